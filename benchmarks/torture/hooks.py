@@ -238,7 +238,7 @@ def _try_database(folder: Path, variables: Mapping[str, str], found: Hooks, kind
         shutil.rmtree(spool, ignore_errors=True)
         data = json.dumps({**event, "hook_event_name": "SessionEnd"}).encode()
         _run("enqueue", data, variables, found, what, before=bind_permissions)
-        if spool.exists() and os.listdir(spool):
+        if list(spool.glob("*.json")):
             promise(_content(path) == before, f"{what}: enqueue could not use it and changed it")
             found.queued += 1
     for command in (["list"], ["log"], ["render"], ["db", "check"], ["add", what]):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import registration
+from playbook_db.claude_code import registration, spool
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, print_table, say
@@ -58,6 +58,7 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
     if replace and not _take_out_older(folder):
         notify(["no settings file has hooks of the older system"])
     done = install.install(scope, folder, now=datetime.now(UTC))
+    spool.keep_reserve()
     if as_json:
         record = {"interpreter": done.python, "worker_interpreter": done.worker_python, "backup": done.backup}
         print_json({"settings": done.path, "changed": done.changed, **record})
@@ -225,6 +226,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
         text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
         print_answer(text, as_json=as_json, project=project.key, points=points, database=where, mirror=state)
         learnable = _earlier_sessions(project)
+    spool.keep_reserve()
     _offer_replacement(ctx)
     if learnable and is_interactive():
         from playbook_db.cli.learn import bootstrap

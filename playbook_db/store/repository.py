@@ -454,12 +454,6 @@ def users_key(connection: Connection) -> str:
     return f"{USER_KEY}:{connection.scalar(sql('SELECT session_user'))}"
 
 
-def learning_projects(connection: Connection) -> list[tuple[str, str]]:
-    """The key and the time of making of each playbook whose project isn't ignored."""
-    query = "SELECT key, created_at FROM playbooks WHERE ignored = 0 AND kind = 'project' ORDER BY key"
-    return [(key, created_at) for key, created_at in connection.execute(sql(query))]
-
-
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:
     """The path of each mirror that is kept, its playbook's last revision, and what it held when last read."""
     return [(as_path(path), number, Mirror(*rest)) for path, number, *rest in connection.execute(_KEPT_MIRRORS)]

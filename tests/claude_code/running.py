@@ -282,9 +282,14 @@ def a_client(folder: Path, home: Path, *, is_patient: bool = False) -> Client:
     client = Client(folder, home / ".claude" / "playbook" / "playbook.db", home, is_patient)
     put_empty_database(client.database)
     (client.data / "worker.lock").touch()  # a worker has looked just now
+    write_worker(client)
+    return client
+
+
+def write_worker(client: Client) -> None:
+    """Put the program there that stands for the worker's Python."""
     client.worker.write_text('#!/bin/sh\necho "$*" > "$0.new" && mv "$0.new" "$0-began"\n')
     client.worker.chmod(0o755)
-    return client
 
 
 def is_in_time(done: Ended, deadline_s: float) -> bool:

@@ -311,7 +311,7 @@ def test_jobs_that_wait_a_worker_at_work_and_the_last_log_lines_are_told(finding
     """What happens out of sight can be seen here, for a day."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     data = home / ".claude" / "playbook"
-    (data / "spool").mkdir()
+    (data / "spool").mkdir(exist_ok=True)
     (data / "spool" / "1.json").write_text("{}")
     (data / "logs").mkdir(exist_ok=True)
     (data / "logs" / "hooks.log").write_text(

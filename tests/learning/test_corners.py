@@ -37,7 +37,7 @@ from tests.learning.conftest import (
     show_all,
 )
 from tests.messages_api import Request
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts_made_up import TranscriptBuilder, note_start
 
 pytestmark = pytest.mark.slow  # databases of many states
 
@@ -419,12 +419,12 @@ def test_sessions_that_were_killed_are_found_and_learnt_from_once(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their subagents' too, as soon as they have been quiet for long enough."""
-    _session(sessions_folder / "s-6.jsonl", "the session")
+    note_start(_session(sessions_folder / "s-6.jsonl", "the session"), learner_project.key)
     _session(sessions_folder / "s-6" / "subagents" / "agent-a1.jsonl", "its subagent")
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
         assert _work(learner_project).lost == 0
-        monkeypatch.setattr(worker, "QUIET_S", 0.05)
+        monkeypatch.setattr(worker, "SILENT_S", 0.05)
         time.sleep(0.1)
         done = _work(learner_project)
         assert (done.lost, done.learned) == (2, 2)
@@ -437,22 +437,14 @@ def test_sessions_that_were_killed_are_found_and_learnt_from_once(
     assert {job.parent_path for job in jobs} == {None, str(sessions_folder / "s-6.jsonl")}
 
 
-def test_a_folder_that_is_called_like_a_transcript_is_no_lost_session(
-    learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is queued for it."""
-    monkeypatch.setattr(worker, "QUIET_S", 0.0)
-    (sessions_folder / "odd.jsonl").mkdir()
-
-    assert list(worker.find_lost_sessions(learner_project.store)) == []
-
-
 def test_what_failed_for_good_is_not_found_as_a_lost_session(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else it would fail again with every worker, and each time leave a job."""
-    monkeypatch.setattr(worker, "QUIET_S", 0.0)
-    _queue(learner_project, _session(sessions_folder / "s-6.jsonl", "the session"))
+    monkeypatch.setattr(worker, "SILENT_S", 0.0)
+    path = _session(sessions_folder / "s-6.jsonl", "the session")
+    note_start(path, learner_project.key)
+    _queue(learner_project, path)
     with MessagesApi(Answer("no", status=413)) as api:
         model_at(api, monkeypatch)
         _work(learner_project)
@@ -466,8 +458,10 @@ def test_what_was_dropped_is_not_found_as_a_lost_session(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`playbook jobs drop` says that it is not learnt from unless it grows."""
-    monkeypatch.setattr(worker, "QUIET_S", 0.0)
-    _queue(learner_project, _session(sessions_folder / "s-6.jsonl", "the session"))
+    monkeypatch.setattr(worker, "SILENT_S", 0.0)
+    path = _session(sessions_folder / "s-6.jsonl", "the session")
+    note_start(path, learner_project.key)
+    _queue(learner_project, path)
     (job,) = queue.list_jobs(learner_project.store)
     assert queue.drop(learner_project.store, learner_project.key, job.id)
     with MessagesApi(*HELPFUL) as api:

@@ -28,7 +28,7 @@ from playbook_db.store.tables import EVENTS
 from tests import postgres
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection
 from tests.members import NAME, Member, NewMember, rows
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts_made_up import TranscriptBuilder, note_start
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # a server
 
@@ -383,7 +383,7 @@ def test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving(
     new_member: NewMember, team_url: str, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor are those of the time with the team, once it was left; and no fork of any."""
-    monkeypatch.setattr(worker, "QUIET_S", 0.0)
+    monkeypatch.setattr(worker, "SILENT_S", 0.0)
     ann = new_member("ann")
     ann.add("run the tests first")
     kept = ann.home / ".claude" / "projects" / session_folder_name(str(ann.folder))
@@ -395,7 +395,9 @@ def test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving(
         for text in texts:
             builder.user(text)
             builder.assistant(f"{text} is done")
-        builder.write(kept / f"{name}.jsonl")
+        path = builder.write(kept / f"{name}.jsonl")
+        with ann.as_him():
+            note_start(path, str(ann.folder))
 
     said("s-1", "before joining")
     assert ann.work().lost == 1
