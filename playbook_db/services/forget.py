@@ -134,7 +134,12 @@ def forget(project: Project, request: Request) -> Forgotten:
     new_backup, is_rewritten = work.finish(holding)
     erasures = {key: each for key, each in work.erasures.items() if each.revision is not None}
     if project.here:
-        work.notes.extend(_erase_here(project.here, project.store))
+        from playbook_db.services import team  # it imports this module
+
+        try:
+            team.refresh(project.here.store, team.require(project.here), project.store)
+        except (PlaybookError, OSError) as error:
+            work.notes.append(f"this machine's own copies may still hold it until the worker has run: {error}")
     work.notes.extend(_out_of_reach(project.store) if erasures else ())
     return Forgotten(
         erasures,
@@ -409,16 +414,6 @@ def _out_of_reach(store: Store) -> tuple[str, ...]:
         "its server's backups, write-ahead log and logs aren't ours: they may still hold it. So may other members' "
         "machines until their workers run, and copies of those who have left",
     )
-
-
-def _erase_here(own: Project, server: Store) -> Iterator[str]:
-    """Erase it from what the project *own* has of its team's playbook on this machine; a note if that fails."""
-    from playbook_db.services import team  # it imports this module
-
-    try:
-        team.refresh(own.store, team.require(own), server)
-    except (PlaybookError, OSError) as error:
-        yield f"until the next worker runs, this machine's copies of the team's playbook may still hold it: {error}"
 
 
 def _sync_mirrors(project: Project) -> list[str]:

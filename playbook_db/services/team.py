@@ -139,27 +139,21 @@ def refresh(store: Store, membership: Membership, server: Store, *, erases: bool
     """
     path = hook_queries.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    try:  # what is read first mustn't be written last
-        with FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):
-            return _refresh(store, membership, server, path, erases)
-    except Timeout:
-        return False
-
-
-def _refresh(store: Store, membership: Membership, server: Store, path: str, erases: bool) -> bool:
-    with server.read(membership.name) as book:
-        here = replica.state(path, membership.name)
-        if book.playbook_id and here and replica.is_current(here, book):
-            os.utime(path)  # says when it was known to be current
+    with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):  # first read, first written
+        with server.read(membership.name) as book:
+            here = replica.state(path, membership.name)
+            if book.playbook_id and here and replica.is_current(here, book):
+                os.utime(path)  # says when it was known to be current
+                return False
+            rows = replica.read(book)
+        erased = replica.erased_since(path, membership.name, rows)
+        if erased and not erases:
             return False
-        rows = replica.read(book)
-    erased = replica.erased_since(path, membership.name, rows)
-    if erased and not erases:
-        return False
-    for text in sorted(erased, key=erased.__getitem__, reverse=True):  # what went whole first: others only held it
-        _forget_here(Project.in_folder(store, membership.key), text)
-    replica.write(path, rows)
-    return True
+        for text in sorted(erased, key=erased.__getitem__, reverse=True):  # what went whole first: others only held it
+            _forget_here(Project.in_folder(store, membership.key), text)
+        replica.write(path, rows)
+        return True
+    return False
 
 
 def _forget_here(own: Project, text: str) -> None:
