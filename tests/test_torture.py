@@ -104,6 +104,7 @@ def test_a_team_s_lessons_and_commands_are_there_once_whatever_was_killed_or_res
     assert found.restarts.total() >= 1  # the second is passed over where the last kills come together
     assert found.crowd == 9
     assert found.forgeries >= 1
+    assert found.reads_after_forgetting == 4 * found.lives
 
 
 def test_each_backup_that_is_taken_while_a_crowd_writes_is_one_revision(tmp_path: Path) -> None:

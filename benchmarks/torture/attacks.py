@@ -19,6 +19,7 @@ from benchmarks.torture.hooks import bind_permissions
 from benchmarks.torture.life import ROOM_BYTES, Life, endless_reply, gzip_bomb, long_reply, model, serving
 from benchmarks.torture.promises import promise
 from playbook_db.domain.prompt_text import NEVER_SHOWN
+from tests.claude_code import other_hosts
 from tests.messages_api import Answer, MessagesApi, Request
 
 KEY, PASSWORD, HEADER = "sk-ant-the-users-own", "tr0ub4dor-and-3", "quartz-sphinx-42"
@@ -438,3 +439,20 @@ def _some_half_requests(life: Life) -> str:
 @_attack(11, "1,100 half requests to the pages, which may open 1,024 files")
 def _half_requests(life: Life) -> str:
     return pages.half_requests(life, 1100, files=1024)
+
+
+# 12. Other agents that read Claude Code's settings.
+
+
+@_attack(12, "another agent runs our hooks from .claude/settings.json", quick=True)
+def _other_agents(life: Life) -> str:
+    life.command("add", "the gearbox needs oil")
+    life.hook("inject")
+    count = "SELECT (SELECT count(*) FROM injections), (SELECT count(*) FROM jobs)"
+    before = life.rows(count)
+    payloads = other_hosts.payloads(str(life.project()))
+    for number, (_, hook, event) in enumerate(payloads):
+        variables = [*other_hosts.VARIABLES.values()][number % len(other_hosts.VARIABLES)]
+        life.hook(hook, event=event, **variables)
+    promise(life.rows(count) == before, f"of showings and jobs there are {life.rows(count)}, not {before}")
+    return f"{len(payloads)} events of four agents: no output, no showing, no job"

@@ -45,17 +45,12 @@ def main() -> "NoReturn":
 
 def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
     """What there is to learn from after the event on standard input; None where that is nothing."""
-    event = events.parse(hook.payload())
-    if event is None:
-        hook.note("what came on standard input is no JSON object; nothing was queued")
+    names = [name for name, (ours, _) in registration.EVENTS.items() if ours == "enqueue"]
+    read = events.read(hook, names, "nothing was queued")
+    if read is None:
         return None
+    event, folder = read
     name = event.hook_event_name or ""
-    if registration.EVENTS.get(name, ("", 0))[0] != "enqueue":
-        return None
-    folder = event.project_folder()
-    if folder is None:
-        hook.note("neither CLAUDE_PROJECT_DIR nor cwd says which project this is; nothing was queued")
-        return None
     if not _may_be_learned_from(event, folder):
         if name == _END:
             spool.note_end(event.session_id or "", is_kept=False)

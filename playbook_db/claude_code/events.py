@@ -10,7 +10,10 @@ from playbook_db import projects, settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
+
+    from playbook_db.claude_code.hook_runner import Hook
 
 
 class Event:
@@ -50,6 +53,33 @@ class Event:
         if self.transcript_path and _is_kept_by_claude_code(self.transcript_path):
             return None
         return projects.enclosing_project(cwd)
+
+
+def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Event, str] | None":
+    """The event on the standard input of *hook* and its project's folder; None if *hook* has nothing to do with it.
+
+    That is an event by none of these *names*, or another host's, which gets no output at all. Input that is no JSON
+    object, and a project that isn't known, are noted in the log with their *consequence*.
+    """
+    event = parse(hook.payload())
+    if event is None:
+        hook.note(f"what came on standard input is no JSON object; {consequence}")
+    elif _is_of_another_host(event):
+        hook.say(b"")
+    elif event.hook_event_name in names:
+        folder = event.project_folder()
+        if folder is not None:
+            return event, folder
+        hook.note(f"neither CLAUDE_PROJECT_DIR nor cwd says which project this is; {consequence}")
+    return None
+
+
+def _is_of_another_host(event: Event) -> bool:
+    """Whether another agent that runs Claude Code's hooks sent *event*. Claude Code always names a transcript, and
+    keeps it as `projects/FOLDER/SESSION.jsonl`. Variables can't tell: agents inherit those of the agent that starts
+    them."""
+    above, folder, name = f"//{event.transcript_path or ''}".split("/")[-3:]
+    return name in ("", "events.jsonl") or name.startswith("rollout-") or "chats" in (above, folder)
 
 
 def parse(data: bytes) -> "Event | None":

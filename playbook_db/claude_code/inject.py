@@ -30,21 +30,16 @@ def main() -> "NoReturn":
 
 
 def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
-    event = events.parse(hook.payload())
-    if event is None:
-        return hook.note("what came on standard input is no JSON object; the session went on without the playbook")
-    if event.hook_event_name != EVENT:
-        return None
-    folder = event.project_folder()
-    if folder is None:
-        return hook.note("neither CLAUDE_PROJECT_DIR nor cwd says which project this is; no playbook was shown")
+    read = events.read(hook, (EVENT,), "no playbook was shown")
+    if read is None:
+        return
+    event, folder = read
     if sys.argv[1:2] != ["user"]:  # the user's own settings always answer
         from playbook_db.claude_code import registration
 
         if registration.answers_elsewhere(EVENT, registration.own_scope(), folder):
-            return None
+            return
     _answer(hook, event, folder, pending)
-    return None
 
 
 def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "list[dict[str, Any]]") -> None:

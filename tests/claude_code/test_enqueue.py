@@ -130,8 +130,8 @@ def test_what_is_no_json_object_is_noted(client: Client, payload: bytes) -> None
 
 
 def test_an_event_without_a_transcript_is_noted(client: Client) -> None:
-    """There is nothing to learn from."""
-    client.enqueue(client.end(transcript_path=None))
+    """Of a subagent there is nothing to learn from then."""
+    client.enqueue(client.subagent_stop(agent_transcript_path=None))
 
     (line,) = client.log()
     assert "named no transcript" in line
