@@ -6,10 +6,13 @@ of the list of what was found when it was first attacked.
 
 import json
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -456,3 +459,35 @@ def _other_agents(life: Life) -> str:
         life.hook(hook, event=event, **variables)
     promise(life.rows(count) == before, f"of showings and jobs there are {life.rows(count)}, not {before}")
     return f"{len(payloads)} events of four agents: no output, no showing, no job"
+
+
+# 12. SQLite files of others.
+
+
+@_attack(12, "a database with triggers and views of somebody else", quick=True)
+def _foreign_sql(life: Life) -> str:
+    life.command("add", "the user's own")
+    sound, foreign = life.folder / "sound.db", life.folder / "foreign.db"
+    life.command("--db", str(sound), "add", "run the tests first")
+    evil = "AFTER UPDATE ON key_points BEGIN UPDATE key_points SET text = 'evil'; END"
+    baits = {
+        "helper": f"CREATE TRIGGER helper {evil}",
+        "point_search_changed": f"DROP TRIGGER point_search_changed; CREATE TRIGGER point_search_changed {evil}",
+        "live_key_points": "DROP VIEW live_key_points; CREATE VIEW live_key_points AS SELECT 'evil' AS text",
+    }
+    before = life.database.read_bytes()
+    for name, script in baits.items():
+        shutil.copy(sound, foreign)
+        with closing(sqlite3.connect(foreign)) as connection:
+            connection.executescript(script)
+        content = foreign.read_bytes()
+        for arguments in (
+            ["--db", str(foreign), "vote", "oth-001", "helpful"],
+            ["db", "transfer", str(foreign), str(life.folder / "target.db")],
+            ["restore-backup", str(foreign), "--yes"],
+        ):
+            told = life.command(*arguments, may_end_with=1)
+            promise(told.code == 1 and name in told.err and str(foreign) in told.err, f"{arguments}: {told.err}")
+        promise(foreign.read_bytes() == content, f"{name}: the file was changed")
+    promise(life.database.read_bytes() == before, "the user's own database was changed")
+    return "refused by name on three ways, nothing changed"

@@ -484,9 +484,8 @@ def _hooks(url: str, folder: str) -> Iterator[Finding]:
     event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder, "transcript_path": "s.jsonl"}
     here = {"CLAUDE_PROJECT_DIR": folder}
     yield _try(programs, "inject", event, here, lambda output, log: _judge_inject(output, log, silence))
-    if os.path.exists(
-        os.path.join(programs.hooks_folder, "remind.py")
-    ):  # an older installation's events are told above
+    # An older installation has no such hook; its events are told above.
+    if os.path.exists(os.path.join(programs.hooks_folder, "remind.py")):
         event = {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT, "cwd": folder, "transcript_path": "s.jsonl"}
         yield _try(programs, "remind", event, here, _judge_remind)
     with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as made:

@@ -45,8 +45,7 @@ def main() -> "NoReturn":
 
 def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
     """What there is to learn from after the event on standard input; None where that is nothing."""
-    names = [name for name, (ours, _) in registration.EVENTS.items() if ours == "enqueue"]
-    read = events.read(hook, names, "nothing was queued")
+    read = events.read(hook, ("PreCompact", "SubagentStop", "SessionEnd"), "nothing was queued")
     if read is None:
         return None
     event, folder = read

@@ -56,10 +56,8 @@ class Event:
 
 
 def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Event, str] | None":
-    """The event on the standard input of *hook* and its project's folder; None if *hook* has nothing to do with it.
-
-    That is an event by none of these *names*, or another host's, which gets no output at all. Input that is no JSON
-    object, and a project that isn't known, are noted in the log with their *consequence*.
+    """The event on the standard input of *hook* and its project's folder; None unless it is Claude Code's, by one of
+    these *names*. Another host gets no output at all. What can't be understood is noted with its *consequence*.
     """
     event = parse(hook.payload())
     if event is None:
@@ -75,9 +73,8 @@ def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Eve
 
 
 def _is_of_another_host(event: Event) -> bool:
-    """Whether another agent that runs Claude Code's hooks sent *event*. Claude Code always names a transcript, and
-    keeps it as `projects/FOLDER/SESSION.jsonl`. Variables can't tell: agents inherit those of the agent that starts
-    them."""
+    """Whether another agent sent *event*: Claude Code always names a transcript, `projects/FOLDER/SESSION.jsonl`.
+    Variables can't tell, as agents inherit them from one another."""
     above, folder, name = f"//{event.transcript_path or ''}".split("/")[-3:]
     return name in ("", "events.jsonl") or name.startswith("rollout-") or "chats" in (above, folder)
 

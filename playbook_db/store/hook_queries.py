@@ -452,6 +452,7 @@ def open_replica(path: str) -> "Connection":
 def _require_schema(connection: "Connection", path: str) -> None:
     """Forbid writes, and raise UnusableError unless the database in *path* is ours and at our schema."""
     connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")  # the file may be anybody's
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
         raise UnusableError(f"{path} is the database of another program. Set PLAYBOOK_DB_URL to another file")

@@ -151,6 +151,7 @@ def _open(path: str, options: str, wait_s: float) -> sqlite3.Connection:
         factory=AsItStands if "immutable" in options else sqlite3.Connection,
     )
     try:
+        connection.execute("PRAGMA trusted_schema = OFF")  # the file may be anybody's
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:
         connection.close()
