@@ -137,7 +137,7 @@ class SqliteDialect:
         process has had a connection to: to close it would drop the locks of every other connection to it here, and who
         closes his own elsewhere would take himself for the last, and remove the log under us.
         """
-        if self.path in _connected or files.has_log(self.path):
+        if self.path in _connected or not is_at_rest(self.path):
             return None
         try:
             with open(self.path, "rb") as file:
