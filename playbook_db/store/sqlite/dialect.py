@@ -439,7 +439,7 @@ def checkpoint(path: str, *, least_bytes: int = 1) -> None:
 
     try:
         with (
-            FileLock(f"{path}.checkpoint.lock", timeout=0),
+            FileLock(f"{path}.checkpoint.lock", timeout=0, mode=0o600),
             files.explained(path),
             closing(open_file(path, "write", wait_s=0)) as connection,
         ):
