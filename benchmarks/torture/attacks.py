@@ -403,6 +403,24 @@ def _flag_of_a_clone(life: Life) -> str:
     return "it switches nothing on; the user's own does, in files of 0600; the data folder is 0700"
 
 
+@_attack(9, "a umask of 0 while commands and hooks take their locks", quick=True)
+def _locks_of_the_user(life: Life) -> str:
+    before = os.umask(0)
+    try:
+        for command in ("add one", "mirror on", "add two", "backup", "forget oth-001 --yes", "work"):
+            life.command(*command.split())
+        life.hook("inject")
+        life.hook("enqueue")
+    finally:
+        os.umask(before)
+    files = [path for path in life.data.rglob("*") if path.is_file()]
+    open_to_others = [path.name for path in files if path.stat().st_mode & 0o077]
+    promise(not open_to_others, f"others may use {open_to_others}")
+    locks = sum(path.suffix == ".lock" for path in files)
+    promise(locks >= 3, f"there are only {locks} locks")
+    return f"{locks} locks and {len(files) - locks} other files are 0600"
+
+
 # 10. Spending.
 
 

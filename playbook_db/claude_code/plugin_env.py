@@ -222,5 +222,5 @@ def _time_of(state: "dict[str, object]") -> float:
 def _alone() -> "Iterator[bool]":
     """Whether this process alone sets up; the system lets go of the lock when the process ends, however it does."""
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
-    with open(settings.runtime_dir() + ".lock", "w") as file:
+    with open(os.open(settings.runtime_dir() + ".lock", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         yield platforms.lock(file)

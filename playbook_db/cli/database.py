@@ -1,6 +1,7 @@
 """Commands on the database as a whole: backup, restore-backup, db path, check, upgrade, repair, metadata, transfer,
 distribute."""
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,10 @@ def path(as_json: bool) -> None:
     from playbook_db.services import maintenance
 
     where = maintenance.location(database_url())
-    print_answer(where, as_json=as_json, database=where)
+    if as_json or sys.stdout.isatty():
+        print_answer(where, as_json=as_json, database=where)
+    else:  # a program needs each byte of it
+        sys.stdout.write(f"{where}\n")
 
 
 @database.command()
@@ -140,7 +144,7 @@ def restore_backup(file: str, yes: bool, as_json: bool) -> None:
         raise click.UsageError("Nobody is there to be asked; say --yes to put the backup back.")
     with maintenance.candidate(database_url(), file) as chosen:
         _show(chosen)
-        if not yes and not click.confirm(f"Replace {chosen.path}?", err=True):
+        if not yes and not click.confirm(one_line(f"Replace {chosen.path}?"), err=True):
             notify(["left alone; nothing was changed"])
             return
         replaced = maintenance.put_back(chosen)

@@ -85,13 +85,13 @@ def _set_up_git(in_git: bool, share: bool, as_json: bool) -> None:
         print_json({"changed": [*done.changed], "command": done.command})
         return
     for path in done.changed:
-        click.echo(f"{path}: git merges .claude/playbook.json through playbook")
+        say(f"{path}: git merges .claude/playbook.json through playbook")
     if not done.changed:
-        click.echo("git merges .claude/playbook.json through playbook already; nothing was changed")
-    click.echo(f"git starts: {done.command}")
-    click.echo("(the interpreter is named in full, since git may find no playbook on its PATH)")
+        say("git merges .claude/playbook.json through playbook already; nothing was changed")
+    say(f"git starts: {done.command}")
+    say("(the interpreter is named in full, since git may find no playbook on its PATH)")
     if share:
-        click.echo("commit .gitattributes; in each clone `playbook install --git` says which command it is there")
+        say("commit .gitattributes; in each clone `playbook install --git` says which command it is there")
 
 
 def _take_out_of_git(in_git: bool, share: bool, as_json: bool) -> None:
@@ -428,6 +428,6 @@ def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
             head = f"{click.style(f'{mark:<7}', fg=colour)} "
             click.echo(beside(head, f"{finding.about}: {one_line(finding.message)}", 8))
             if finding.remedy:
-                click.echo(f"        -> {finding.remedy}")
+                click.echo(f"        -> {one_line(finding.remedy)}")
     if not record["ok"]:
         ctx.exit(1)

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from playbook_db.domain.diff import compare_words
 from playbook_db.domain.evidence import FETCHED, IN_WORDS
-from playbook_db.domain.prompt_text import shown
+from playbook_db.domain.prompt_text import shown, visible
 from playbook_db.domain.times import local
 from playbook_db.errors import ProjectError
 from playbook_db.services.projects import Project
@@ -123,12 +123,18 @@ def _quoted(text: str) -> str:
     return quote(text, safe="")
 
 
+def as_shown(text: str) -> str:
+    """*text* as it stands on a page, also where it is to be edited: with a browser's line ends, and nothing unseen."""
+    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
 @cache
 def templates() -> Environment:
     """The templates; what they show is escaped, and texts go through the filter `shown`."""
     made = Environment(
-        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
+        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        finalize=lambda value: as_shown(value) if type(value) is str else value,
+    )  # fmt: skip
     made.filters["shown"] = lambda text: shown(str(text))
     made.filters["exact"] = json.dumps
     made.filters["local"] = local

@@ -1,5 +1,6 @@
 """db check, db upgrade, and what every command says of a database that it can't read."""
 
+import ast
 import json
 import os
 import random
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import playbook_db
+from playbook_db.claude_code import plugin_env
 from playbook_db.services import edit, maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
@@ -324,3 +327,23 @@ def test_on_a_server_a_playbook_is_put_back_to_its_history(playbook: Playbook) -
         assert playbook(*at_server, "db", "repair").out.endswith("all is well, nothing to repair\n")
     finally:
         postgres.drop_database(url)
+
+
+def test_every_file_of_ours_is_the_user_s_alone(database: Path, playbook: Playbook) -> None:
+    """Locks too, whatever the umask lets others do; so says each place that makes a lock."""
+    before = os.umask(0)
+    try:
+        for command in ("mirror on", "backup", "forget oth-003 --yes", "work", "db check --rebuild-search"):
+            assert playbook(*command.split()).code == 0, command
+        with plugin_env._alone():
+            pass
+    finally:
+        os.umask(before)
+
+    files = [path for path in database.parent.rglob("*") if path.is_file()]
+    assert {path.name.rpartition(".")[2] for path in files} >= {"db", "lock"}
+    assert [path for path in files if path.stat().st_mode & 0o077] == []
+    for source in Path(playbook_db.__file__).parent.rglob("*.py"):
+        for call in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "FileLock":
+                assert ast.unparse(call).endswith("mode=384)"), source  # 0o600

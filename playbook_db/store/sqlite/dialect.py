@@ -143,7 +143,7 @@ class SqliteDialect:
         process has had a connection to: to close it would drop the locks of every other connection to it here, and who
         closes his own elsewhere would take himself for the last, and remove the log under us.
         """
-        if self.path in _connected or files.has_log(self.path):
+        if self.path in _connected or not is_at_rest(self.path):
             return None
         try:
             with open(self.path, "rb") as file:
@@ -463,7 +463,7 @@ def checkpoint(path: str, *, least_bytes: int = 1) -> None:
 
     try:
         with (
-            FileLock(f"{path}.checkpoint.lock", timeout=0),
+            FileLock(f"{path}.checkpoint.lock", timeout=0, mode=0o600),
             files.explained(path),
             closing(open_file(path, "write", wait_s=0)) as connection,
         ):
