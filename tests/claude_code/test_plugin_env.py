@@ -27,7 +27,7 @@ if [ "$1" = venv ]; then
     cat > "$target/bin/python" <<'END'
 #!/bin/sh
 if [ "$1" = -P ]; then echo "$PYTHONPATH $*" > "{calls}.worker"; exit 0; fi
-case "$*" in *"import alembic"*) {trial};; esac
+case "$*" in *"import mcp"*) exit 0;; *"import alembic"*) {trial};; esac
 exec "{python}" "$@"
 END
     chmod +x "$target/bin/python"

@@ -97,6 +97,7 @@ def _fill(project: Project, count: int) -> list[str]:
     return [str(entry["name"]) for entry in entries]
 
 
+@pytest.mark.smoke
 def test_votes_for_three_hundred_points_all_arrive(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -415,6 +416,7 @@ def test_a_fork_of_a_session_that_went_on_begins_after_the_copied_lines_too(
     assert "before they part" not in asked
 
 
+@pytest.mark.smoke
 def test_sessions_that_were_killed_are_found_and_learnt_from_once(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

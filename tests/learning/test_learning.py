@@ -30,6 +30,7 @@ def _points(project: Project) -> dict[str, tuple[str, int, int]]:
     return {point.name: (point.text, point.helpful, point.harmful) for point in read_playbook(project).points}
 
 
+@pytest.mark.smoke
 def test_votes_and_operations_become_one_revision(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,6 +66,7 @@ def test_a_vote_that_the_session_cast_itself_is_not_counted_again(
     assert _points(learner_project)["pat-001"] == ("run the tests first", 1, 0)
 
 
+@pytest.mark.smoke
 def test_the_same_lines_are_never_learnt_from_twice(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +102,7 @@ def test_a_curator_that_fails_does_not_ask_the_reflector_again(
     assert _points(learner_project)["pat-001"] == ("run the tests first", 1, 0)
 
 
+@pytest.mark.smoke
 def test_whoever_comes_second_keeps_nothing(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,6 +272,7 @@ def test_a_forked_session_begins_after_what_was_copied(
     assert "mend the bug" not in api.messages()[2].last_said
 
 
+@pytest.mark.smoke
 def test_the_job_ends_in_the_commit_of_its_last_chunk(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
