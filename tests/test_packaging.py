@@ -143,6 +143,7 @@ def test_an_index_can_read_the_metadata(released: Path, wheel: Path) -> None:
     assert set(metadata.classifiers or ()) <= classifiers
 
 
+@pytest.mark.smoke
 def test_the_sdist_holds_what_the_wheel_is_built_from_and_no_tests(released: Path) -> None:
     """The wheel of these tests was built from it. Tests need the whole repository: git's files, the plugin, docs."""
     with tarfile.open(released / f"playbook_db-{_VERSION}.tar.gz") as archive:
@@ -166,6 +167,7 @@ def test_the_wheel_carries_all_that_is_read_at_run_time(wheel: Path) -> None:
     assert not any(name.startswith(("tests/", "benchmarks/")) or name.endswith(".pyc") for name in names)
 
 
+@pytest.mark.smoke
 def test_the_installed_wheel_does_the_main_job(run: Run, tmp_path: Path, environments: Callable[[str], Path]) -> None:
     """With nothing but what it declares to need; its files come from the package."""
 

@@ -100,6 +100,7 @@ def test_the_worker_works_on_after_a_session_and_holds_nothing_of_it(
     assert told.arguments[-2:] == ["-m", "playbook_db.claude_code.worker"]
 
 
+@pytest.mark.smoke
 def test_the_worker_works_on_when_the_client_is_killed(world: World, worker: FakeWorker, tmp_path: Path) -> None:
     """SIGKILL while another hook of the session's end still runs, right after ours has started the worker."""
     release = tmp_path / "release"
