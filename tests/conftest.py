@@ -14,7 +14,7 @@ import pytest
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
-from tests.databases import KINDS, Kind, NewProject, copy_or_migrate, share_compiled_statements
+from tests.databases import KINDS, Kind, NewProject, copy_or_migrate, share_compiled_statements, wait_for_no_disk
 from tests.postgres import require_server
 from tests.tiers import (  # noqa: F401 - hooks of pytest
     is_thinned,
@@ -47,8 +47,10 @@ def _no_network(socket_disabled: None) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _what_takes_long_is_done_once() -> Iterator[None]:
-    """SQLAlchemy's compiling, and reading all certificates of the machine, as each client of an API does."""
+    """SQLAlchemy's compiling, reading all certificates of the machine, as each client of an API does; and no waiting
+    for the disk."""
     with pytest.MonkeyPatch.context() as patch:
+        wait_for_no_disk(patch)
         share_compiled_statements(patch)
         patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield

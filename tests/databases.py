@@ -204,6 +204,31 @@ def copy_or_migrate(url: str) -> None:
         _MIGRATE(url)
 
 
+class _Unsynced(sqlite3.Connection):
+    """A connection that waits for no disk, whatever it is told: most of a short test's time is waiting for that."""
+
+    def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        if statement.startswith("PRAGMA synchronous"):
+            statement = _NO_DISK
+        elif "wal_checkpoint" in statement or statement == "VACUUM":
+            super().execute(_NO_DISK)
+        return super().execute(statement, *values)
+
+
+_NO_DISK = "PRAGMA synchronous = OFF"
+
+
+def wait_for_no_disk(patch: pytest.MonkeyPatch) -> None:
+    """Let the connections and files of this process be written when the system likes."""
+    connect = sqlite3.connect
+
+    def connect_unsynced(*arguments: Any, factory: Any = sqlite3.Connection, **options: Any) -> sqlite3.Connection:
+        return connect(*arguments, factory=_Unsynced if factory is sqlite3.Connection else factory, **options)
+
+    patch.setattr(sqlite3, "connect", connect_unsynced)
+    patch.setattr(os, "fsync", lambda handle: None)
+
+
 def share_compiled_statements(patch: pytest.MonkeyPatch) -> None:
     """Let every engine of the session have what another one compiled: to SQLAlchemy, all dialects of a class are the
     same then. A command's statements take longer to compile than to run, and each test makes engines of its own. What

@@ -253,6 +253,11 @@ class Client:
             for text in texts:
                 edit.add(Project.in_folder(store, str(self.folder)), text)
 
+    def fill(self, *texts: str) -> None:
+        """Put a database in place whose playbook of this project has a point for each of *texts*, and nothing else."""
+        self.database.write_bytes(_filled(texts))
+        self.change(f"UPDATE playbooks SET key = '{self.folder}'")
+
     def rows(self, query: str) -> list[Any]:
         """What *query* finds in the database."""
         with closing(sqlite3.connect(self.database)) as connection:
@@ -275,6 +280,20 @@ class Client:
     def worker_began(self) -> bool:
         """Whether the worker was started; waits for it a little."""
         return appears(self.worker.with_name("worker-began"))
+
+
+@functools.cache
+def _filled(texts: tuple[str, ...]) -> bytes:
+    """A database with a project that has a point for each of *texts*; to add forty takes longer than a test."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "playbook.db")
+        put_empty_database(path)
+        with open_store(f"sqlite:///{path}") as store:
+            project = Project.in_folder(store, folder)
+            for text in texts:
+                edit.add(project, text)
+            store.tidy()
+        return path.read_bytes()
 
 
 def a_client(folder: Path, home: Path, *, is_patient: bool = False) -> Client:
