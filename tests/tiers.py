@@ -5,17 +5,19 @@ the command line, all of its tests run.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+_Test = TypeVar("_Test", bound=Callable[..., Any])
 # The commit tier tries the same examples each time, and fails at none that has nothing to do with a change. The other
 # tier looks for new ones, and prints a failing one with a decorator that repeats it.
 settings.register_profile(
     "random",
     deadline=None,
-    max_examples=60,
+    max_examples=100,
     print_blob=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -28,6 +30,16 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate),
     report_multiple_bugs=False,
 )
+
+
+def few(each: _Test) -> _Test:
+    """Decorate a property whose examples take long, as a database does: it tries a quarter of the usual number."""
+    limited: _Test = settings(max_examples=settings.default.max_examples // 4)(each)
+    return limited
+
+
+_DISKS = "the matrix of disk states"
+_MEMORY = "hundreds of megabytes"
 # What the commit tier leaves out: a folder, a file or a test, and the reason.
 NIGHTLY = {
     "tests/client": "the real client",
@@ -40,7 +52,23 @@ NIGHTLY = {
     "tests/test_quality.py": "figures of ranking",
     "tests/test_retrieval_benchmark.py": "figures of retrieval",
     "tests/test_packaging.py": "wheel and sdist in empty environments",
+    "tests/mcp/test_malformed.py": "torture",
+    "tests/learning/test_team.py::test_two_members_whose_workers_run_at_once_lose_and_double_nothing": "torture",
+    "tests/services/test_maintenance.py::test_a_kill_in_the_middle_leaves_the_old_or_the_new_whole": "torture",
+    "tests/docs/test_sql.py::test_demo_tells_its_story_to_the_end_and_leaves_the_user_alone": "the whole demo",
+    "tests/learning/test_second_sessions.py": "figures of trust",
+    "tests/cli/test_disk_states.py::test_on_a_disk_that_takes_nothing_what_is_there_is_read": _DISKS,
+    "tests/claude_code/test_enqueue.py::test_on_a_disk_that_is_really_full_no_job_is_lost_without_a_word": _DISKS,
+    "tests/claude_code/test_chunks.py::test_a_long_transcript_takes_no_more_memory_than_a_short_one": _MEMORY,
+    "tests/claude_code/test_chunks.py::"
+    "test_a_single_line_of_any_length_takes_no_more_memory_than_the_longest_that_is_read": _MEMORY,
     "tests/claude_code/test_plugin_env.py::test_without_uv_pip_makes_it": "an installation by pip",
+}
+# What of it stays in the commit tier.
+COMMIT = {
+    "tests/cli/test_disk_states.py::test_on_a_disk_that_takes_nothing_what_is_there_is_read"
+    "[read-only-file system is read-only-a file]",
+    "tests/claude_code/test_enqueue.py::test_on_a_disk_that_is_really_full_no_job_is_lost_without_a_word[True]",
 }
 # Folders whose tests run on SQLite in the commit tier; on PostgreSQL those that are marked `smoke` do.
 ON_SQLITE = ("tests/contract", "tests/learning")
@@ -68,6 +96,8 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def reason_of(nodeid: str) -> str | None:
     """The reason for which the test *nodeid* is not in the commit tier, None if it is."""
+    if nodeid in COMMIT:
+        return None
     return next((NIGHTLY[place] for place in _places(nodeid) if place in NIGHTLY), None)
 
 
@@ -97,14 +127,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
     if config.option.shuffle:
-        _shuffle(items, random.Random(config.option.shuffle))
+        shuffle(items, random.Random(config.option.shuffle))
 
 
 def _is_named(item: pytest.Item, named: tuple[str, ...]) -> bool:
     return bool(named) and (item.nodeid.startswith(named) or f"{item.path}".startswith(named))
 
 
-def _shuffle(items: list[pytest.Item], rng: random.Random) -> None:
+def shuffle(items: list[pytest.Item], rng: random.Random) -> None:
     """Shuffle the files, and the tests within each: tests of a file may share what is expensive."""
     files = list(dict.fromkeys(item.path for item in items))
     rng.shuffle(files)

@@ -278,6 +278,7 @@ def test_programs_have_the_teams_playbook(joined: Playbook, shared: Project) -> 
     assert [line.split("\t")[1] for line in lines] == ["1", "0", "0"]
 
 
+@pytest.mark.usefixtures("quick_doctor")
 def test_doctor_tells_how_the_team_stands(joined: Playbook, home: Path, folder: Path) -> None:
     """And nothing of teams where none was joined."""
 

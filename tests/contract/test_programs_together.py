@@ -155,7 +155,6 @@ for number in range(6):
 
 
 @pytest.mark.slow
-@pytest.mark.smoke
 def test_four_programs_at_once_lose_no_vote_and_no_point(folder: Path) -> None:
     """4 processes x 6 rounds of load, update and save: 24 votes, 24 new points of 24 names, in database and file."""
     write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one")]}, **DATED))
@@ -184,6 +183,7 @@ def test_four_programs_at_once_lose_no_vote_and_no_point(folder: Path) -> None:
         }
 
 
+@pytest.mark.smoke
 def test_a_name_freed_in_one_call_is_not_given_in_the_next(folder: Path) -> None:
     """Within one load and save, too: a late vote for the point that left must not hit the new one."""
     entries = [an_entry("pat-001", "one"), an_entry("pat-002", "old", 7)]
