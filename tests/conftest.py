@@ -15,13 +15,14 @@ from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
 from tests.databases import KINDS, Kind, NewProject, copy_or_migrate, share_compiled_statements, wait_for_no_disk
-from tests.postgres import require_server
+from tests.postgres import making_roles, require_server
 from tests.tiers import (  # noqa: F401 - hooks of pytest
     is_thinned,
     pytest_addoption,
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_report_header,
+    pytest_unconfigure,
 )
 
 if TYPE_CHECKING:
@@ -146,6 +147,14 @@ def team_server(team_url: str) -> Iterator[Store]:
     """The same, open."""
     with open_store(team_url) as store:
         yield store
+
+
+@pytest.fixture
+def server_roles() -> Iterator[None]:
+    """For a test that makes roles, or changes who may log in: no other test does so at the same time."""
+    require_server()
+    with making_roles():
+        yield
 
 
 @pytest.fixture

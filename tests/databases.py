@@ -60,11 +60,20 @@ def _empty_sqlite_database(store: Store) -> None:
 
 @functools.cache
 def _postgres_database() -> URL:
+    if not postgres.GIVEN:
+        return postgres.new_database(postgres.once_a_run("template", _template).decode())
     made = postgres.new_database()
     _MIGRATE(made.render_as_string(hide_password=False))
     if DISTRIBUTED:
         maintenance.distribute(made.render_as_string(hide_password=False))
     return made
+
+
+def _template() -> bytes:
+    """The name of a database at our schema, of which workers take copies."""
+    made = postgres.new_database()
+    _MIGRATE(made.render_as_string(hide_password=False))
+    return str(made.database).encode()
 
 
 def _new_postgres_database(_: Path) -> str:
@@ -186,6 +195,10 @@ def put_empty_database(path: Path) -> None:
 @functools.cache
 def empty_database() -> bytes:
     """An SQLite database at our schema in which there is no playbook yet."""
+    return postgres.once_a_run("playbook.db", _make_empty_database)
+
+
+def _make_empty_database() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "playbook.db")
         path.touch()

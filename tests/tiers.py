@@ -5,11 +5,14 @@ the command line, all of its tests run.
 """
 
 import random
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+from tests import postgres
 
 _Test = TypeVar("_Test", bound=Callable[..., Any])
 # The commit tier tries the same examples each time, and fails at none that has nothing to do with a change. The other
@@ -87,6 +90,14 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("random" if config.option.tier == "all" else "fixed")
     if config.option.shuffle == 0:
         config.option.shuffle = random.randrange(1, 10**6)
+    if not hasattr(config, "workerinput") and hasattr(config.option, "testrunuid"):
+        config.option.testrunuid = config.option.testrunuid or uuid.uuid4().hex
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the server that the workers shared."""
+    if not hasattr(config, "workerinput") and getattr(config.option, "testrunuid", None):
+        postgres.end_run(config.option.testrunuid)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -123,9 +134,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("nightly")
     if config.option.tier == "commit":
         named = tuple(each for arg in config.args if ".py" in (each := arg.replace("\\", "/").partition("[")[0]))
-        left_out = [item for item in items if item.get_closest_marker("nightly") and not _is_named(item, named)]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        left_out = {item for item in items if item.get_closest_marker("nightly") and not _is_named(item, named)}
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
     if config.option.shuffle:
         shuffle(items, random.Random(config.option.shuffle))
 

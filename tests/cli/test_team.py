@@ -137,7 +137,7 @@ def _on_terminal(*arguments: str, typed: dict[str, str]) -> tuple[int, str]:
 
 def test_on_a_terminal_password_and_consent_are_asked_for(playbook: Playbook, team_url: str) -> None:
     """The password isn't seen there, and is kept; a `no` changes nothing."""
-    with postgres.connected(make_url(team_url)) as owner:
+    with postgres.making_roles(), postgres.connected(make_url(team_url)) as owner:
         for statement in ("DROP ROLE IF EXISTS typed", "CREATE ROLE typed LOGIN SUPERUSER PASSWORD 'h0rse'"):
             owner.execute(statement.encode())
         postgres.ask_for_password(owner, "typed")

@@ -148,8 +148,9 @@ def visitor(address: str) -> Visitor:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tests of this folder start a process each, and speak to it on loopback."""
+    here = f"{Path(__file__).parent}/"
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.allow_hosts(["127.0.0.1"]))
 
