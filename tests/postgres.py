@@ -30,7 +30,7 @@ from sqlalchemy.engine import URL
 
 # What a server may lose when the machine stops, it may lose here: tests need no disk.
 _SETTINGS = "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200"
-_WAIT_S = 60.0  # for one of its programs
+_WAIT_S = 300.0  # for one of its programs
 _numbers = itertools.count(1)
 
 

@@ -83,7 +83,7 @@ def run(environments: Callable[[str], Path], tmp_path: Path) -> Run:
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            timeout=60,
+            timeout=300,
         )
 
     return playbook
@@ -207,7 +207,7 @@ def test_the_pages_are_served_from_the_wheel(environments: Callable[[str], Path]
     """With the extra `web`: a page, its style and its script."""
     with _serving(environments("web"), tmp_path) as address:
         pages = subprocess.run(
-            [sys.executable, "-c", _ASK, address], capture_output=True, text=True, check=True, timeout=60
+            [sys.executable, "-c", _ASK, address], capture_output=True, text=True, check=True, timeout=300
         ).stdout
 
     assert "<title>" in pages
@@ -257,7 +257,7 @@ def test_the_tools_of_a_session_are_served_from_the_wheel(
         server.stdin.flush()
         first, second = (json.loads(server.stdout.readline())["result"] for _ in range(2))  # an end would cancel them
         server.stdin.close()
-        assert server.wait(60) == 0
+        assert server.wait(300) == 0
 
     assert first["serverInfo"]["name"] == "playbook"
     assert ("'.[mcp]' in place of '.'" in first.get("instructions", "")) is not bool(tools)

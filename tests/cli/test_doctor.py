@@ -89,7 +89,7 @@ def test_a_log_that_is_a_pipe_is_passed_over(playbook: Playbook, home: Path) -> 
     (data / "logs").mkdir(parents=True)
     os.mkfifo(data / "logs" / "hooks.log")
 
-    done = subprocess.run([sys.executable, "-m", "playbook_db", "doctor"], capture_output=True, timeout=60)
+    done = subprocess.run([sys.executable, "-m", "playbook_db", "doctor"], capture_output=True, timeout=300)
 
     assert b"database" in done.stdout
 

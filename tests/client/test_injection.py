@@ -66,7 +66,7 @@ def test_an_interactive_session_is_told_again_after_clear_and_compact(world: Wor
 
 def test_two_sessions_of_a_project_at_once_are_each_told_once(world: World) -> None:
     """The first requests of both have come before either is answered, and each goes on with a tool's result."""
-    both_are_here = threading.Barrier(2, timeout=60)
+    both_are_here = threading.Barrier(2, timeout=300)
 
     def with_the_other(_: Request) -> Answer:
         both_are_here.wait()

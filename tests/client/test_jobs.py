@@ -99,7 +99,7 @@ def test_a_session_that_is_told_to_end_leaves_its_job(world: World, number: sign
     is_over = threading.Event()
 
     def too_late(_: Request) -> str:
-        is_over.wait(60)
+        is_over.wait(300)
         return "too late"
 
     with MessagesApi(too_late) as api:

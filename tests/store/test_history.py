@@ -118,7 +118,7 @@ def test_an_edit_stores_its_text_once_and_a_vote_none(project: Project) -> None:
     edit.edit(project, "oth-001", text="use type hints everywhere")
 
     with project.store.snapshot() as connection:
-        rows = connection.exec_driver_sql("SELECT kind, text FROM changes ORDER BY revision").fetchall()
+        rows = connection.exec_driver_sql("SELECT kind, text FROM changes ORDER BY revision, seq").fetchall()
     assert [tuple(row) for row in rows] == [
         ("add", "use type hints"),
         ("vote", None),

@@ -15,7 +15,7 @@ import pytest
 from playbook_db.services.projects import Project, open_project
 from tests.databases import put_empty_database
 
-PATIENCE_S = 30.0
+PATIENCE_S = 300.0
 _RUN = "from playbook_db.cli.main import run; run()"
 
 
