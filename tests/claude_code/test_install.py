@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from playbook_db import files
 from playbook_db.claude_code import install, registration
 from playbook_db.errors import InstallError
+from tests.tiers import few
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 FIRST_EVENTS = ("SessionStart", "PreCompact", "SubagentStop", "SessionEnd")  # those of the version before
@@ -189,7 +189,7 @@ def test_install_and_uninstall_leave_no_trace(original: bytes, folder: Path, set
 
 
 @pytest.mark.slow
-@hypothesis_settings(max_examples=25)
+@few
 @given(
     content=st.dictionaries(
         st.text(), st.recursive(st.none() | st.text() | st.floats(allow_nan=False, allow_infinity=False), st.lists)

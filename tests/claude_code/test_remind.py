@@ -41,7 +41,7 @@ _SHOWN = "SELECT event, source, points, left_out FROM injections ORDER BY time"
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, whose playbook has some points; its hooks have all the time there is."""
     made = running.a_client(folder, home, is_patient=True)
-    made.add(HEADER, UV, CACHE, *FILLERS)
+    made.fill(HEADER, UV, CACHE, *FILLERS)
     return made
 
 

@@ -163,6 +163,7 @@ def test_another_kind_of_database_is_told(playbook: Playbook) -> None:
 @pytest.mark.parametrize(
     "command", ["backup", "list", "work", "db path", "db check", pytest.param("doctor", marks=pytest.mark.slow)]
 )
+@pytest.mark.usefixtures("quick_doctor")
 def test_no_message_tells_the_password_of_a_database(playbook: Playbook, url: str, command: str) -> None:
     """Nor the user: neither where the URL can't be read nor where it names a database that we can't use."""
     done = playbook(*command.split(), "--db", url.format("h0rse-battery"))

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +96,7 @@ def _fill(project: Project, count: int) -> list[str]:
     return [str(entry["name"]) for entry in entries]
 
 
+@pytest.mark.smoke
 def test_votes_for_three_hundred_points_all_arrive(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,26 +332,25 @@ def test_a_transcript_that_is_gone_needs_no_learning(learner_project: Project, t
     assert _states(learner_project.store) == ["done"]
 
 
-@pytest.mark.parametrize("kind", ["directory", "pipe", "unreadable"])
 def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
-    learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its job says why, and waits; the next one has its turn."""
-    bad = tmp_path / "bad.jsonl"
-    {"directory": bad.mkdir, "pipe": partial(os.mkfifo, bad), "unreadable": partial(bad.touch, mode=0)}[kind]()
-    _queue(learner_project, str(bad))
-    _queue(learner_project, transcript)
+    """A folder, a pipe, a file of somebody else's: its job says why, and waits; the next one has its turn."""
+    bad = {name: tmp_path / f"{name}.jsonl" for name in ("folder", "pipe", "unreadable")}
+    bad["folder"].mkdir()
+    os.mkfifo(bad["pipe"])
+    bad["unreadable"].touch(mode=0)
+    for path in (*bad.values(), transcript):
+        _queue(learner_project, str(path))
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
-        if kind == "directory":
-            _work(learner_project)
-        else:
-            command = [sys.executable, "-P", "-m", "playbook_db.claude_code.worker"]
-            subprocess.run(command, check=True, preexec_fn=running.without_roots_powers, timeout=running.PATIENCE_S)
+        command = [sys.executable, "-P", "-m", "playbook_db.claude_code.worker"]
+        subprocess.run(command, check=True, preexec_fn=running.without_roots_powers, timeout=running.PATIENCE_S)
 
-    first, second = queue.list_jobs(learner_project.store)
-    assert (first.state, first.attempts, second.state) == ("queued", 1, "done")
-    assert "bad.jsonl" in (first.error or "")
+    *waiting, learned = queue.list_jobs(learner_project.store)
+    assert learned.state == "done"
+    assert [(job.state, job.attempts) for job in waiting] == [("queued", 1)] * 3
+    assert all(f"{name}.jsonl" in (job.error or "") for name, job in zip(bad, waiting, strict=True))
 
 
 @pytest.mark.parametrize("kind", ["shrank", "replaced"])
@@ -415,6 +414,7 @@ def test_a_fork_of_a_session_that_went_on_begins_after_the_copied_lines_too(
     assert "before they part" not in asked
 
 
+@pytest.mark.smoke
 def test_sessions_that_were_killed_are_found_and_learnt_from_once(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -251,7 +251,7 @@ def test_two_members_whose_workers_run_at_once_lose_and_double_nothing(
             return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
 
     for process in [begun(ann), begun(bob)]:
-        assert process.wait(120) == 0
+        assert process.wait(300) == 0
 
     assert sorted(_lessons(team_server)) == [(f"{who}-{number}",) for who in "ab" for number in range(3)]
     assert _points(team_server)[0] == ("run the tests first", 6)

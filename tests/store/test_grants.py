@@ -99,7 +99,7 @@ ALSO_FORBIDDEN_TO_READERS = [
 
 
 @pytest.fixture
-def owned() -> Iterator[URL]:
+def owned(server_roles: None) -> Iterator[URL]:
     """The URL of a new database that the role `the_owner`, no superuser, has made and owns; some others may log in."""
     server = postgres.require_server()
     if postgres.GIVEN:

@@ -15,7 +15,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from playbook_db.services.projects import Project, open_project
 from tests.web import browser
 
-_PATIENCE_S = 10.0
+_PATIENCE_S = 300.0
 _MOST_TABS = 250
 _LABEL = """
 const at = document.activeElement, label = at.labels && at.labels[0];

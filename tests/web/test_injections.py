@@ -57,6 +57,7 @@ def plain(text: str) -> str:
     return "".join(shown(text).split())
 
 
+@pytest.mark.smoke
 def test_no_text_runs_and_each_is_shown_as_it_is(polluted: Seen) -> None:
     """On every page that can be reached, of eight of a kind and 25 points: nothing ran or was refused to run, no
     element is there that isn't ours, nothing was asked of another machine, and nothing stands out to the side."""

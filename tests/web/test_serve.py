@@ -36,7 +36,7 @@ exec {python} - "$1" <<'END'
 import http.client, sys, urllib.parse
 parts = urllib.parse.urlsplit(sys.argv[1])
 def ask(path, headers={{}}):
-    connection = http.client.HTTPConnection(parts.netloc, timeout=20)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=300)
     connection.request("GET", path, headers=headers)
     return connection.getresponse()
 opened = ask(parts.path + "?" + parts.query)
