@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# How many processes share the tests, each with a PostgreSQL server of its own; 0: all are run in one.
-WORKERS ?= 0
+# How many processes share the tests: `auto` is one a core, 0 runs all tests in one process.
+WORKERS ?= auto
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 # The tests start hundreds of processes: what those import is compiled once, whatever the caller prefers.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo docs pictures test test-fast test-client check lint types imports bench bench-redaction torture build clean
+.PHONY: help demo docs pictures test test-all test-client smoke coverage check check-fast lint types imports bench bench-redaction \
+	torture build clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,16 +18,26 @@ help: ## print the targets
 demo: $(READY) ## do the main job on real input: import, vote, apply, render, export
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python examples/demo.py
 
-test: $(READY) ## all tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
+test: $(READY) ## the commit tier of the tests: before each commit
+	$(PYTEST) $(TESTS)
 
-test-fast: $(READY) ## those that start no process and take no time: while you work
-	$(BIN)/python -m pytest -m "not slow" --hypothesis-profile=fast
+test-all: $(READY) ## all tests: client, browser, torture, packages, each Python, an ordinary user; before a release
+	PYTHON="$(PYTHON)" .ci/all
 
 test-client: $(READY) ## the tests with the real Claude Code client, which is installed from npm into a temporary folder
-	$(BIN)/python -m pytest tests/client -rs
+	$(BIN)/python -m pytest --tier=all tests/client
 
-check: lint types imports test ## what CI runs: ruff, mypy --strict, import-linter, pytest
+smoke: $(READY) ## some tests with the client, in the browser and of the packages
+	$(PYTEST) --tier=all -m smoke tests/client tests/web tests/test_packaging.py
+
+coverage: $(READY) ## branch coverage of domain/ and store/, which has a floor
+	$(BIN)/python -m coverage run -m pytest --tier=all tests/domain tests/store tests/services
+	$(BIN)/python -m coverage report
+
+check: lint types imports test ## ruff, mypy --strict, import-linter and the commit tier
+
+check-fast: lint ## ruff and the tests of the domain: while you work
+	$(BIN)/python -m pytest tests/domain
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -56,7 +68,7 @@ build: $(READY) ## the wheel and the sdist, in dist/
 	$(BIN)/python -m build
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 
 $(READY): pyproject.toml
 	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "playbook-db needs Python 3.11 or later; try: make PYTHON=python3.12")'

@@ -131,7 +131,9 @@ def hook(python: str, name: str, *, root: Path = sandbox.ROOT) -> list[str]:
 
 def session_start(session: str) -> dict[str, str]:
     """What Claude Code tells `inject`."""
-    return {"hook_event_name": "SessionStart", "source": "startup", "session_id": session}
+    transcript = f"/transcripts/{session}.jsonl"
+    told = {"session_id": session, "transcript_path": transcript}
+    return {"hook_event_name": "SessionStart", "source": "startup", **told}
 
 
 def session_end(session: str) -> dict[str, str]:

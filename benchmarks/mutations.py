@@ -20,7 +20,7 @@ from typing import NamedTuple
 from benchmarks.sandbox import ROOT
 
 CAUGHT, SURVIVED, UNUSABLE = "caught", "survived", "does not apply"
-_OPTIONS = ("-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--hypothesis-profile=unshrunk")
+_OPTIONS = ("-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--hypothesis-profile=unshrunk", "--tier=all")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+)", re.MULTILINE)
 
 

@@ -96,7 +96,7 @@ def _count(root: Path, folder: Path, environment: Mapping[str, str], name: str) 
     hooks = {"inject": session_start, "enqueue": session_end}
     found = []
     for number in range(1 + (_HOOK_RUNS if name in hooks else 1)):
-        session = f"session {number}"
+        session = f"session-{number}"
         payload = json.dumps(hooks[name](session)) if name in hooks else ""
         words = [f"{_WORDS[word]} {session}" if word == "TEXT" else _WORDS.get(word, word) for word in name.split()]
         ours = _patient(python, name, root) if name in hooks else [sys.executable, "-P", "-m", "playbook_db", *words]

@@ -116,9 +116,9 @@ def session() -> str:
     return os.environ.get("CLAUDE_CODE_SESSION_ID", "")
 
 
-def is_disabled() -> bool:
-    """Whether `PLAYBOOK_DISABLE` tells the hooks and the worker to do nothing."""
-    return os.environ.get("PLAYBOOK_DISABLE", "") not in ("", "0")
+def is_disabled(environ: "Mapping[str, str] | None" = None) -> bool:
+    """Whether `PLAYBOOK_DISABLE` of *environ* (default: the environment) has hooks and worker do nothing."""
+    return (os.environ if environ is None else environ).get("PLAYBOOK_DISABLE", "") not in ("", "0")
 
 
 def daily_tokens(environ: "Mapping[str, str] | None" = None) -> int:

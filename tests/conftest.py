@@ -10,35 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
-from tests.databases import KINDS, Kind, NewProject, copy_or_migrate, share_compiled_statements
-from tests.postgres import require_server
+from tests.databases import KINDS, Kind, NewProject, copy_or_migrate, share_compiled_statements, wait_for_no_disk
+from tests.postgres import making_roles, require_server
+from tests.tiers import (  # noqa: F401 - hooks of pytest
+    is_thinned,
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_report_header,
+    pytest_unconfigure,
+)
 
 if TYPE_CHECKING:
     from tests.members import NewMember
 
 gc.set_threshold(50_000, 20, 20)
-settings.register_profile(
-    "search", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-# CI tries the same examples each time: no change is turned away for a counterexample that has nothing to do with it.
-# The search for new ones is for the other machines, and for the torture.
-settings.register_profile("same", parent=settings.get_profile("search"), derandomize=True, max_examples=25)
-# Whoever wants to know only that a test fails needs no smallest counterexample, which takes many times as long.
-settings.register_profile(
-    "unshrunk",
-    parent=settings.get_profile("search"),
-    derandomize=True,
-    phases=(Phase.explicit, Phase.generate),
-    report_multiple_bugs=False,
-)
-# The fast tests look less far.
-settings.register_profile("fast", parent=settings.get_profile("same"), max_examples=8)
-settings.load_profile("same" if os.environ.get("CI") else "search")
 
 _STARTS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}
 _started: list[str] = []
@@ -58,8 +48,10 @@ def _no_network(socket_disabled: None) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _what_takes_long_is_done_once() -> Iterator[None]:
-    """SQLAlchemy's compiling, and reading all certificates of the machine, as each client of an API does."""
+    """SQLAlchemy's compiling, reading all certificates of the machine, as each client of an API does; and no waiting
+    for the disk."""
     with pytest.MonkeyPatch.context() as patch:
+        wait_for_no_disk(patch)
         share_compiled_statements(patch)
         patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield
@@ -102,11 +94,12 @@ def _new_databases_are_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What has a database runs on each kind, unless it is marked `sqlite`."""
+    """What has a database runs on each kind, unless it is marked `sqlite`; tests/tiers.py says when."""
     if "database_kind" in metafunc.fixturenames:
         kinds: list[object] = ["sqlite"]
         if not metafunc.definition.get_closest_marker("sqlite"):
-            kinds.append(pytest.param("postgres", marks=pytest.mark.slow))
+            marks = [pytest.mark.slow, *([pytest.mark.nightly] if is_thinned(metafunc.definition) else [])]
+            kinds.append(pytest.param("postgres", marks=marks))
         metafunc.parametrize("database_kind", kinds, indirect=True)
 
 
@@ -154,6 +147,14 @@ def team_server(team_url: str) -> Iterator[Store]:
     """The same, open."""
     with open_store(team_url) as store:
         yield store
+
+
+@pytest.fixture
+def server_roles() -> Iterator[None]:
+    """For a test that makes roles, or changes who may log in: no other test does so at the same time."""
+    require_server()
+    with making_roles():
+        yield
 
 
 @pytest.fixture

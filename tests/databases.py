@@ -60,11 +60,20 @@ def _empty_sqlite_database(store: Store) -> None:
 
 @functools.cache
 def _postgres_database() -> URL:
+    if not postgres.GIVEN:
+        return postgres.new_database(postgres.once_a_run("template", _template).decode())
     made = postgres.new_database()
     _MIGRATE(made.render_as_string(hide_password=False))
     if DISTRIBUTED:
         maintenance.distribute(made.render_as_string(hide_password=False))
     return made
+
+
+def _template() -> bytes:
+    """The name of a database at our schema, of which workers take copies."""
+    made = postgres.new_database()
+    _MIGRATE(made.render_as_string(hide_password=False))
+    return str(made.database).encode()
 
 
 def _new_postgres_database(_: Path) -> str:
@@ -170,6 +179,19 @@ def switch_triggers_off(raw: Any) -> None:
         raw.execute(f"DROP TRIGGER {name}")
 
 
+@contextmanager
+def server_without(raw: Any, **triggers: str) -> Iterator[None]:
+    """Leave out one trigger of each table that is named, where *raw* is at a server: what is tried is another rule."""
+    there = {} if DISTRIBUTED or not isinstance(raw, PlainConnection) else triggers
+    for table, name in there.items():
+        raw.execute(f"ALTER TABLE {table} DISABLE TRIGGER {name}")
+    try:
+        yield
+    finally:
+        for table, name in there.items():
+            raw.execute(f"ALTER TABLE {table} ENABLE TRIGGER {name}")
+
+
 KINDS = {
     "sqlite": Kind(_new_sqlite_database, _empty_sqlite_database),
     "postgres": Kind(_new_postgres_database, lambda store: empty(store.url)),
@@ -186,6 +208,10 @@ def put_empty_database(path: Path) -> None:
 @functools.cache
 def empty_database() -> bytes:
     """An SQLite database at our schema in which there is no playbook yet."""
+    return postgres.once_a_run("playbook.db", _make_empty_database)
+
+
+def _make_empty_database() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "playbook.db")
         path.touch()
@@ -202,6 +228,31 @@ def copy_or_migrate(url: str) -> None:
         Path(path).write_bytes(empty_database())
     else:
         _MIGRATE(url)
+
+
+class _Unsynced(sqlite3.Connection):
+    """A connection that waits for no disk, whatever it is told: most of a short test's time is waiting for that."""
+
+    def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        if statement.startswith("PRAGMA synchronous"):
+            statement = _NO_DISK
+        elif "wal_checkpoint" in statement or statement == "VACUUM":
+            super().execute(_NO_DISK)
+        return super().execute(statement, *values)
+
+
+_NO_DISK = "PRAGMA synchronous = OFF"
+
+
+def wait_for_no_disk(patch: pytest.MonkeyPatch) -> None:
+    """Let the connections and files of this process be written when the system likes."""
+    connect = sqlite3.connect
+
+    def connect_unsynced(*arguments: Any, factory: Any = sqlite3.Connection, **options: Any) -> sqlite3.Connection:
+        return connect(*arguments, factory=_Unsynced if factory is sqlite3.Connection else factory, **options)
+
+    patch.setattr(sqlite3, "connect", connect_unsynced)
+    patch.setattr(os, "fsync", lambda handle: None)
 
 
 def share_compiled_statements(patch: pytest.MonkeyPatch) -> None:

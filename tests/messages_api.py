@@ -81,7 +81,7 @@ class MessagesApi:
         """Where a client wanted to go through us as a proxy."""
         return [request.path for request in self.requests if request.method == "CONNECT" or "://" in request.path]
 
-    def wait_for(self, wanted: Callable[[list[Request]], Any], timeout_s: float = 30.0) -> bool:
+    def wait_for(self, wanted: Callable[[list[Request]], Any], timeout_s: float = 300.0) -> bool:
         """Wait until *wanted* is true of the requests for a message; whether it came true in time."""
         with self._news:
             return self._news.wait_for(lambda: bool(wanted([r for r in self._requests if r.is_message])), timeout_s)

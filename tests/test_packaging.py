@@ -83,7 +83,7 @@ def run(environments: Callable[[str], Path], tmp_path: Path) -> Run:
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            timeout=60,
+            timeout=300,
         )
 
     return playbook
@@ -143,6 +143,7 @@ def test_an_index_can_read_the_metadata(released: Path, wheel: Path) -> None:
     assert set(metadata.classifiers or ()) <= classifiers
 
 
+@pytest.mark.smoke
 def test_the_sdist_holds_what_the_wheel_is_built_from_and_no_tests(released: Path) -> None:
     """The wheel of these tests was built from it. Tests need the whole repository: git's files, the plugin, docs."""
     with tarfile.open(released / f"playbook_db-{_VERSION}.tar.gz") as archive:
@@ -166,6 +167,7 @@ def test_the_wheel_carries_all_that_is_read_at_run_time(wheel: Path) -> None:
     assert not any(name.startswith(("tests/", "benchmarks/")) or name.endswith(".pyc") for name in names)
 
 
+@pytest.mark.smoke
 def test_the_installed_wheel_does_the_main_job(run: Run, tmp_path: Path, environments: Callable[[str], Path]) -> None:
     """With nothing but what it declares to need; its files come from the package."""
 
@@ -205,7 +207,7 @@ def test_the_pages_are_served_from_the_wheel(environments: Callable[[str], Path]
     """With the extra `web`: a page, its style and its script."""
     with _serving(environments("web"), tmp_path) as address:
         pages = subprocess.run(
-            [sys.executable, "-c", _ASK, address], capture_output=True, text=True, check=True, timeout=60
+            [sys.executable, "-c", _ASK, address], capture_output=True, text=True, check=True, timeout=300
         ).stdout
 
     assert "<title>" in pages
@@ -255,7 +257,7 @@ def test_the_tools_of_a_session_are_served_from_the_wheel(
         server.stdin.flush()
         first, second = (json.loads(server.stdout.readline())["result"] for _ in range(2))  # an end would cancel them
         server.stdin.close()
-        assert server.wait(60) == 0
+        assert server.wait(300) == 0
 
     assert first["serverInfo"]["name"] == "playbook"
     assert ("'.[mcp]' in place of '.'" in first.get("instructions", "")) is not bool(tools)

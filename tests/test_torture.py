@@ -4,7 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.torture import attacks, backups, damage, hooks, kills, lessons, mutations, processes, team, upkeep
+from benchmarks.torture import (
+    attacks,
+    backups,
+    damage,
+    full_disk,
+    git_baits,
+    hooks,
+    kills,
+    lessons,
+    mutations,
+    processes,
+    team,
+    upkeep,
+)
 from tests.postgres import require_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]  # starts processes
@@ -24,6 +37,13 @@ def test_what_once_succeeded_when_it_was_attacked_is_held_off(
     assert len(capsys.readouterr().out.split("\n")) == found.attacks + 2 > 6
 
 
+def test_nothing_that_a_repository_names_is_started(tmp_path: Path) -> None:
+    """Plain git starts the programs of its settings; none of our commands and hooks does."""
+    found = git_baits.run(tmp_path, quick=True)
+
+    assert (found.live, found.repositories) == (2 * len(git_baits.LIVE), 5)
+
+
 def test_a_kill_at_any_moment_leaves_a_sound_database_and_a_whole_mirror(tmp_path: Path) -> None:
     """Nothing half-done, nothing lost that was done, the mirror at most one revision behind and then repaired."""
     found = kills.run(tmp_path, count=3, seed=11)
@@ -33,9 +53,9 @@ def test_a_kill_at_any_moment_leaves_a_sound_database_and_a_whole_mirror(tmp_pat
 
 def test_a_kill_while_something_is_forgotten_put_back_repaired_or_upgraded_changes_nothing_else(tmp_path: Path) -> None:
     """The playbooks are what they were or what they become, and the same command then ends the work."""
-    found = upkeep.run(tmp_path, count=5, seed=11)
+    found = upkeep.run(tmp_path, count=6, seed=11)
 
-    assert found.by_clock + found.at_a_line == 5
+    assert found.by_clock + found.at_a_line == 6
 
 
 def test_an_odd_payload_or_database_makes_no_hook_and_no_command_fail(tmp_path: Path) -> None:
@@ -83,6 +103,8 @@ def test_a_team_s_lessons_and_commands_are_there_once_whatever_was_killed_or_res
     assert found.workers_killed + found.commands_killed >= 4
     assert found.restarts.total() >= 1  # the second is passed over where the last kills come together
     assert found.crowd == 9
+    assert found.forgeries >= 1
+    assert found.reads_after_forgetting == 4 * found.lives
 
 
 def test_each_backup_that_is_taken_while_a_crowd_writes_is_one_revision(tmp_path: Path) -> None:
@@ -91,3 +113,14 @@ def test_each_backup_that_is_taken_while_a_crowd_writes_is_one_revision(tmp_path
 
     assert found.backups >= 2
     assert found.revisions == 1 + 3 * 5
+
+
+def test_on_a_full_disk_each_session_is_learned_from_once_or_told_that_it_may_not_be(tmp_path: Path) -> None:
+    """Full from the install, the first start or the first end on, with some sessions killed."""
+    found = full_disk.run(tmp_path, lives=4, seed=11)
+    if not found.lives:
+        pytest.skip("NOT SEEN: nothing can be mounted here, so no disk can be filled")
+
+    assert (found.lives, set(found.full_from.values())) == (4, {1})
+    assert found.learned > found.killed > 0
+    assert found.told

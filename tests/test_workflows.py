@@ -1,5 +1,6 @@
 """What runs on GitHub: nothing that can change behind our back, and on each Python that the package names."""
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -45,3 +46,28 @@ def test_workflows_run_on_what_the_package_names(workflow: Path) -> None:
         python for each in re.findall(r"python: \[(.*)\]", text) for python in re.findall(r"[\d.]+", each)
     } == pythons
     assert {name for each in re.findall(r"os: \[(.*)\]", text) for name in re.findall(r"[a-z]+", each)} == systems
+
+
+def test_all_tests_run_each_night() -> None:
+    """What `make test` leaves out runs all the same, on its own."""
+    text = (_ROOT / ".github" / "workflows" / "nightly.yml").read_text(encoding="utf-8")
+
+    assert re.search(r'^  schedule:\n    - cron: "\d+ \d+ \* \* \*"$', text, re.MULTILINE)
+    assert "- run: make test-all PYTHON=python\n" in text
+
+
+def test_what_runs_before_a_commit_is_of_this_checkout() -> None:
+    """pre-commit fetches no hook, and each names a program that is there."""
+    text = (_ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    programs = set(re.findall(r"^ +entry: (\S+)", text, re.MULTILINE))
+
+    assert set(re.findall(r"repo: (.*)", text)) == {"local"}
+    assert programs == {".venv/bin/ruff", "git", ".ci/markdown-wrap"}
+    assert os.access(_ROOT / ".ci" / "markdown-wrap", os.X_OK)
+
+
+def test_a_bug_report_asks_for_what_doctor_found() -> None:
+    """With secrets masked, by one command."""
+    form = (_ROOT / ".github" / "ISSUE_TEMPLATE" / "bug_report.yml").read_text(encoding="utf-8")
+
+    assert "`playbook doctor --json`" in form

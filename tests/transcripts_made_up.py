@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from playbook_db import projects
+from playbook_db.claude_code import spool
+
 NEW, OLD = "2.1.329", "2.1.197"
 
 
@@ -185,3 +188,9 @@ def write_long(path: Path, size_bytes: int, block: Iterable[str] | None = None) 
             file.writelines(line.replace('"uuid": "', f'"uuid": "{copy}-', 1) + "\n" for line in lines)
             copy += 1
     return str(path)
+
+
+def note_start(path: str | Path, folder: str) -> None:
+    """Put on record that the session of the transcript at *path* began in *folder*, as the hook of its start does."""
+    told = {"project": projects.project_key(folder), "folder": folder, "transcript_path": projects.as_text(str(path))}
+    spool.keep_start(Path(path).stem, json.dumps(told).encode())

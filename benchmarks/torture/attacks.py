@@ -6,18 +6,23 @@ of the list of what was found when it was first attacked.
 
 import json
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
+from benchmarks.torture import pages
 from benchmarks.torture.hooks import bind_permissions
 from benchmarks.torture.life import ROOM_BYTES, Life, endless_reply, gzip_bomb, long_reply, model, serving
 from benchmarks.torture.promises import promise
 from playbook_db.domain.prompt_text import NEVER_SHOWN
+from tests.claude_code import other_hosts
 from tests.messages_api import Answer, MessagesApi, Request
 
 KEY, PASSWORD, HEADER = "sk-ant-the-users-own", "tr0ub4dor-and-3", "quartz-sphinx-42"
@@ -398,6 +403,24 @@ def _flag_of_a_clone(life: Life) -> str:
     return "it switches nothing on; the user's own does, in files of 0600; the data folder is 0700"
 
 
+@_attack(9, "a umask of 0 while commands and hooks take their locks", quick=True)
+def _locks_of_the_user(life: Life) -> str:
+    before = os.umask(0)
+    try:
+        for command in ("add one", "mirror on", "add two", "backup", "forget oth-001 --yes", "work"):
+            life.command(*command.split())
+        life.hook("inject")
+        life.hook("enqueue")
+    finally:
+        os.umask(before)
+    files = [path for path in life.data.rglob("*") if path.is_file()]
+    open_to_others = [path.name for path in files if path.stat().st_mode & 0o077]
+    promise(not open_to_others, f"others may use {open_to_others}")
+    locks = sum(path.suffix == ".lock" for path in files)
+    promise(locks >= 3, f"there are only {locks} locks")
+    return f"{locks} locks and {len(files) - locks} other files are 0600"
+
+
 # 10. Spending.
 
 
@@ -419,3 +442,70 @@ def _over_budget(life: Life) -> str:
         promise(waits and "PLAYBOOK_DAILY_TOKENS" in waits[0][0], f"what waits says {waits}")
         promise("1,000,000" in life.command("doctor", may_end_with=1).out, "doctor doesn't say the budget")
     return "the model is asked until 1,000,000 tokens are used, then the work waits until tomorrow"
+
+
+# 11. Other programs of this machine, and the pages.
+
+
+@_attack(11, "servers on other ports that the browser with the pages visits", quick=True)
+def _another_port(life: Life) -> str:
+    return pages.another_port(life)
+
+
+@_attack(11, "300 half requests to the pages, which may open 256 files", quick=True)
+def _some_half_requests(life: Life) -> str:
+    return pages.half_requests(life, 300, files=256)
+
+
+@_attack(11, "1,100 half requests to the pages, which may open 1,024 files")
+def _half_requests(life: Life) -> str:
+    return pages.half_requests(life, 1100, files=1024)
+
+
+# 12. Other agents that read Claude Code's settings.
+
+
+@_attack(12, "another agent runs our hooks from .claude/settings.json", quick=True)
+def _other_agents(life: Life) -> str:
+    life.command("add", "the gearbox needs oil")
+    life.hook("inject")
+    count = "SELECT (SELECT count(*) FROM injections), (SELECT count(*) FROM jobs)"
+    before = life.rows(count)
+    payloads = other_hosts.payloads(str(life.project()))
+    for number, (_, hook, event) in enumerate(payloads):
+        variables = [*other_hosts.VARIABLES.values()][number % len(other_hosts.VARIABLES)]
+        life.hook(hook, event=event, **variables)
+    promise(life.rows(count) == before, f"of showings and jobs there are {life.rows(count)}, not {before}")
+    return f"{len(payloads)} events of four agents: no output, no showing, no job"
+
+
+# 12. SQLite files of others.
+
+
+@_attack(12, "a database with triggers and views of somebody else", quick=True)
+def _foreign_sql(life: Life) -> str:
+    life.command("add", "the user's own")
+    sound, foreign = life.folder / "sound.db", life.folder / "foreign.db"
+    life.command("--db", str(sound), "add", "run the tests first")
+    evil = "AFTER UPDATE ON key_points BEGIN UPDATE key_points SET text = 'evil'; END"
+    baits = {
+        "helper": f"CREATE TRIGGER helper {evil}",
+        "point_search_changed": f"DROP TRIGGER point_search_changed; CREATE TRIGGER point_search_changed {evil}",
+        "live_key_points": "DROP VIEW live_key_points; CREATE VIEW live_key_points AS SELECT 'evil' AS text",
+    }
+    before = life.database.read_bytes()
+    for name, script in baits.items():
+        shutil.copy(sound, foreign)
+        with closing(sqlite3.connect(foreign)) as connection:
+            connection.executescript(script)
+        content = foreign.read_bytes()
+        for arguments in (
+            ["--db", str(foreign), "vote", "oth-001", "helpful"],
+            ["db", "transfer", str(foreign), str(life.folder / "target.db")],
+            ["restore-backup", str(foreign), "--yes"],
+        ):
+            told = life.command(*arguments, may_end_with=1)
+            promise(told.code == 1 and name in told.err and str(foreign) in told.err, f"{arguments}: {told.err}")
+        promise(foreign.read_bytes() == content, f"{name}: the file was changed")
+    promise(life.database.read_bytes() == before, "the user's own database was changed")
+    return "refused by name on three ways, nothing changed"

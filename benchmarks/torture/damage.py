@@ -227,6 +227,26 @@ def _see_aside(aside: str, before: dict[str, bytes], what: str) -> None:
         promise(Path(aside + suffix).read_bytes() == data, f"{what}: {aside + suffix} is not what was damaged")
 
 
+def cut_off_a_write(path: Path) -> None:
+    """Leave the database at *path* as a kill in the middle of a first write leaves it: half a transaction in the file,
+    and the journal that undoes it beside it."""
+    copy = path.with_suffix(".cut-off")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA cache_size = 1")  # so that SQLite writes pages into the file before the commit
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("PRAGMA user_version = 999")
+        connection.execute("CREATE TABLE half AS SELECT randomblob(500000) AS data")
+        for suffix in ("", "-journal"):
+            shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
+        connection.execute("ROLLBACK")
+    with copy.open("rb+") as file:  # SQLite writes the first page at the end, and a kill may come after it
+        file.seek(60)  # the schema's number
+        file.write((999).to_bytes(4))
+    for suffix in ("-journal", ""):
+        os.replace(f"{copy}{suffix}", f"{path}{suffix}")
+
+
 def run_hook(folder: Path, hook: str, event: str, variables: Mapping[str, str], what: str) -> None:
     told = {
         "session_id": "s", "transcript_path": "/t/s.jsonl", "cwd": str(sandbox.project_folder(folder)),

@@ -93,13 +93,14 @@ class Life:
     ) -> str:
         """Run the hook as the client does, by way of a shell; it ends in time, with valid output. What it said.
 
-        With *holds* nobody ever closes its standard input; *before* is done in the new process. On a machine so busy
-        that its last resort ends it, it is run again.
+        With *holds* nobody ever closes its standard input; *before* is done in the new process; *event* is another
+        agent's, which is told nothing. On a machine so busy that its last resort ends it, it is run again.
         """
-        place, before = project or self.project(), options.pop("before", None)
+        place, before, others = project or self.project(), options.pop("before", None), options.pop("event", None)
         transcript = str(self.folder / f"{place.name}.jsonl")
         event = {"session_id": "s-1", "cwd": str(place), "transcript_path": transcript, "source": "startup"}
         event["hook_event_name"] = "SessionStart" if name == "inject" else "SessionEnd"
+        event = others or event
         command = registration.command(
             name, scope="user", python=os.path.realpath(sys.executable), hooks_folder=str(sandbox.ROOT / "hooks"),
             worker_python=worker,
@@ -119,7 +120,8 @@ class Life:
             if err != b"Alarm clock\n":
                 break
         promise(process.returncode == 0 and not err, f"{name} ended with {process.returncode} and said {err[-500:]!r}")
-        promise(out == b"" if name == "enqueue" else isinstance(json.loads(out), dict), f"{name} said {out[:500]!r}")
+        says_nothing = others or name == "enqueue"
+        promise(out == b"" if says_nothing else isinstance(json.loads(out), dict), f"{name} said {out[:500]!r}")
         return out.decode()
 
     def rows(self, query: str) -> list[Any]:

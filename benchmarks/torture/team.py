@@ -1,5 +1,6 @@
 """Members of a team learn into one playbook on a server: workers and commands are killed, the server is restarted in
-between, connections are cut. Afterwards each lesson and each command is there once, none by half."""
+between, connections are cut; a member's SQL goes round the history. Afterwards each lesson and each command is there
+once, none by half."""
 
 import contextlib
 import io
@@ -21,7 +22,8 @@ from benchmarks.torture import groups, learning
 from benchmarks.torture.learning import LIMIT_S, NURSERY
 from benchmarks.torture.promises import promise
 from playbook_db.cli.main import main as playbook
-from playbook_db.services import edit, joining, maintenance, queue
+from playbook_db.contract import load_playbook
+from playbook_db.services import edit, forget, joining, maintenance, queue
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import open_store
@@ -29,7 +31,7 @@ from tests import postgres
 from tests.messages_api import MessagesApi
 
 NAME = "github.com/org/shop"
-_BALLOT = "pat-003"  # which commands vote on; the lessons have their own
+_BALLOT, _BALLOT_TEXT = "pat-003", "the ballot of commands"  # which commands vote on; the lessons have their own
 _MEMBERS, _JOBS, _CHUNKS = 2, 4, 2  # of a life; the jobs are those of each member
 _KILLS_A_LIFE = 10
 _LONGEST_LIFE_S = 1.2  # of those that are killed, their start included
@@ -38,6 +40,22 @@ _GROUP = 5  # points that one command adds together
 _COMMAND_ENDS = (0, 1)  # 1: it told that the server was away
 _GONE = (0, -signal.SIGKILL)
 _REFUSED_S = 0.1  # after that who was refused tries anew
+# What a member says to the server in SQL: points other than their history, and a history of somebody else's making.
+_FORGERIES = (
+    "UPDATE key_points SET text = 'owned' WHERE name = '{ballot}'",
+    "UPDATE key_points SET helpful = helpful + 1, harmful = 7",
+    "UPDATE key_points SET section = 'mis' WHERE id = 1",
+    "UPDATE key_points SET retired_in = 1, retired_reason = 'owned' WHERE name = '{ballot}'",
+    "INSERT INTO key_points (playbook_id, id, name, section, position, text, created_in)"
+    " SELECT playbook_id, 9999, 'pat-9999', 'pat', 9999, 'owned', 1 FROM heads",
+    "INSERT INTO changes (playbook_id, revision, seq, point_id, kind, section, position, helpful, harmful, text)"
+    " SELECT playbook_id, max(number), 99, 1, 'edit', 'pat', 1, 7, 0, 'owned' FROM revisions GROUP BY 1;"
+    " UPDATE key_points SET section = 'pat', position = 1, helpful = 7, harmful = 0, text = 'owned' WHERE id = 1",
+    "INSERT INTO votes (playbook_id, revision, seq, point_id, tag)"
+    " SELECT playbook_id, max(number), 99, 1, 'helpful' FROM revisions GROUP BY 1",
+    "UPDATE changes SET text = 'owned' WHERE text IS NOT NULL",
+    "UPDATE revisions SET role = 'another'",
+)
 _BUGS = ("Traceback", "psycopg.", "sqlalchemy", "IntegrityError", "OperationalError")
 
 
@@ -50,12 +68,14 @@ class Team:
     commands_killed: int = 0
     restarts: Counter[str] = field(default_factory=Counter)
     cut: int = 0
+    forgeries: int = 0  # that a member tried in SQL
     lives: int = 0
     commands_done: int = 0
     commands_refused: int = 0  # for the server was away
     commands_unknown: int = 0  # those that were killed in the middle
     chunks: int = 0
     last_workers: int = 0  # that it took to end the work
+    reads_after_forgetting: int = 0
     crowd: int = 0  # sessions
     crowd_s: float = 0.0
 
@@ -94,6 +114,7 @@ def run(folder: Path, *, kills: int, restarts: int, members: int, sessions: int,
                 until = min(kills, killed + _KILLS_A_LIFE)
                 _told(life, seed, lambda life=life, until=until: _disturb(life, until, kills, restarts, rng, found))
                 _told(life, seed, lambda life=life: _end_and_check(life, found))
+                _told(life, seed, lambda life=life: _read_after_forgetting(life, found))
             found.lives += 1
         if sessions:
             with _life(folder / "crowd", server, members, sessions, 1, seed=seed) as life:
@@ -123,7 +144,7 @@ def _life(folder: Path, server: postgres.Server, members: int, jobs: int, chunks
     names = {f"{job}.{chunk}" for jobs_of_one in of_each.values() for job in jobs_of_one for chunk in range(chunks)}
     with open_store(url) as store:
         learning.fill(Project(store, NAME), sorted(names))
-        edit.add(Project(store, NAME), "the ballot of commands", section="PATTERNS & APPROACHES")
+        edit.add(Project(store, NAME), _BALLOT_TEXT, section="PATTERNS & APPROACHES")
     with MessagesApi(*learning.model(random.Random(seed))) as api:
         life = _Life(server, url, api, homes, names)
         for home, numbers in of_each.items():
@@ -147,6 +168,7 @@ def _disturb(life: _Life, until: int, kills: int, restarts: int, rng: random.Ran
         time.sleep(rng.uniform(0, _LONGEST_LIFE_S))
         if rng.random() < _CUTS:
             found.cut += _cut(life, rng)
+        found.forgeries += _forge(life, rng)
         if found.restarts.total() * kills < restarts * (killed + 1):
             mode = rng.choice(("immediate", "fast"))
             life.server.stop(mode)
@@ -180,6 +202,18 @@ def _cut(life: _Life, rng: random.Random) -> int:
         if there:
             connection.execute("SELECT pg_terminate_backend(%s)", rng.choice(there[:2]))
     return bool(there)
+
+
+def _forge(life: _Life, rng: random.Random) -> int:
+    """Go round the history in SQL, in one transaction, as any user of the server may try; 1, once that was refused."""
+    said = ""
+    with contextlib.suppress(postgres.psycopg.OperationalError), _connected(life) as connection:
+        try:
+            connection.execute(rng.choice(_FORGERIES).format(ballot=_BALLOT))
+        except postgres.psycopg.IntegrityError as refused:
+            said = str(refused)
+        promise(bool(said), "the server took a point, or a part of a history, that no revision tells of")
+    return bool(said)
 
 
 class _Commander:
@@ -264,6 +298,33 @@ def _end_and_check(life: _Life, found: Team) -> None:
     found.chunks += len(life.chunks)
     bugs = [line for line in life.logs().splitlines() if any(word in line for word in _BUGS)]
     promise(not bugs, f"a worker's log tells: {bugs[:3]}")
+
+
+def _read_after_forgetting(life: _Life, found: Team) -> None:
+    """Let another machine forget a point: a member's command and program change no file here, then his worker does."""
+    for member in life.members:
+        with sandbox.opened(member) as (_, own):
+            edit.add(own, _BALLOT_TEXT)
+    with open_store(life.url) as store:
+        forget.forget(Project(store, NAME), forget.Request(_BALLOT))
+    for member in life.members:
+        before = _files(member)
+        with sandbox.living_in(life.environment(member)), contextlib.redirect_stdout(io.StringIO()) as told:
+            promise(playbook(["list"]) == 0, "`playbook list` failed")
+            print(load_playbook())
+        promise(_BALLOT_TEXT not in told.getvalue(), "a read shows what the team has forgotten")
+        promise(_files(member) == before, "a read changed files of a member")
+        process = NURSERY.Process(target=learning.work, args=(life.environment(member),))
+        process.start()
+        process.join(LIMIT_S)
+        _kill(process)
+        left = [path for path, content in _files(member).items() if _BALLOT_TEXT.encode() in content]
+        promise(not left, f"after the worker these still hold what the team has forgotten: {left}")
+        found.reads_after_forgetting += 2
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def _unfinished(life: _Life) -> list[str]:

@@ -89,6 +89,7 @@ def run(folder: Path, *, count: int, seed: int) -> Upkeep:
     life.rename(original)
     ends: dict[str, _End] = {}
     number = 0
+    before = _content(original)
     while found.by_clock + found.at_a_line < count:
         number += 1
         rng = random.Random(f"{seed}-{number}")
@@ -102,7 +103,7 @@ def run(folder: Path, *, count: int, seed: int) -> Upkeep:
             lines = json.loads((life / "lines").read_text(encoding="utf-8"))
             ends[kind] = _End(_content(life), time.monotonic() - began, lines)
         _begin_anew(life, original, kind)
-        _try(life, kind, ends[kind], rng, found, what)
+        _try(life, kind, None if kind == "repair" else before, ends[kind], rng, found, what)
     shutil.rmtree(life, ignore_errors=True)
     return found
 
@@ -128,8 +129,9 @@ def _begin_anew(life: Path, original: Path, kind: str) -> None:
     _KINDS[kind].harm(life)
 
 
-def _try(life: Path, kind: str, end: _End, rng: random.Random, found: Upkeep, what: str) -> None:
-    before = None if kind == "repair" else _content(life)
+def _try(
+    life: Path, kind: str, before: Content | None, end: _End, rng: random.Random, found: Upkeep, what: str
+) -> None:
     damaged = {_file(life)}
     by_itself = rng.random() < 0.5
     place = (*rng.choice(end.lines), rng.choice((1, 1, 1, 2))) if by_itself else None
@@ -144,7 +146,7 @@ def _try(life: Path, kind: str, end: _End, rng: random.Random, found: Upkeep, wh
     found.by_clock += killed and not by_itself
     found.kinds[kind] += killed
     for hook, event in (("inject", "SessionStart"), ("enqueue", "SessionEnd")):
-        if kind != "upgrade":  # the hooks of this version refuse the next one's database
+        if not kind.startswith("upgrade"):  # the hooks of this version refuse the next one's database
             damage.run_hook(life, hook, event, sandbox.environment(life), what)
     now = _content(life) if _is_sound(life) else None
     promise(kind == "repair" or now in (before, end.content), f"{what}: neither what it was nor what it becomes")
@@ -163,7 +165,7 @@ def _try(life: Path, kind: str, end: _End, rng: random.Random, found: Upkeep, wh
     if kind == "repair":
         kept = any(file.is_file() and file.read_bytes() in damaged for file in life.rglob("playbook.db*"))
         promise(kept, f"{what}: the damaged file is not there any more")
-    if kind == "upgrade":
+    if kind.startswith("upgrade"):
         backups = [each for each in (life / "backups").glob("*.db") if _content_of(each) == before]
         promise(backups, f"{what}: no backup holds what was there before")
 
@@ -204,7 +206,7 @@ def _work(
     """The command, in a process of its own, which kills itself at *place*."""
     os.environ.clear()
     os.environ.update(environment)
-    if kind == "upgrade":
+    if kind.startswith("upgrade"):
         versions = Path(environment["HOME"], "migrations")
         migrate.SCHEMA = SCHEMA + 1  # type: ignore[misc]
         migrate.migrations_folder = lambda: str(versions)
@@ -278,6 +280,11 @@ def _add_migration(life: Path) -> None:
     (folder / "versions" / f"{SCHEMA + 1:04d}_note.py").write_text(_NEXT, encoding="utf-8")
 
 
+def _cut_off_its_first_write(life: Path) -> None:
+    _add_migration(life)
+    damage.cut_off_a_write(Path(sandbox.database_path(life)))
+
+
 def _first_backup(life: Path) -> str:
     return str(min((life / "backups").glob("*.db")))
 
@@ -290,6 +297,7 @@ def _secret_point(life: Path) -> str:
 
 
 _STORE = ("store/engine", "store/sqlite/dialect", "store/sqlite/files")
+_UPGRADE = (lambda _: ["db", "upgrade"], ("store/migrate", "store/sqlite/backups", *_STORE))
 _KINDS = {
     "forget": _Kind(
         lambda life: ["forget", _secret_point(life), "--yes"],
@@ -307,7 +315,6 @@ _KINDS = {
         ("services/repair", "store/salvage", "store/sqlite/backups", "store/sqlite/restore", *_STORE),
         _zero_a_page,
     ),
-    "upgrade": _Kind(
-        lambda _: ["db", "upgrade"], ("store/migrate", "store/sqlite/backups", *_STORE), _add_migration
-    ),
+    "upgrade": _Kind(*_UPGRADE, _add_migration),
+    "upgrade after a kill at its first write": _Kind(*_UPGRADE, _cut_off_its_first_write),
 }  # fmt: skip

@@ -319,7 +319,8 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         elif each.dead:
             yield Finding("hooks", BROKEN, f"{each.path} names {each.dead}, which isn't there", again)
         else:
-            yield Finding("hooks", OK, f"registered in {each.path}")
+            untried = "" if each.scope == "user" else "; doctor tries its own hooks: a clone may bring that file"
+            yield Finding("hooks", OK, f"registered in {each.path}{untried}")
     if registrations.plugin:
         yield Finding("plugin", OK, f"{registrations.plugin} is in use")
     if len(registrations.files) + bool(registrations.plugin) > 1:
@@ -480,13 +481,12 @@ def _hooks(url: str, folder: str) -> Iterator[Finding]:
     """Run inject and remind on the user's own database, where they record nothing, as the session has no id; enqueue on
     a database and a project of its own."""
     programs, silence = install.programs(folder), _silence(project_env.database_url(folder), folder)
-    event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder}
+    event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder, "transcript_path": "s.jsonl"}
     here = {"CLAUDE_PROJECT_DIR": folder}
     yield _try(programs, "inject", event, here, lambda output, log: _judge_inject(output, log, silence))
-    if os.path.exists(
-        os.path.join(programs.hooks_folder, "remind.py")
-    ):  # an older installation's events are told above
-        event = {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT, "cwd": folder}
+    # An older installation has no such hook; its events are told above.
+    if os.path.exists(os.path.join(programs.hooks_folder, "remind.py")):
+        event = {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT, "cwd": folder, "transcript_path": "s.jsonl"}
         yield _try(programs, "remind", event, here, _judge_remind)
     with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as made:
         project, transcript = os.path.join(made, "project"), os.path.join(made, "transcript.jsonl")

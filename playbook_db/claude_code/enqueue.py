@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 1.0  # of the 1.5 s that Claude Code gives at a session's end
 _WAIT_S = 0.2  # for a database that somebody holds
+_END = "SessionEnd"
 
 
 def main() -> "NoReturn":
@@ -31,6 +32,8 @@ def main() -> "NoReturn":
         why = _store(job)
         if why is None or _spool(hook, job, why):
             pending.clear()
+            if (job["reason"] or "").startswith(_END):
+                spool.note_end(job["session_id"] or "", is_kept=True)
         worker_start.start(hook, job["folder"] or "")
 
     def at_deadline(hook: hook_runner.Hook) -> None:
@@ -42,20 +45,16 @@ def main() -> "NoReturn":
 
 def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
     """What there is to learn from after the event on standard input; None where that is nothing."""
-    event = events.parse(hook.payload())
-    if event is None:
-        hook.note("what came on standard input is no JSON object; nothing was queued")
+    read = events.read(hook, ("PreCompact", "SubagentStop", "SessionEnd"), "nothing was queued")
+    if read is None:
         return None
+    event, folder = read
     name = event.hook_event_name or ""
-    if registration.EVENTS.get(name, ("", 0))[0] != "enqueue":
+    if not _may_be_learned_from(event, folder):
+        if name == _END:
+            spool.note_end(event.session_id or "", is_kept=False)
         return None
-    folder = event.project_folder()
-    if folder is None:
-        hook.note("neither CLAUDE_PROJECT_DIR nor cwd says which project this is; nothing was queued")
-        return None
-    if not _may_be_learned_from(event, folder) or registration.answers_elsewhere(
-        name, registration.own_scope(), folder
-    ):
+    if registration.answers_elsewhere(name, registration.own_scope(), folder):
         return None
     path, parent = event.transcript_path, None
     if name == "SubagentStop":
@@ -100,10 +99,7 @@ def _store(job: "dict[str, str | None]") -> "str | None":
         hook_queries.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")
     except Exception as error:  # whatever the driver or the disk may raise; the spool takes it
         return f"{path}: {error}" if path else str(error)
-    try:
-        spool.keep_reserve()
-    except OSError:
-        pass  # the job is safe; the reserve is for a worse day
+    spool.keep_reserve()  # the job is safe; the reserve is for a worse day
     return None
 
 

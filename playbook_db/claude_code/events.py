@@ -10,7 +10,10 @@ from playbook_db import projects, settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
+
+    from playbook_db.claude_code.hook_runner import Hook
 
 
 class Event:
@@ -50,6 +53,30 @@ class Event:
         if self.transcript_path and _is_kept_by_claude_code(self.transcript_path):
             return None
         return projects.enclosing_project(cwd)
+
+
+def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Event, str] | None":
+    """The event on the standard input of *hook* and its project's folder; None unless it is Claude Code's, by one of
+    these *names*. Another host gets no output at all. What can't be understood is noted with its *consequence*.
+    """
+    event = parse(hook.payload())
+    if event is None:
+        hook.note(f"what came on standard input is no JSON object; {consequence}")
+    elif _is_of_another_host(event):
+        hook.say(b"")
+    elif event.hook_event_name in names:
+        folder = event.project_folder()
+        if folder is not None:
+            return event, folder
+        hook.note(f"neither CLAUDE_PROJECT_DIR nor cwd says which project this is; {consequence}")
+    return None
+
+
+def _is_of_another_host(event: Event) -> bool:
+    """Whether another agent sent *event*: Claude Code always names a transcript, `projects/FOLDER/SESSION.jsonl`.
+    Variables can't tell, as agents inherit them from one another."""
+    above, folder, name = f"//{event.transcript_path or ''}".split("/")[-3:]
+    return name in ("", "events.jsonl") or name.startswith("rollout-") or "chats" in (above, folder)
 
 
 def parse(data: bytes) -> "Event | None":

@@ -9,7 +9,7 @@ import sys
 import time
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import events, hook_runner, session_message, showing
+from playbook_db.claude_code import events, hook_runner, session_message, showing, spool
 from playbook_db.store import hook_queries
 
 TYPE_CHECKING = False
@@ -30,21 +30,16 @@ def main() -> "NoReturn":
 
 
 def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
-    event = events.parse(hook.payload())
-    if event is None:
-        return hook.note("what came on standard input is no JSON object; the session went on without the playbook")
-    if event.hook_event_name != EVENT:
-        return None
-    folder = event.project_folder()
-    if folder is None:
-        return hook.note("neither CLAUDE_PROJECT_DIR nor cwd says which project this is; no playbook was shown")
+    read = events.read(hook, (EVENT,), "no playbook was shown")
+    if read is None:
+        return
+    event, folder = read
     if sys.argv[1:2] != ["user"]:  # the user's own settings always answer
         from playbook_db.claude_code import registration
 
         if registration.answers_elsewhere(EVENT, registration.own_scope(), folder):
-            return None
+            return
     _answer(hook, event, folder, pending)
-    return None
 
 
 def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "list[dict[str, Any]]") -> None:
@@ -53,6 +48,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
     book = shown = None
     problem = text = replica = key = ""
+    is_ignored = False
     told: Sequence[showing.Shown] = ()
     try:
         problem = hook_queries.loss_of(path) if path else ""
@@ -61,7 +57,8 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
             key = projects.project_key(folder)
             project = hook_queries.find_project(connection, key)
             book = shown = (connection, project) if project is not None else None
-            if project is not None and not project.is_ignored:
+            is_ignored = project is not None and project.is_ignored
+            if project is not None and not is_ignored:
                 work_waits = work_waits or hook_queries.has_due_job(connection, project.id, now=hook_runner.timestamp())
                 if project.team_name is None:
                     work_waits = work_waits or _has_mirror_changed(connection, project, folder)
@@ -69,7 +66,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
                     replica = hook_queries.replica_of(path, project.id)
                     work_waits = work_waits or _is_replica_old(replica)
                     shown = showing.of_team(replica, project.team_name)
-            if project is None or not project.is_ignored:
+            if not is_ignored:
                 of_project = showing.Source(key, book, shown) if book and shown else None
                 text, told = showing.compose(hook, event, of_project, showing.users(connection))
     except hook_queries.UnusableError as error:
@@ -81,14 +78,31 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
         problem = f"{what}. {'' if text else 'The session went on without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
+    if not problem and spool.is_disk_full():
+        problem = f"the disk of {settings.claude_dir()} is full. Free some space, or this session may teach nothing."
     message, keep_told = _message(hook, event, folder, problem, book, shown)
     if hook.say(showing.output(EVENT, text, message)):
         _keep(hook, keep_told)
         showing.keep(hook, event, told, pending)
+    if not is_ignored:
+        _keep_start(hook, event, folder, key)
     if work_waits:
         from playbook_db.claude_code import worker_start  # late: rarely needed
 
         worker_start.start(hook, folder)
+
+
+def _keep_start(hook: hook_runner.Hook, event: events.Event, folder: str, key: str) -> None:
+    """Put on record that the session began, so that the worker finds it if nobody notes its end."""
+    path = event.transcript_path
+    if not event.session_id or not path:
+        return
+    told = {"project": key or projects.project_key(folder), "folder": folder, "transcript_path": path}
+    content = ",".join([f'"{name}":{showing.quoted(text)}' for name, text in told.items()])
+    try:
+        spool.keep_start(event.session_id, f"{{{content}}}".encode("ascii"))
+    except OSError as error:
+        hook.note(f"{error}: the session's start is not on record")
 
 
 def _message(

@@ -212,10 +212,11 @@ class Programs:
 
 
 def programs(folder: str) -> Programs:
-    """What answers in *folder*: what a settings file registers, else the plugin; where neither is, what an install
-    would register."""
+    """The programs that answer in *folder*: those that the user's settings register, else the plugin's, else those that
+    an install would register. A project's settings may come with a clone, so that nothing starts what they name."""
     found = find_registrations(folder)
-    live = [command for file in found.files for command in file.commands if registration.is_live(command)]
+    commands = [command for file in found.files if file.scope == "user" for command in file.commands]
+    live = [command for command in commands if registration.is_live(command)]
     if live:
         python, hook, worker_python = registration.programs(live[0])
         return Programs(python, os.path.dirname(hook), worker_python)

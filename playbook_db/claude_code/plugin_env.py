@@ -182,8 +182,11 @@ def _find_python() -> str:
 
 
 def _run(command: "Sequence[str]") -> str:
-    """Run *command*; what it prints. Raises SetupError with its last words."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_STEP_S)
+    """Run *command*; what it prints. Raises SetupError with its last words.
+
+    It runs in `/`: `python -m` imports from the current folder, and uv reads settings there.
+    """
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_STEP_S, cwd="/")
     if done.returncode:
         words = " ".join((done.stderr or done.stdout).split())[-600:]
         raise SetupError(f"`{' '.join(command[:4])}` failed: {words or f'exit code {done.returncode}'}")
@@ -219,5 +222,5 @@ def _time_of(state: "dict[str, object]") -> float:
 def _alone() -> "Iterator[bool]":
     """Whether this process alone sets up; the system lets go of the lock when the process ends, however it does."""
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
-    with open(settings.runtime_dir() + ".lock", "w") as file:
+    with open(os.open(settings.runtime_dir() + ".lock", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         yield platforms.lock(file)

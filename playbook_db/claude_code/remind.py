@@ -38,20 +38,16 @@ def main() -> "NoReturn":
 
 
 def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
-    event = events.parse(hook.payload())
-    if event is None:
-        return hook.note("what came on standard input is no JSON object; no key point was looked for")
-    if event.hook_event_name not in LIMIT_UNITS:
-        return None
-    folder = event.project_folder()
-    if folder is None:
-        return hook.note("neither CLAUDE_PROJECT_DIR nor cwd says which project this is; no key point was looked for")
+    read = events.read(hook, LIMIT_UNITS, "no key point was looked for")
+    if read is None:
+        return
+    event, folder = read
     question = question_of(event, folder)
     if question is None or not _is_wanted(hook, event, folder):
-        return None
+        return
     path = settings.sqlite_file(project_env.database_url(folder))
     if path is None or not os.path.exists(path):
-        return None
+        return
     try:
         connection = hook_queries.connect(path, wait_s=_WAIT_S)
         sources = _sources(connection, path, folder)
@@ -63,7 +59,6 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
         is_of_index = "point_search" in str(error) or "malformed" in str(error) or "fts5" in str(error)
         remedy = "playbook db check --rebuild-search" if is_of_index else "playbook doctor"
         hook.note(str(error) if "Run: " in str(error) else f"{path}: {error}. No key point was shown; run: {remedy}")
-    return None
 
 
 def question_of(event: events.Event, folder: str) -> "str | None":

@@ -110,13 +110,13 @@ def compose(
 
 def output(event_name: str, text: str, message: str) -> bytes:
     """The answer to the event: *text* for the model, *message* for the user and not for the model."""
-    parts = [f'"systemMessage":{_quoted(message)}'] if message else []
+    parts = [f'"systemMessage":{quoted(message)}'] if message else []
     if text:
-        parts.append(f'"hookSpecificOutput":{{"hookEventName":"{event_name}","additionalContext":{_quoted(text)}}}')
+        parts.append(f'"hookSpecificOutput":{{"hookEventName":"{event_name}","additionalContext":{quoted(text)}}}')
     return f"{{{','.join(parts)}}}\n".encode("ascii")
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     try:
         from _json import encode_basestring_ascii
     except ImportError:

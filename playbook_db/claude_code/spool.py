@@ -1,8 +1,9 @@
 """The spool: one file for each job, and for what each session was shown, that the database couldn't take, until the
-worker takes it in.
+worker takes it in; and one for each session that began, which says where its transcript is.
 
 For the hooks, so standard library only, and for the worker. A file is there whole or not at all. Its `kind` says what
-is in it; one without is a job.
+is in it; one without is a job. On a full disk a job or a start overwrites a file of the reserve, whose blocks are there
+already.
 """
 
 import os
@@ -10,8 +11,9 @@ import time
 
 from playbook_db import settings
 
-RESERVE_BYTES = 64 * 1024  # kept free for the spool, given up when the disk is full
+RESERVE_FILES, RESERVE_FILE_BYTES = 16, 4096
 SUFFIX = ".json"
+STARTED, ENDED = ".started", ".ended"  # of a session; the second's time is that of its end
 SHOWING = "showing"  # the kind of what a session was shown
 
 TYPE_CHECKING = False
@@ -20,55 +22,107 @@ if TYPE_CHECKING:
 
 
 def keep(content: "Mapping[str, object]") -> str:
-    """Keep *content* in the spool; its file. On a full disk a job takes the room that is kept for it, which isn't spent
-    on what a session was shown. Raises OSError where nothing can be written."""
-    try:
-        return _write(content)
-    except OSError as error:
-        import errno
+    """Keep *content* in the spool; its file. On a full disk a job takes a file of the reserve, which isn't spent on
+    what a session was shown. Raises OSError where nothing can be written."""
+    import json
 
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT) or content.get("kind") == SHOWING:
-            raise
-        os.unlink(_reserve())
-        return _write(content)
+    path = os.path.join(settings.spool_dir(), f"{time.time():.6f}-{os.getpid()}{SUFFIX}")
+    _write(path, json.dumps(content).encode("ascii"), uses_reserve=content.get("kind") != SHOWING)
+    return path
+
+
+def keep_start(session_id: str, content: bytes) -> None:
+    """Keep that the session began: *content* is JSON with its `project`, `folder` and `transcript_path`.
+
+    A session whose id is no plain name isn't kept. Raises OSError where nothing can be written.
+    """
+    path = _of_session(session_id, STARTED)
+    if not path:
+        return
+    try:
+        os.utime(path)  # it was resumed or compacted
+    except FileNotFoundError:
+        _write(path, content, uses_reserve=True, waits=False)
+        keep_reserve()
+
+
+def note_end(session_id: str, *, is_kept: bool) -> None:
+    """Keep that the session has ended: what its transcript gets from now on is none of ours. Forget it altogether
+    unless it *is_kept*, so that nothing is learned from it."""
+    path = _of_session(session_id, STARTED)
+    try:
+        if is_kept:
+            os.utime(path)
+            os.rename(path, _of_session(session_id, ENDED))
+        else:
+            os.unlink(path)
+    except OSError:
+        pass  # its start isn't on record
 
 
 def keep_reserve() -> None:
-    """Have some room on the disk that a job can take when there is none left."""
-    path = _reserve()
-    if os.path.exists(path):
+    """Have files that can be overwritten on a full disk, as many as there is room for."""
+    if os.path.exists(_reserve(0)):
         return
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        os.write(file, b"\0" * RESERVE_BYTES)
-    finally:
-        os.close(file)
+        for number in reversed(range(RESERVE_FILES)):  # made last and taken first, 0 says that all are there
+            if not os.path.exists(_reserve(number)):
+                _write(_reserve(number), b" " * RESERVE_FILE_BYTES, uses_reserve=False, waits=False)
+    except OSError:
+        pass  # each hook and worker tries again
 
 
-def waiting() -> "list[str]":
-    """The files in the spool, oldest first."""
+def is_disk_full() -> bool:
+    """Whether neither the disk nor the reserve has room for a job."""
+    try:
+        is_full = not os.statvfs(settings.claude_dir()).f_bavail
+    except OSError:
+        return False
+    return is_full and not any(os.path.exists(_reserve(number)) for number in range(RESERVE_FILES))
+
+
+def waiting(suffix: "str | tuple[str, ...]" = SUFFIX) -> "list[str]":
+    """The files in the spool, oldest first: jobs and showings, or those that end with *suffix*."""
     folder = settings.spool_dir()
     try:
         names = os.listdir(folder)
     except OSError:
         return []
-    return [os.path.join(folder, name) for name in sorted(names) if name.endswith(SUFFIX)]
+    return [os.path.join(folder, name) for name in sorted(names) if name.endswith(suffix)]
 
 
-def _write(content: "Mapping[str, object]") -> str:
-    import json
+def _write(path: str, data: bytes, *, uses_reserve: bool, waits: bool = True) -> None:
+    """Write *data* to *path*, and if it *waits*, until it is on the disk; if that is full, into a file of the reserve.
+    A file system that needs room even for that gets the room of those that it couldn't overwrite."""
+    reserve = range(RESERVE_FILES) if uses_reserve and len(data) <= RESERVE_FILE_BYTES else ()
+    for taken in (None, *reserve, None):
+        try:
+            return _write_into(taken, path, data, waits=waits)
+        except OSError as error:
+            import errno  # late: mostly all goes well
 
-    folder = settings.spool_dir()
-    for each in (settings.data_dir(), folder):  # the mode is the last folder's alone
-        os.makedirs(each, mode=0o700, exist_ok=True)
-    path = os.path.join(folder, f"{time.time():.6f}-{os.getpid()}{SUFFIX}")
-    temporary = path + ".part"
+            if error.errno == errno.ENOENT and taken is None:
+                for folder in (settings.data_dir(), settings.spool_dir()):  # the mode is the last folder's alone
+                    os.makedirs(folder, mode=0o700, exist_ok=True)
+            elif error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.ENOENT):  # the last: another hook took that file
+                raise
+            problem = error
+    raise problem
+
+
+def _write_into(taken: "int | None", path: str, data: bytes, *, waits: bool) -> None:
+    temporary = f"{path}.{os.getpid()}.part"
     try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(json.dumps(content).encode("ascii"))
-            file.flush()
-            os.fsync(file.fileno())
+        if taken is not None:
+            os.rename(_reserve(taken), temporary)
+        file = os.open(temporary, os.O_WRONLY | (os.O_CREAT | os.O_EXCL if taken is None else 0), 0o600)
+        try:
+            while data:
+                data = data[os.write(file, data) :]
+            if waits:
+                os.fsync(file)
+        finally:
+            os.close(file)
         os.rename(temporary, path)
     except OSError:
         try:
@@ -76,8 +130,12 @@ def _write(content: "Mapping[str, object]") -> str:
         except OSError:
             pass
         raise
-    return path
 
 
-def _reserve() -> str:
-    return os.path.join(settings.data_dir(), "reserve")
+def _of_session(session_id: str, suffix: str) -> str:
+    is_name = session_id.isascii() and session_id.replace("-", "").replace("_", "").isalnum()
+    return os.path.join(settings.spool_dir(), session_id + suffix) if is_name else ""
+
+
+def _reserve(number: int) -> str:
+    return os.path.join(settings.spool_dir(), f"reserve-{number:02}")

@@ -10,12 +10,12 @@ import contextlib
 import gc
 import glob
 import json
+import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from playbook_db.store.jobs import Job
 
 MAX_MINUTES = 30  # alive; what remains then waits for the next worker
-QUIET_S = 600.0  # a transcript that grew later than that may belong to a session that goes on
+SILENT_S = 3600.0  # a transcript that grew later than that may belong to a session that goes on
+_LAST_WORDS_S = 60.0  # that a transcript may grow after its session's end was noted
+_FORGET_START_S = 30 * 86400.0  # after which nobody waits for a session's end; Claude Code keeps transcripts as long
 _FOLD_AFTER_S = 86400.0  # a day
 _ROUNDS = 3  # times that the spool is read: a job may come in while the last round is under way
 _LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
@@ -137,30 +139,41 @@ def take_in_spool(store: Store) -> int:
 
 
 def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None]]]:
-    """The projects and jobs of the sessions that ended without a word, as a kill lets them: their transcripts grew
-    since they were learned from, wait in no queue, and are quiet.
+    """The projects and jobs of the sessions whose end nobody noted, as after a kill or on a full disk: transcripts that
+    grew since they were learned from, wait in no queue, and have been silent for SILENT_S.
 
-    Those older than the project's playbook are for `playbook bootstrap`.
+    Their starts are on record. All others, such as those from before the installation, are for `playbook bootstrap`.
     """
-    for known in queue.known_transcripts(store):
-        since = datetime.fromisoformat(known.created_at).timestamp()
-        folders = {_folder_of(known.key), *(os.path.dirname(path) for path in known.cursors if not _is_subagents(path))}
-        for path in _transcripts(sorted(folders)):
-            try:
-                status = os.stat(path)
-            except OSError:
-                continue
-            is_new = status.st_size > known.cursors.get(path, 0) and status.st_mtime >= since
-            is_quiet = time.time() - status.st_mtime >= QUIET_S
-            if is_new and is_quiet and path not in known.with_jobs and _may_be_learned_from(path, known.key):
-                parent = os.path.dirname(os.path.dirname(path)) + ".jsonl" if _is_subagents(path) else None
-                job = {"session_id": learner.session_of(path), "transcript_path": path, "parent_path": parent}
-                yield known.key, {**job, "reason": "found"}
+    known: dict[str, tuple[Mapping[str, int], Collection[str]] | None] = {}
+    for path in spool.waiting((spool.STARTED, spool.ENDED)):
+        try:
+            noted_at = os.stat(path).st_mtime
+            start = json.loads(projects.read_plain(path))
+            key, folder, transcript = (str(start[name]) for name in ("project", "folder", "transcript_path"))
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            continue  # a hook was killed while it wrote it, or has just renamed it
+        is_over = path.endswith(spool.ENDED)
+        until = noted_at + _LAST_WORDS_S if is_over else math.inf
+        if key not in known:
+            known[key] = queue.known_transcripts(store, key)
+        cursors, with_jobs = known[key] or ({}, ())
+        for each in _transcripts_of(projects.as_path(transcript)) if known[key] and os.path.isdir(folder) else ():
+            if each not in with_jobs and _is_lost(each, cursors.get(each, 0), until, folder):
+                parent = transcript if _is_subagents(each) else None
+                job = {"session_id": learner.session_of(each), "transcript_path": each, "parent_path": parent}
+                yield key, {**job, "reason": "found"}
+        kept_s = SILENT_S + _LAST_WORDS_S if is_over else _FORGET_START_S
+        if known[key] is None or time.time() - noted_at > kept_s:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
 
 def list_transcripts(key: str) -> list[str]:
     """All transcripts that Claude Code keeps of sessions in the folder *key*, subagents' included, oldest first."""
-    return sorted(_transcripts([_folder_of(key)]), key=lambda path: (os.stat(path).st_mtime, path))
+    patterns = ("*.jsonl", os.path.join("*", "subagents", "*.jsonl"))
+    folder = glob.escape(_folder_of(key))
+    paths = [path for each in patterns for path in glob.iglob(os.path.join(folder, each), include_hidden=True)]
+    return sorted(filter(os.path.isfile, paths), key=lambda path: (os.stat(path).st_mtime, path))
 
 
 @contextlib.contextmanager
@@ -206,8 +219,8 @@ class _Models:
 
 
 def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None:
+    spool.keep_reserve()
     with contextlib.suppress(OSError):
-        spool.keep_reserve()
         os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
     with open_store(url) as store, Servers() as servers:
         queue.release_all(store)  # no other worker is alive
@@ -345,26 +358,26 @@ def _folder_of(key: str) -> str:
     return os.path.join(settings.claude_dir(), "projects", session_folder_name(key))
 
 
-def _transcripts(folders: list[str]) -> Iterator[str]:
-    for folder in folders:
-        # In the order of their names, where a session's folder comes before its transcript.
-        paths = [
-            path
-            for pattern in ("*.jsonl", os.path.join("*", "subagents", "*.jsonl"))
-            for path in glob.iglob(os.path.join(glob.escape(folder), pattern), include_hidden=True)
-        ]
-        yield from filter(os.path.isfile, sorted(paths, key=lambda path: path.split(os.sep)))
+def _transcripts_of(path: str) -> list[str]:
+    """Those of the subagents of the session whose transcript is at *path*, and that one."""
+    pattern = os.path.join(glob.escape(os.path.splitext(path)[0]), "subagents", "*.jsonl")
+    return [*filter(os.path.isfile, (*sorted(glob.iglob(pattern, include_hidden=True)), path))]
 
 
 def _is_subagents(path: str) -> bool:
     return os.path.basename(os.path.dirname(path)) == "subagents"
 
 
-def _may_be_learned_from(path: str, key: str) -> bool:
-    """Whether the user's settings let us learn from however the session ended: nobody knows whether it was cleared or
-    killed."""
+def _is_lost(path: str, learned_to: int, until: float, folder: str) -> bool:
+    """Whether the transcript at *path* has more than was *learned_to*, all of it from before *until*, has been silent
+    since, and may be learned from however the session in *folder* ended: nobody knows if it was cleared or killed."""
+    status = os.stat(path)
+    if status.st_size <= learned_to or status.st_mtime > min(until, time.time() - SILENT_S):
+        return False
+    if settings.is_disabled({**os.environ, **project_env.brought(folder)}):
+        return False
     ends = ("subagent_stop",) if _is_subagents(path) else ("exit", "clear")
-    return all(registration.is_on(f"playbook_update_on_{end}", projects.as_path(key)) for end in ends)
+    return all(registration.is_on(f"playbook_update_on_{end}", folder) for end in ends)
 
 
 if __name__ == "__main__":

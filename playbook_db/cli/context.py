@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db import project_env, projects, settings
-from playbook_db.cli.output import readable, say
+from playbook_db.cli.output import say
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def notify(lines: Iterable[str]) -> None:
     for line in lines:
         if line not in said:
             said.add(line)
-            say(f"playbook: {readable(line)}", err=True)
+            say(f"playbook: {line}", err=True)
 
 
 def is_interactive() -> bool:

@@ -1,6 +1,7 @@
 """Commands on the database as a whole: backup, restore-backup, db path, check, upgrade, repair, metadata, transfer,
 distribute."""
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,10 @@ def path(as_json: bool) -> None:
     from playbook_db.services import maintenance
 
     where = maintenance.location(database_url())
-    print_answer(where, as_json=as_json, database=where)
+    if as_json or sys.stdout.isatty():
+        print_answer(where, as_json=as_json, database=where)
+    else:  # a program needs each byte of it
+        sys.stdout.write(f"{where}\n")
 
 
 @database.command()
@@ -140,7 +144,7 @@ def restore_backup(file: str, yes: bool, as_json: bool) -> None:
         raise click.UsageError("Nobody is there to be asked; say --yes to put the backup back.")
     with maintenance.candidate(database_url(), file) as chosen:
         _show(chosen)
-        if not yes and not click.confirm(f"Replace {chosen.path}?", err=True):
+        if not yes and not click.confirm(one_line(f"Replace {chosen.path}?"), err=True):
             notify(["left alone; nothing was changed"])
             return
         replaced = maintenance.put_back(chosen)
@@ -187,14 +191,14 @@ def _told(held: "Held") -> str:
 
 @database.command()
 @click.option("--dry-run", is_flag=True, help="Show what could be kept; change nothing.")
-@click.option("--yes", is_flag=True, help="Don't ask before the new file takes the damaged one's place.")
+@click.option("--yes", is_flag=True, help="Don't ask before anything is changed.")
 @as_json
 def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
     """Repair a damaged database.
 
     It becomes the newest sound backup, and the points that can still be read; these come in by one revision for each
     playbook; the history since the backup is lost, unless the file itself can be written anew. The damaged file is
-    moved aside as it is. One in which nothing is wrong is left alone.
+    moved aside as it is. A sound one is left alone. On a server each playbook is put back to what its history says.
     """
     from playbook_db.services import repair as repair_service
 
@@ -203,7 +207,7 @@ def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
         planned = repair_service.repair(database_url(), folder=folder, dry_run=True)
         if planned.is_damaged:
             notify(one_line(line) for line in _repair_text(planned))
-            if not click.confirm("Put the new database in the place of the damaged one?", err=True):
+            if not click.confirm("Do that?", err=True):
                 notify(["left as it is"])
                 return
     repaired = repair_service.repair(database_url(), folder=folder, dry_run=dry_run)
@@ -220,13 +224,14 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
     if not repaired.is_damaged:
         yield f"{repaired.where}: all is well, nothing to repair"
         return
-    points, playbooks = sum(held.points for held in repaired.holds), len(repaired.holds)
-    yield f"{repaired.where}: kept {count_of(points, 'live point')} in {count_of(playbooks, 'playbook')}"
+    if repaired.holds:
+        points, playbooks = sum(held.points for held in repaired.holds), len(repaired.holds)
+        yield f"{repaired.where}: kept {count_of(points, 'live point')} in {count_of(playbooks, 'playbook')}"
     if repaired.is_whole:
         yield "the file could be written anew; no history is lost"
     elif repaired.backup is not None:
         yield f"begun from the backup {repaired.backup.path}"
-    else:
+    elif repaired.holds:
         yield "begun from nothing: there is no sound backup of it"
     for each in repaired.playbooks:
         if each.revision is not None:

@@ -161,12 +161,12 @@ def _report_bug() -> int:
     """Show the exception under way whole, so that it can be reported."""
     import traceback  # late, as all that few commands need: it would cost each of them
 
-    click.echo(_redacted(traceback.format_exc()), err=True, nl=False)
+    click.echo(readable(_redacted(traceback.format_exc())), err=True)
     return _explain("this is a bug in playbook-db; please report it with the lines above", EXIT_BUG)
 
 
 def _explain(text: str, code: int) -> int:
-    say(f"playbook: {readable(_redacted(text))}", err=True)
+    say(f"playbook: {_redacted(text)}", err=True)
     return code
 
 

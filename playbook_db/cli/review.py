@@ -147,7 +147,8 @@ def _one_by_one(items: Sequence["ReviewItem"]) -> list["Decision"]:
     decisions: list[Decision] = []
     keys = ", ".join(f"[{key}]{word[1:]}" for key, word in _KEYS.items())
     for place, item in enumerate(items, 1):
-        say(f"\n{click.style(f'{item.name} {review_batch.summary(item)}', bold=True)}  ({place} of {len(items)})")
+        head = click.style(f"{item.name} {review_batch.summary(item)}", bold=True)
+        click.echo(folded(f"\n{head}  ({place} of {len(items)})"))
         _show(item)
         while True:
             key = click.prompt(keys, type=click.Choice(list(_KEYS)), show_choices=False, default="s")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import registration
+from playbook_db.claude_code import registration, spool
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, print_table, say
@@ -58,6 +58,7 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
     if replace and not _take_out_older(folder):
         notify(["no settings file has hooks of the older system"])
     done = install.install(scope, folder, now=datetime.now(UTC))
+    spool.keep_reserve()
     if as_json:
         record = {"interpreter": done.python, "worker_interpreter": done.worker_python, "backup": done.backup}
         print_json({"settings": done.path, "changed": done.changed, **record})
@@ -84,13 +85,13 @@ def _set_up_git(in_git: bool, share: bool, as_json: bool) -> None:
         print_json({"changed": [*done.changed], "command": done.command})
         return
     for path in done.changed:
-        click.echo(f"{path}: git merges .claude/playbook.json through playbook")
+        say(f"{path}: git merges .claude/playbook.json through playbook")
     if not done.changed:
-        click.echo("git merges .claude/playbook.json through playbook already; nothing was changed")
-    click.echo(f"git starts: {done.command}")
-    click.echo("(the interpreter is named in full, since git may find no playbook on its PATH)")
+        say("git merges .claude/playbook.json through playbook already; nothing was changed")
+    say(f"git starts: {done.command}")
+    say("(the interpreter is named in full, since git may find no playbook on its PATH)")
     if share:
-        click.echo("commit .gitattributes; in each clone `playbook install --git` says which command it is there")
+        say("commit .gitattributes; in each clone `playbook install --git` says which command it is there")
 
 
 def _take_out_of_git(in_git: bool, share: bool, as_json: bool) -> None:
@@ -225,6 +226,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
         text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
         print_answer(text, as_json=as_json, project=project.key, points=points, database=where, mirror=state)
         learnable = _earlier_sessions(project)
+    spool.keep_reserve()
     _offer_replacement(ctx)
     if learnable and is_interactive():
         from playbook_db.cli.learn import bootstrap
@@ -426,6 +428,6 @@ def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
             head = f"{click.style(f'{mark:<7}', fg=colour)} "
             click.echo(beside(head, f"{finding.about}: {one_line(finding.message)}", 8))
             if finding.remedy:
-                click.echo(f"        -> {finding.remedy}")
+                click.echo(f"        -> {one_line(finding.remedy)}")
     if not record["ok"]:
         ctx.exit(1)

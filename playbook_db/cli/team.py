@@ -63,7 +63,7 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
 
 
 def _ask_for_password(where: str) -> str:
-    return str(click.prompt(f"Password for {where}", hide_input=True, err=True))
+    return str(click.prompt(one_line(f"Password for {where}"), hide_input=True, err=True))
 
 
 def _agree(invitation: "Invitation", *, yes: bool) -> None:

@@ -25,10 +25,12 @@ def web(port: int, no_open: bool) -> None:
         raise MissingExtraError("playbook web", package, extra="web") from None
 
     import webbrowser  # late: it brings what the help has no use for
+    from urllib.parse import urlsplit
 
     def opened(address: str) -> None:
         click.echo(address)
-        if not no_open and not webbrowser.open(address):
+        entrance = urlsplit(address)._replace(path="/").geturl()  # all users can see how a browser was started
+        if not no_open and not webbrowser.open(entrance):
             notify(["no browser could be opened; open the address above"])
 
     url, folder = database_and_folder()

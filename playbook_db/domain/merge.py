@@ -229,8 +229,8 @@ def _follow_texts(
     for name, point in base.by_name.items():
         here, there = ours.by_name.get(name), theirs.by_name.get(name)
         is_ours, is_theirs = (side is not None and side.text != point.text for side in (here, there))
-        our_name = ours_new.get(point.text) if is_ours else None
-        their_name = theirs_new.get(point.text) if is_theirs else None
+        our_name = ours_new.pop(point.text, None) if is_ours else None  # each new name continues one point
+        their_name = theirs_new.pop(point.text, None) if is_theirs else None
         if our_name is None and their_name in after:
             if here is None:
                 after.pop(their_name)

@@ -200,18 +200,23 @@ def one_line(text: str) -> str:
 def shown(text: str) -> str:
     """*text*, which anybody may have written, for a prompt, a terminal or a page; it is stored and exported as given.
 
-    Each character of NEVER_SHOWN becomes U+FFFD, and `</` becomes `<\\/`, so that it closes no tag in which a client
-    or we put it.
+    As `visible`, and `</` becomes `<\\/`, so that it closes no tag in which a client or we put it.
     """
+    text = visible(text)
+    if "<" not in text:
+        return text
+    before, *parts = text.split("<")
+    return before + "".join([("<\\" if part.lstrip(_UNSEEN)[:1] == "/" else "<") + part for part in parts])
+
+
+def visible(text: str) -> str:
+    """*text* with U+FFFD in the place of each character of NEVER_SHOWN."""
     if not text.isprintable() or (not text.isascii() and _PLANE_14 in text.encode()):
         if not _replacements:
             for first, last in NEVER_SHOWN:
                 _replacements.update(dict.fromkeys(range(first, last + 1), _IN_THEIR_PLACE))
         text = text.translate(_replacements)
-    if "<" not in text:
-        return text
-    before, *parts = text.split("<")
-    return before + "".join([("<\\" if part.lstrip(_UNSEEN)[:1] == "/" else "<") + part for part in parts])
+    return text
 
 
 def render_header(section: str) -> str:

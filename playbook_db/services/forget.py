@@ -16,7 +16,7 @@ from playbook_db import files, projects, settings
 from playbook_db.domain import duplicates
 from playbook_db.domain.erasure import SHORTEST_TEXT, Eraser
 from playbook_db.domain.times import timestamp
-from playbook_db.errors import DatabaseBusyError, DatabaseError, PointRuleError
+from playbook_db.errors import DatabaseBusyError, DatabaseError, PlaybookError, PointRuleError
 from playbook_db.services import edit, mirror
 from playbook_db.services.projects import Project
 from playbook_db.store import connect, erasure
@@ -133,6 +133,13 @@ def forget(project: Project, request: Request) -> Forgotten:
     holding = work.backups_holding()
     new_backup, is_rewritten = work.finish(holding)
     erasures = {key: each for key, each in work.erasures.items() if each.revision is not None}
+    if project.here:
+        from playbook_db.services import team  # it imports this module
+
+        try:
+            team.refresh(project.here.store, team.require(project.here), project.store)
+        except (PlaybookError, OSError) as error:
+            work.notes.append(f"this machine's own copies may still hold it until the worker has run: {error}")
     work.notes.extend(_out_of_reach(project.store) if erasures else ())
     return Forgotten(
         erasures,
@@ -405,7 +412,7 @@ def _out_of_reach(store: Store) -> tuple[str, ...]:
     return (
         f"{store.where} keeps the erased rows on its disk for a while. {connect.rewrite_of(store.url)}",
         "its server's backups, write-ahead log and logs aren't ours: they may still hold it. So may other members' "
-        "machines until they ask it again, and copies of those who have left",
+        "machines until their workers run, and copies of those who have left",
     )
 
 

@@ -1,6 +1,7 @@
 """The git repository around a project: our merge driver set up in it, and what its history says of the mirror.
 
-Git is asked through its own command. What others wrote into the files that we change stays, to the byte.
+Git is asked through its own command, which only `_ask` starts: what a repository brings may name programs, and none of
+them runs. What others wrote into the files that we change stays, to the byte.
 """
 
 import contextlib
@@ -22,7 +23,24 @@ from playbook_db.errors import GitError, PlaybookFileError, Remedy
 ATTRIBUTES = b"**/.claude/playbook.json merge=playbook diff=playbook"
 _NAME, _DRIVER, _TEXTCONV = "merge.playbook.name", "merge.playbook.driver", "diff.playbook.textconv"
 _TIMEOUT_S = 20  # for one question to git
-_OF_ANOTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")  # as a hook of git sets
+# A clone or an archive may bring a config that names programs. These are stronger than any config, and no variable
+# GIT_* of a project or of a git that started us comes to git. Never --git-dir: git then asks for no owner.
+_OPTIONS = (
+    "--no-pager",
+    "-c", "core.fsmonitor=",  # not `false`, which is the name of a program before git 2.36
+    "-c", "core.hooksPath=/dev/null",
+    "-c", "log.showSignature=false",  # else `reflog` starts gpg.program
+    "-c", "safe.bareRepository=explicit",  # a folder with HEAD, objects and refs is no repository; from git 2.38 on
+)  # fmt: skip
+_VARIABLES = {
+    "GIT_ALLOW_PROTOCOL": "",  # none; protocol.NAME.allow of a repository is stronger than -c protocol.allow
+    "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C",
+}  # fmt: skip
+_REMEDIES = {
+    "not a git repository": "Give the folder of a repository with --project.",
+    "bare repository": "Give the folder of one of its worktrees with --project.",
+    "ownership": "Another user owns it. If you trust them, add the folder to safe.directory in your git config.",
+}
 _UNDER_WAY = {
     "MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert", "rebase-merge": "rebase",
     "rebase-apply": "rebase",
@@ -320,21 +338,21 @@ def _config(folder: str, name: str) -> str:
 
 
 def _ask(folder: str, *question: str, given: bytes = b"", may_fail: bool = False) -> bytes:
-    """What git answers; nothing where it fails and *may_fail*. It fetches nothing and asks nobody. Raises GitError."""
+    """What git answers; nothing where it fails and *may_fail*. It fetches nothing, asks nobody and starts no other
+    program. Raises GitError."""
     import subprocess  # late: each command that brings the mirror in step imports this module
 
-    environment = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
-    environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-    command = ["git", "-C", folder, *question]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _VARIABLES
+    # Relative to the folder that we are in, PATH would name its programs.
+    environment["PATH"] = os.pathsep.join(filter(os.path.isabs, os.get_exec_path())) or os.defpath
+    command = ["git", *_OPTIONS, "-C", folder, *question]
     try:
         done = subprocess.run(command, input=given, capture_output=True, env=environment, timeout=_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitError(f"git can't be started in {folder}: {error}.") from error
     if done.returncode and not may_fail:
         problem = done.stderr.decode(errors="replace").strip().removeprefix("fatal: ").split("\n")[0]
-        remedy = (
-            Remedy("Give the folder of a repository with --project.") if "not a git repository" in problem else None
-        )
+        remedy = next((Remedy(sentence) for words, sentence in _REMEDIES.items() if words in problem), None)
         raise GitError(f"git refuses in {folder}: {problem}.", remedy)
     return b"" if done.returncode else done.stdout
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks", "full text")
 _REPAIR = Remedy("Salvage what can be read: {}", ("db", "repair"))
+_PUT_RIGHT = Remedy("Put back what each playbook's history says: {}", ("--db", "URL", "db", "repair"))
 REBUILD_SEARCH = Remedy("Make it anew: {}", ("db", "check", "--rebuild-search"))
 _DAILY_AFTER = timedelta(hours=24)
 SHOWN_FOR = timedelta(days=365)  # that long each showing is a row of its own; then counts take its place
@@ -217,7 +218,7 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
     Raises BackupError, SchemaTooNewError, DatabaseError.
     """
-    path = _path(url, connect.restore_of)
+    path = _path(url)
     with restore.prepared(path, file) as prepared:
         state = restore.state_of(path)
         here = backups.held_in(path, "read") if state == "sound" else []
@@ -272,7 +273,7 @@ def check_database(url: str, *, quick: bool = False) -> Report:
         return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), error.remedy)
     except DatabaseError as error:
         return Report(where, (error.text,), error.remedy)
-    remedy = _REPAIR if connect.sqlite_path(url) else connect.restore_of(url)
+    remedy = _REPAIR if connect.sqlite_path(url) else _PUT_RIGHT
     if problems == [store_check.SEARCH_IS_WRONG]:
         remedy = REBUILD_SEARCH
     return Report(where, tuple(problems), remedy if problems else None)
@@ -292,11 +293,11 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _path(url: str, remedy: Callable[[str], Remedy] = connect.dump_of) -> str:
+def _path(url: str) -> str:
     path = connect.sqlite_path(url)
     if not path:
         where = connect.described(url)
-        raise DatabaseError(f"{where} is on a server, which has backups of its own.", remedy(url))
+        raise DatabaseError(f"{where} is on a server, which has backups of its own.", connect.dump_of(url))
     connect.dialect_for(url)  # raises where something else is in its place
     return path
 

@@ -57,7 +57,7 @@ def readable_text(path: str) -> str:
     try:
         reading = playbook_file.decode(data, source=path)
     except PlaybookFileError:
-        return data.decode("utf-8", "replace")
+        return "".join(f"{shown(line)}\n" for line in data.decode("utf-8", "replace").splitlines())
     playbook = reading.playbook
     fields = [f"{key}: {write_json(value)}" for key, value in playbook.header.fields if key != "sections"]
     extras = [f"[{name}] {extra}" for name, extra in reading.extras.items()]

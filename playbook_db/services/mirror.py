@@ -447,7 +447,7 @@ def _lock(path: str) -> Iterator[None]:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     name = _digest(os.path.realpath(path).encode("utf-8", "surrogateescape"))[:32]
     try:
-        with FileLock(os.path.join(folder, f"mirror-{name}.lock"), timeout=settings.LOCK_WAIT_S):
+        with FileLock(os.path.join(folder, f"mirror-{name}.lock"), settings.LOCK_WAIT_S, mode=0o600):
             yield
     except Timeout as error:
         raise MirrorError(

@@ -151,7 +151,7 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
     with servers.opened(own.store, membership) as server:
         yield Project(server, membership.name, own.folder, here=own)
         with suppress(PlaybookError, OSError):  # what was done is done; the worker looks again, and says what is wrong
-            team.refresh(own.store, membership, server)
+            team.refresh(own.store, membership, server, erases=False)
 
 
 @contextmanager

@@ -3,7 +3,7 @@ and the cursors, up to which byte each transcript has been learned from. What se
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,10 +12,9 @@ from typing import TypeGuard
 from playbook_db import project_env, projects, settings
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
-from playbook_db.store import jobs, memberships, repository
+from playbook_db.store import jobs, memberships
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.jobs import Job
-from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.tables import EVENTS
 
 LEASE_S = 3600.0  # how long a job belongs to the worker that claimed it
@@ -281,25 +280,11 @@ def _copy_cursor(source: Project, target: Project, path: str, session_id: str, *
             book.move_cursor(path, offset, session_id=session_id, first_uuid=first_uuid)
 
 
-@dataclass(frozen=True, slots=True)
-class KnownTranscripts:
-    """What is known of a project's transcripts: how far each was learned from, and for which there are jobs, failed
-    ones included."""
-
-    key: str
-    created_at: str
-    cursors: Mapping[str, int]
-    with_jobs: frozenset[str]
-
-
-def known_transcripts(store: Store) -> list[KnownTranscripts]:
-    """For each project that isn't ignored, what is known of its transcripts."""
-    known = []
-    with store.snapshot() as connection:
-        for key, created_at in repository.learning_projects(connection):
-            cursors = PlaybookRepository(connection, key).cursors()
-            known.append(KnownTranscripts(key, created_at, cursors, jobs.known_paths(connection, key)))
-    return known
+def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collection[str]] | None:
+    """How far each transcript of the project *key* was learned from, and for which there are jobs, failed ones
+    included; None if the project is ignored."""
+    with store.read(key) as book:
+        return None if book.is_ignored() else (book.cursors(), jobs.known_paths(book.connection, key))
 
 
 def _without_secrets(job: Job, why: str) -> str:

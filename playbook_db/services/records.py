@@ -244,6 +244,7 @@ def log_record(revision: "LoggedRevision") -> Record:
         "time": revision.time,
         "source": revision.source,
         "actor": revision.actor,
+        "role": revision.role,
         "session": revision.session_id,
         "message": revision.message,
         "took_back": asdict(revision.undoes) if revision.undoes else None,

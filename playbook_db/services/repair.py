@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from playbook_db import projects, settings
 from playbook_db.domain import playbook_file, salvaging
+from playbook_db.domain.playbook import Change
 from playbook_db.domain.times import local
 from playbook_db.errors import (
     DatabaseBusyError,
@@ -27,9 +28,11 @@ from playbook_db.errors import (
 )
 from playbook_db.services import forget, import_export, maintenance, mirror
 from playbook_db.services.projects import Project
+from playbook_db.store import check as store_check
 from playbook_db.store import connect, erasure, migrate, salvage
-from playbook_db.store.engine import Store, open_store
+from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.repository import all_keys
 from playbook_db.store.salvage import SavedPlaybook
 from playbook_db.store.sqlite import backups, files, full_text, page_reader, restore
 from playbook_db.store.sqlite.backups import Backup, Held
@@ -93,9 +96,8 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
     Raises RepairError where there is nothing to save, DatabaseBusyError where another process is at it.
     """
     path = connect.sqlite_path(url)
-    where = connect.described(url)
     if not path:
-        raise RepairError(f"{where} is on a server, which has backups of its own.", connect.restore_of(url))
+        return _by_history(url, dry_run=dry_run)
     if not os.path.isfile(path) and not files.has_log(path):
         migrate.refuse_lost(url)
         raise RepairError(f"There is no database file at {path}.", Remedy("Run: {}", ("init",)))
@@ -117,6 +119,38 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
             raise DatabaseBusyError(path, settings.LOCK_WAIT_S)
     with open_store(url) as store:
         return replace(repaired, mirrors=(*repaired.mirrors, *_take_mirrors_in(store)), aside=aside)
+
+
+def _by_history(url: str, *, dry_run: bool) -> Repaired:
+    """Put each playbook of the database at *url*, on a server, back to what its history says, one after the other."""
+    with open_store(url) as store:
+        with store.snapshot() as connection:
+            keys, ranks = all_keys(connection), store_check.wrong_ranks(connection)
+        done = tuple(filter(None, (_put_right(store, key, ranks, dry_run=dry_run) for key in keys)))
+        left = [] if dry_run and done else maintenance.check(store)
+        if left:
+            raise RepairError(f"{store.where}: {left[0]}, which no history puts right; its owner looks into a backup.")
+        return Repaired(store.where, is_damaged=bool(done), playbooks=done)
+
+
+@tried_again
+def _put_right(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: bool) -> RepairedPlaybook | None:
+    """Put the playbook of *key* back to what its history says, by one revision; None where it is that. *ranks* names
+    points whose rank is wrong. A point that no change tells of is retired."""
+    with store.write(key, dry_run=dry_run) as book:
+        told, live = book.at(book.revision).by_name, book.playbook().by_name
+        others = [name for name in {**live, **told} if told.get(name) != live.get(name) or (key, name) in ranks]
+        is_counted = book.stored().live_points == len(live)
+        if not others and is_counted and not store_check.check_history(key, book.connection):
+            return None
+        for name in others:
+            kind, point = "edit" if name in live else "restore", told.get(name)
+            change = Change(kind, point, reworded=True) if point else Change("retire", live[name], reworded=True)
+            book.draft.changes.append(replace(change, reason="as the history has it"))
+        message = f"put right: {', '.join(others) or 'what stands beside the points'}"
+        if book.commit("import", message, header=book.header_at(book.revision), even_if_unchanged=True).revision:
+            book.count_anew()
+    return RepairedPlaybook(key, book.revision, book.last_time, book.revision, book.revision + 1, message)
 
 
 def _build(path: str, copy: str, new: str, folder: str) -> Repaired:

@@ -59,8 +59,9 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
         with open_store(server_url(own.store, membership, connect_s=LOOK_S)) as server:
             if takes_copy:
                 reading = _reading(server, membership.name)
-            with suppress(DatabaseError):  # as of a reader, who may not write there
-                _send(own.store, membership, server)
+            for step in (refresh, _send):
+                with suppress(DatabaseError, OSError):  # as of a reader, who may not write there
+                    step(own.store, membership, server)
     except PlaybookError as error:
         is_here = replica.state(replica_path, membership.name) is not None
         problem, as_of = str(error), replica.known_at(replica_path) if is_here else None
@@ -130,32 +131,29 @@ def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list
     return refreshed
 
 
-def refresh(store: Store, membership: Membership, server: Store) -> bool:
-    """Write the replica of a team's playbook anew where that isn't what the *server* has; whether it was.
+def refresh(store: Store, membership: Membership, server: Store, *, erases: bool = True) -> bool:
+    """Replace the replica of a team's playbook if it isn't what the *server* has; whether it was replaced.
 
-    What the team has forgotten since is forgotten in the project's own playbook too, which the team's was made of.
+    First the project's own playbook forgets each text that the team has forgotten since. Only the old replica says
+    which: so unless this call *erases*, it leaves that replica for a call that does.
     """
     path = hook_queries.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    try:  # what is read first mustn't be written last
-        with FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):
-            return _refresh(store, membership, server, path)
-    except Timeout:
-        return False
-
-
-def _refresh(store: Store, membership: Membership, server: Store, path: str) -> bool:
-    with server.read(membership.name) as book:
-        here = replica.state(path, membership.name)
-        if book.playbook_id and here and replica.is_current(here, book):
-            os.utime(path)  # says when it was known to be current
+    with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):  # first read, first written
+        with server.read(membership.name) as book:
+            here = replica.state(path, membership.name)
+            if book.playbook_id and here and replica.is_current(here, book):
+                os.utime(path)  # says when it was known to be current
+                return False
+            rows = replica.read(book)
+        erased = replica.erased_since(path, membership.name, rows)
+        if erased and not erases:
             return False
-        rows = replica.read(book)
-    erased = replica.erased_since(path, membership.name, rows)
-    for text in sorted(erased, key=erased.__getitem__, reverse=True):  # what went whole first: others only held it
-        _forget_here(Project.in_folder(store, membership.key), text)
-    replica.write(path, rows)
-    return True
+        for text in sorted(erased, key=erased.__getitem__, reverse=True):  # what went whole first: others only held it
+            _forget_here(Project.in_folder(store, membership.key), text)
+        replica.write(path, rows)
+        return True
+    return False
 
 
 def _forget_here(own: Project, text: str) -> None:

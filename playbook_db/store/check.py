@@ -139,8 +139,14 @@ def check_counts(connection: Connection) -> list[str]:
 
 def check_ranks(connection: Connection) -> list[str]:
     """A point's rank is what its votes and its last change give."""
+    ranks = "the rank of {1} in {0} isn't what its votes and its last change give"
+    return [ranks.format(*each) for each in wrong_ranks(connection)]
+
+
+def wrong_ranks(connection: Connection) -> list[tuple[str, str]]:
+    """The key of the playbook and the name of each point whose rank is another."""
     return [
-        f"the rank of {name} in {key} isn't what its votes and its last change give"
+        (key, name)
         for key, name, rank, helpful, harmful, changed_in in connection.execute(_RANKS)
         if abs(rank - prompt_text.rank(helpful, harmful, changed_in or 0)) > _TOLERANCE
     ]

@@ -134,13 +134,9 @@ def _with(url: URL, password: str | None) -> str:
 
 
 def dump_of(url: URL | str) -> Remedy:
-    """What backs a database on a server up: the server's own program."""
-    return Remedy(f"Run: pg_dump --format=custom --file=playbooks.dump '{described(url)}'")
-
-
-def restore_of(url: URL | str) -> Remedy:
-    """What puts a backup in the place of a database on a server."""
-    return Remedy(f"Run: pg_restore --clean --if-exists --dbname='{described(url)}' playbooks.dump")
+    """What backs a database on a server up, and what reads that: the server's own programs."""
+    dump = f"pg_dump --format=custom --file=playbooks.dump '{described(url)}'"
+    return Remedy(f"Run: {dump} (back, into an empty database: pg_restore --dbname=URL playbooks.dump)")
 
 
 def rewrite_of(url: URL | str) -> Remedy:

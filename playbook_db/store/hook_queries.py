@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int]]  # what an index finds in a playbook
 
-SCHEMA = 7  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 8  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
@@ -452,6 +452,7 @@ def open_replica(path: str) -> "Connection":
 def _require_schema(connection: "Connection", path: str) -> None:
     """Forbid writes, and raise UnusableError unless the database in *path* is ours and at our schema."""
     connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")  # the file may be anybody's
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
         raise UnusableError(f"{path} is the database of another program. Set PLAYBOOK_DB_URL to another file")

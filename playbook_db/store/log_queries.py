@@ -99,7 +99,7 @@ EVERY_CHANGE = 2**31 - 1
 
 # What a revision did besides its changes is counted by steps down the indexes of those tables.
 _REVISIONS = """
-SELECT r.number, r.time, r.source, r.actor, r.session_id, r.message, r.took_back_from, r.took_back_to,
+SELECT r.number, r.time, r.source, r.actor, r.role, r.session_id, r.message, r.took_back_from, r.took_back_to,
     (SELECT CASE WHEN t.last >= r.number THEN t.undo END FROM taken_back AS t
      WHERE t.playbook_id = :playbook_id AND t.first <= r.number ORDER BY t.first DESC LIMIT 1) AS undone_in,
     (SELECT count(*) FROM votes AS v {by_voted}
@@ -164,16 +164,17 @@ class LogFilter:
 class LoggedRevision:
     """A revision and what it did.
 
-    `changes` are the first of them, in order, `counts` all of them by kind. `keys` are the file's top-level keys that
-    have another value since. `unmatched_votes` named no live point; None where one point is asked for. `cost_usd`
-    is None where no price is known. `undoes` are the revisions that it took back;
-    `undone_in` is the undo in force that took it back itself.
+    `role` is who logged in at the server, None in a file. `changes` are the first of them, in order, `counts` all of
+    them by kind. `keys` are the file's top-level keys that have another value since. `unmatched_votes` named no live
+    point; None where one point is asked for. `cost_usd` is None where no price is known. `undoes` are the revisions
+    that it took back; `undone_in` is the undo in force that took it back itself.
     """
 
     number: int
     time: str
     source: str
     actor: str
+    role: str | None
     session_id: str | None
     message: str | None
     undone_in: int | None

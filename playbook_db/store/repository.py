@@ -39,6 +39,7 @@ from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
 from playbook_db.store.tables import (
     folded_sessions,
+    heads,
     injections,
     jobs,
     mirrors,
@@ -241,6 +242,12 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
         for name, fields in extras.items():
             self._execute(_KEEP_EXTRA, name=name, fields=fields)
         return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras, self.key)
+
+    def count_anew(self) -> None:
+        """Keep how many points are live, and which undos are in force, as the points and the revisions tell."""
+        count = update(heads).filter_by(playbook_id=self.playbook_id).values(live_points=len(self.live_points()))
+        self.connection.execute(count)
+        self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
 
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""
@@ -445,12 +452,6 @@ def users_key(connection: Connection) -> str:
     if not dialect_of(connection).is_shared:
         return USER_KEY
     return f"{USER_KEY}:{connection.scalar(sql('SELECT session_user'))}"
-
-
-def learning_projects(connection: Connection) -> list[tuple[str, str]]:
-    """The key and the time of making of each playbook whose project isn't ignored."""
-    query = "SELECT key, created_at FROM playbooks WHERE ignored = 0 AND kind = 'project' ORDER BY key"
-    return [(key, created_at) for key, created_at in connection.execute(sql(query))]
 
 
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:

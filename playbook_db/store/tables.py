@@ -178,6 +178,7 @@ revisions = table(
     Column("final_newline", Integer),
     Column("took_back_from", COUNT),
     Column("took_back_to", COUNT),
+    Column("role", TEXT),
     *at_least(1, "revisions", "number"),
     one_of("revisions", "source", "learn", "import", "edit", "undo", "prune", "dedup", "sync"),
     *not_blank("revisions", "actor"),

@@ -6,9 +6,9 @@
 CREATE TRIGGER revisions_no_update BEFORE UPDATE ON revisions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
     OR (NEW.playbook_id, NEW.number, NEW.time, NEW.source, NEW.actor, NEW.session_id, NEW.final_newline,
-        NEW.took_back_from, NEW.took_back_to)
+        NEW.took_back_from, NEW.took_back_to, NEW.role)
         IS NOT (OLD.playbook_id, OLD.number, OLD.time, OLD.source, OLD.actor, OLD.session_id, OLD.final_newline,
-                OLD.took_back_from, OLD.took_back_to)
+                OLD.took_back_from, OLD.took_back_to, OLD.role)
     OR (NEW.message IS NOT OLD.message AND instr(NEW.message, '[forgotten]') = 0)
     OR (NEW.header IS NOT OLD.header AND instr(NEW.header, '[forgotten]') = 0)
 BEGIN

@@ -24,7 +24,7 @@ WHERE k.retired_in IS NOT NULL
 ORDER BY p.key, k.retired_in DESC, s.position, k.position;
 
 CREATE VIEW history AS
-SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.session_id, r.message,
+SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, r.role, r.session_id, r.message,
        c.seq, c.kind, k.name, s.name AS section, c.helpful, c.harmful, c.text, c.reason,
        t.name AS successor, c.evidence
 FROM playbooks AS p
@@ -34,7 +34,7 @@ JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
 JOIN sections AS s ON s.slug = c.section
 LEFT JOIN key_points AS t ON t.playbook_id = c.playbook_id AND t.id = c.successor_id
 UNION ALL
-SELECT p.key, r.number, r.time, r.source, r.actor, r.session_id, r.message,
+SELECT p.key, r.number, r.time, r.source, r.actor, r.role, r.session_id, r.message,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM playbooks AS p
 JOIN revisions AS r ON r.playbook_id = p.id

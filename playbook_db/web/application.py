@@ -11,12 +11,10 @@ from urllib.parse import unquote
 import python_multipart  # noqa: F401 - what Starlette reads forms with; it says only at the first that it lacks it
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
@@ -37,7 +35,7 @@ _PAGES: tuple[Routes, ...] = (
     projects_page.ROUTES,
 )
 _NOT_DONE = 409
-_NO_PLAYBOOK = "There is no playbook of {}. Choose one of those that are there: /projects"
+_NO_PLAYBOOK = "There is no playbook of {}. Choose one of those that are there, on the page Projects."
 
 
 class Site:
@@ -57,7 +55,7 @@ class Site:
         ]
         routes.append(Mount("/static", StaticFiles(directory=HERE / "static")))
         handlers = {HTTPStatus.NOT_FOUND: _none, Exception: _failed}
-        return Starlette(routes=routes, middleware=[Middleware(_AsSent)], exception_handlers=handlers)
+        return Starlette(routes=routes, exception_handlers=handlers)
 
     async def _answer(self, page: Page, request: Request) -> Response:
         form = {name: str(value) for name, value in (await request.form()).items()} if request.method == "POST" else {}
@@ -78,9 +76,10 @@ class Site:
         try:
             with self._opened(request, said) as project:
                 path = {name: unquote(part) for name, part in request.path_params.items()}
-                answer = page(Look(project, path, request.query_params, form, self._told, said, request.url.path))
+                root, at = request.scope["root_path"], request.url.path
+                answer = page(Look(project, path, request.query_params, form, self._told, said, root, at))
         except PlaybookError as error:
-            return HTMLResponse(rendered("error.html", title="Not done", error=str(error)), _NOT_DONE)
+            return _problem(request, "Not done", str(error), _NOT_DONE)
         if request.method == "GET" and answer.status_code == HTTPStatus.SEE_OTHER:
             self._told[:0] = said  # nobody has read it yet
         return answer
@@ -112,27 +111,21 @@ class Site:
 
 def _erases(request: Request) -> bool:
     """Whether the request may erase something, after which the file's own bytes are looked at."""
-    return request.method == "POST" and request.url.path.startswith("/forget/")
-
-
-class _AsSent:
-    """Lets *app* find a page by the path as it was sent, in which a slash inside a name is no other part."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app({**scope, "path": scope["raw_path"].decode("latin-1")}, receive, send)
+    return request.method == "POST" and request.url.path.startswith(f"{request.scope['root_path']}/forget/")
 
 
 async def _none(request: Request, _: Exception) -> Response:
-    return HTMLResponse(rendered("error.html", title="Not found", error="There is no such page."), HTTPStatus.NOT_FOUND)
+    return _problem(request, "Not found", "There is no such page.", HTTPStatus.NOT_FOUND)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     """A bug of ours: a page says so, and the terminal says where."""
     traceback.print_exception(error)
-    return HTMLResponse(rendered("error.html", title="This page failed", error=_BUG), HTTPStatus.INTERNAL_SERVER_ERROR)
+    return _problem(request, "This page failed", _BUG, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def _problem(request: Request, title: str, error: str, status: int) -> Response:
+    return HTMLResponse(rendered("error.html", root=request.scope["root_path"], title=title, error=error), status)
 
 
 _BUG = "This is a bug of playbook-db. The terminal in which `playbook web` runs says where; nothing was left half done."

@@ -3,6 +3,8 @@
 An ASGI application around another. Each request must name us as its host, so that no other name leads here; the token
 in the printed address is exchanged once for a cookie, without which nothing is answered; what changes something must
 come from a page of ours. Every answer forbids what the pages don't need.
+
+Browsers send a cookie to all ports of a host, but only below the cookie's path: so the path of the pages is a secret.
 """
 
 import asyncio
@@ -29,7 +31,7 @@ _POLICY = (
 _HEADERS = [
     (b"content-security-policy", _POLICY.encode()),
     (b"cache-control", b"no-store"),
-    (b"referrer-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -51,8 +53,8 @@ class _RefusedError(Exception):
 class Guard:
     """Lets through to *app* what comes from the browser that opened the printed address, at *port* of this machine.
 
-    `token` is for that address; `last_used` is the time (monotonic, in seconds) of the last request that was let
-    through.
+    `pages` is the path above all of them, a secret of this server; `token` opens them, there or at "/"; `last_used` is
+    the time (monotonic, in seconds) of the last request that was let through.
     """
 
     def __init__(self, app: App, port: int) -> None:
@@ -60,22 +62,20 @@ class Guard:
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
         self._cookie = f"playbook-{port}"  # cookies don't know ports
         self._session = secrets.token_urlsafe(32)
+        self.pages: str = f"/s/{secrets.token_hex(16)}/"
         self.token: str = secrets.token_urlsafe(32)
         self._is_opened = False
         self.last_used = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] == "lifespan":
-            return await self._app(scope, receive, send)
-        if scope["type"] != "http":  # a web socket: there is none here
-            return await send({"type": "websocket.close", "code": 1008})
+        """Answer one request. *app* gets the path as it was sent, in which a slash inside a name is no other part."""
+        scope = {**scope, "path": scope["raw_path"].decode("latin-1"), "root_path": self.pages[:-1]}
         try:
             headers = _headers(scope)
             self._check_host(headers)
             if self._takes_token(scope, headers):
                 return await self._open(send)
-            self._check_cookie(headers)
+            self._check_cookie(scope, headers)
             self._check_origin(scope, headers)
             body = await _body(headers, receive)
         except _RefusedError as refused:
@@ -88,27 +88,28 @@ class Guard:
             raise _RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "This is not the host that you asked for.")
 
     def _takes_token(self, scope: Scope, headers: dict[str, list[str]]) -> bool:
-        """Whether the request brings the token for the first time."""
+        """Whether the request brings the token for the first time, or again in the same browser."""
         given = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [])
-        if scope["method"] != "GET" or scope["path"] != "/" or not given:
+        is_right = len(given) == 1 and _equal(given[0], self.token)
+        if not is_right or scope["method"] != "GET" or scope["path"] not in ("/", self.pages):
             return False
-        if not (len(given) == 1 and _equal(given[0], self.token)):
-            raise _RefusedError(HTTPStatus.FORBIDDEN, _NO_COOKIE)
         if self._is_opened and not self._has_cookie(headers):
             raise _RefusedError(HTTPStatus.FORBIDDEN, _OPENED)
         self._is_opened = True
         return True
 
     async def _open(self, send: Send) -> None:
-        cookie = f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
-        extra = [(b"location", b"/"), (b"set-cookie", cookie.encode())]
+        cookie = f"{self._cookie}={self._session}; Path={self.pages}; HttpOnly; SameSite=Strict"
+        extra = [(b"location", self.pages.encode()), (b"set-cookie", cookie.encode())]
         await _answer(send, HTTPStatus.SEE_OTHER, b"", extra)
 
     def _has_cookie(self, headers: dict[str, list[str]]) -> bool:
         pairs = (pair.strip().partition("=") for line in headers.get("cookie", []) for pair in line.split(";"))
         return any(name == self._cookie and _equal(value, self._session) for name, _, value in pairs)
 
-    def _check_cookie(self, headers: dict[str, list[str]]) -> None:
+    def _check_cookie(self, scope: Scope, headers: dict[str, list[str]]) -> None:
+        if not _equal(scope["path"][: len(self.pages)], self.pages):
+            raise _RefusedError(HTTPStatus.NOT_FOUND, _NO_COOKIE)
         if not self._has_cookie(headers):
             raise _RefusedError(HTTPStatus.FORBIDDEN, _NO_COOKIE)
 
@@ -118,7 +119,9 @@ class Guard:
             return
         if scope["method"] != "POST":
             raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, "Only GET and POST are answered.")
-        is_ours = headers.get("origin", []) == [f"http://{headers['host'][0]}"]
+        origin = headers.get("origin", [])
+        # Our pages send no referrer, so browsers call their origin "null"; Sec-Fetch-Site then tells them from others.
+        is_ours = origin == [f"http://{headers['host'][0]}"] or (origin == ["null"] and "sec-fetch-site" in headers)
         if not is_ours or headers.get("sec-fetch-site", ["same-origin"]) != ["same-origin"]:
             raise _RefusedError(HTTPStatus.FORBIDDEN, "This comes from a page of somebody else; nothing was changed.")
 

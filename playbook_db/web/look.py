@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from playbook_db.domain.diff import compare_words
 from playbook_db.domain.evidence import FETCHED, IN_WORDS
-from playbook_db.domain.prompt_text import shown
+from playbook_db.domain.prompt_text import shown, visible
 from playbook_db.domain.times import local
 from playbook_db.errors import ProjectError
 from playbook_db.services.projects import Project
@@ -35,7 +35,7 @@ class Said:
 class Look:
     """One request: its `query` and `form`, the values in its `path`, the `project` that it is about; `said` are lines
     for the person: what was done by the request before, and what opening the project had to say. `later` keeps those
-    for the next page. `at` is the path itself, as it was asked for."""
+    for the next page. `root` is the path above all pages, `at` the whole path that was asked for."""
 
     project: Project
     path: Mapping[str, str]
@@ -43,6 +43,7 @@ class Look:
     form: Mapping[str, str]
     later: list[Said]
     said: list[Said] = field(default_factory=list)
+    root: str = ""
     at: str = "/"
 
     def link(self, *path: str, **query: object) -> str:
@@ -51,11 +52,11 @@ class Look:
         given = {name: value for name, value in query.items() if value not in (None, "", 0, False)}
         project = str(given.pop("project", self.project.own.key))  # a team's playbook is that of a folder here
         more = f"&{urlencode(given)}" if given else ""
-        return f"/{'/'.join(map(_quoted, path))}?project={_quoted(project)}{more}"
+        return f"{self.root}/{'/'.join(map(_quoted, path))}?project={_quoted(project)}{more}"
 
     def page(self, template: str, *, title: str, status: int = 200, **values: Any) -> Response:
         """The page that *template* makes of *values*."""
-        return HTMLResponse(rendered(template, look=self, title=title, **values), status)
+        return HTMLResponse(rendered(template, root=self.root, look=self, title=title, **values), status)
 
     def back(self, *path: str, said: str = "", **query: object) -> Response:
         """After a change: on to that page, which also shows what was *said* of it."""
@@ -122,12 +123,18 @@ def _quoted(text: str) -> str:
     return quote(text, safe="")
 
 
+def as_shown(text: str) -> str:
+    """*text* as it stands on a page, also where it is to be edited: with a browser's line ends, and nothing unseen."""
+    return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
 @cache
 def templates() -> Environment:
     """The templates; what they show is escaped, and texts go through the filter `shown`."""
     made = Environment(
-        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
+        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        finalize=lambda value: as_shown(value) if type(value) is str else value,
+    )  # fmt: skip
     made.filters["shown"] = lambda text: shown(str(text))
     made.filters["exact"] = json.dumps
     made.filters["local"] = local

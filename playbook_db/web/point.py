@@ -14,7 +14,7 @@ from playbook_db.services import edit, history, promotion
 from playbook_db.services import projects as projects_service
 from playbook_db.services.projects import Project
 from playbook_db.store.repository import RevisionResult
-from playbook_db.web.look import PAGE_ROWS, Look, Routes
+from playbook_db.web.look import PAGE_ROWS, Look, Routes, as_shown
 
 _CITATIONS = 20  # of the last sessions that cited a point
 
@@ -88,7 +88,7 @@ def _others(look: Look) -> list[str]:
 def _edit(look: Look, name: str) -> None:
     text, was = look.text("text"), look.exact("was") or ""  # who doesn't say what it was overwrites nothing
     section, was_in = look.form.get("section"), look.form.get("was_in")
-    is_same = "\n".join(was.splitlines()) == "\n".join(text.splitlines())
+    is_same = as_shown(was).splitlines() == text.splitlines()
     result = edit.edit(
         look.project,
         name,

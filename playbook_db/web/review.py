@@ -42,7 +42,7 @@ def decide(look: Look) -> Response:
     text = _with_our_line_breaks(look.form.get("text", "")).strip() if done == "edit" else None
     if text == "":
         return _page(look, items, item, problem="A point needs a text; to have none, reject the proposal.", text=text)
-    was = {key.removeprefix(_WAS): value for key, value in look.form.items() if key.startswith(_WAS)}
+    was = {key.removeprefix(_WAS): look.exact(key) or "" for key in look.form if key.startswith(_WAS)}
     decision = review.Decision(item.proposal.id, done != "reject", text, item.is_users, was if done != "reject" else {})
     (result,) = review.decide_all(look.project, [decision])
     diagnostics.pruning(look.project.folder, result.pruned)

@@ -5,8 +5,11 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from playbook_db.errors import SettingError
 from playbook_db.web import guard
@@ -14,8 +17,9 @@ from playbook_db.web.application import Site
 
 HOST = "127.0.0.1"
 IDLE_S = 30 * 60.0  # without a request
-_LOOK_S = 5.0  # between two looks whether that is over
-_MOST_WAITING = 512  # connections that the system keeps for us
+HEADER_S = 5.0  # without a request's whole header, after which a connection ends
+MAX_CONNECTIONS = 64
+_LOOK_S = 1.0  # between two looks whether that is over
 
 
 def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str], object]) -> None:
@@ -32,11 +36,14 @@ def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str]
         listening.close()
         raise SettingError(f"Port {port} can't be used ({error}). Leave --port out to have a free one.") from None
     with contextlib.closing(listening):
-        listening.listen(_MOST_WAITING)
+        listening.listen(MAX_CONNECTIONS)
         port = listening.getsockname()[1]
         site = Site(url, folder)
         guarded = guard.Guard(site.application(), port)
-        config = uvicorn.Config(guarded, log_level="critical", access_log=False, server_header=False, lifespan="off")
+        config = uvicorn.Config(
+            guarded, http=_Connection, ws="none", lifespan="off", backlog=MAX_CONNECTIONS, log_level="critical",
+            access_log=False, server_header=False,
+        )  # fmt: skip
         with contextlib.closing(site):
             asyncio.run(_serve(uvicorn.Server(config), listening, guarded, opened, port))
 
@@ -44,13 +51,43 @@ def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str]
 async def _serve(
     server: uvicorn.Server, listening: socket.socket, guarded: guard.Guard, opened: Callable[[str], object], port: int
 ) -> None:
+    told = set()
+
+    def tell_once(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if context["message"] not in told:  # an accept that fails does so again and again
+            told.add(context["message"])
+            loop.default_exception_handler(context)
+
+    asyncio.get_running_loop().set_exception_handler(tell_once)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not serving.done():
         await asyncio.sleep(0.01)
-    address = f"http://{HOST}:{port}/?{guard.TOKEN}={guarded.token}"
+    address = f"http://{HOST}:{port}{guarded.pages}?{guard.TOKEN}={guarded.token}"
     telling = asyncio.create_task(asyncio.to_thread(opened, address))  # a browser in the terminal stays until its end
+    connections: set[Any] = server.server_state.connections
     while not serving.done():
         await asyncio.wait([serving], timeout=_LOOK_S)
+        for late in [each for each in connections if each.rank < (False, time.monotonic() - HEADER_S)]:
+            late.transport.abort()
         server.should_exit = server.should_exit or time.monotonic() - guarded.last_used > IDLE_S
     await serving
     await telling
+
+
+class _Connection(H11Protocol):
+    """A connection with its `rank`: whether a request is being answered, and since when. If there are too many, the
+    one of the lowest rank ends: the one that has waited longest for a header."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.rank = (False, time.monotonic())
+        if len(self.connections) > MAX_CONNECTIONS:
+            lowest = min(self.connections - {self}, key=attrgetter("rank"))
+            self.connections.discard(lowest)
+            lowest.transport.abort()
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        is_answered = self.cycle is not None and not self.cycle.response_complete
+        if is_answered != self.rank[0]:
+            self.rank = (is_answered, time.monotonic())

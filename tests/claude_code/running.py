@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 HOOKS = ROOT / "hooks"
 PYTHON = os.path.realpath(sys.executable)
 SESSION = "21085438-3e85-4e82-b7cf-435eb11d75c5"
-PATIENCE_S = 60.0  # for what would otherwise hang a test; far more than anything takes on a busy machine
+PATIENCE_S = 300.0  # for what would otherwise hang a test; far more than anything takes on a busy machine
 _STARTS = 30  # of a bare interpreter: what a hook may take beyond its deadline
 _REAL_HOME = os.path.expanduser("~")  # before a test's own takes its place
 _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH, _PR_CAPBSET_DROP = 1, 2, 24
@@ -253,6 +253,11 @@ class Client:
             for text in texts:
                 edit.add(Project.in_folder(store, str(self.folder)), text)
 
+    def fill(self, *texts: str) -> None:
+        """Put a database in place whose playbook of this project has a point for each of *texts*, and nothing else."""
+        self.database.write_bytes(_filled(texts))
+        self.change(f"UPDATE playbooks SET key = '{self.folder}'")
+
     def rows(self, query: str) -> list[Any]:
         """What *query* finds in the database."""
         with closing(sqlite3.connect(self.database)) as connection:
@@ -277,14 +282,33 @@ class Client:
         return appears(self.worker.with_name("worker-began"))
 
 
+@functools.cache
+def _filled(texts: tuple[str, ...]) -> bytes:
+    """A database with a project that has a point for each of *texts*; to add forty takes longer than a test."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "playbook.db")
+        put_empty_database(path)
+        with open_store(f"sqlite:///{path}") as store:
+            project = Project.in_folder(store, folder)
+            for text in texts:
+                edit.add(project, text)
+            store.tidy()
+        return path.read_bytes()
+
+
 def a_client(folder: Path, home: Path, *, is_patient: bool = False) -> Client:
     """The client in *folder*, with an empty database where the hooks look for it."""
     client = Client(folder, home / ".claude" / "playbook" / "playbook.db", home, is_patient)
     put_empty_database(client.database)
     (client.data / "worker.lock").touch()  # a worker has looked just now
+    write_worker(client)
+    return client
+
+
+def write_worker(client: Client) -> None:
+    """Put the program there that stands for the worker's Python."""
     client.worker.write_text('#!/bin/sh\necho "$*" > "$0.new" && mv "$0.new" "$0-began"\n')
     client.worker.chmod(0o755)
-    return client
 
 
 def is_in_time(done: Ended, deadline_s: float) -> bool:

@@ -178,4 +178,4 @@ def test_the_data_folder_is_its_owner_s_whoever_makes_it(client: Client, place: 
 
     made = [path for path in (elsewhere / "playbook", *(elsewhere / "playbook").iterdir()) if path.is_dir()]
     assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o700}
-    assert len(made) == (1 if place == "reserve" else 2)
+    assert len(made) == 2

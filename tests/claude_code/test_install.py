@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from playbook_db import files
 from playbook_db.claude_code import install, registration
 from playbook_db.errors import InstallError
+from tests.tiers import few
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 FIRST_EVENTS = ("SessionStart", "PreCompact", "SubagentStop", "SessionEnd")  # those of the version before
@@ -189,7 +189,7 @@ def test_install_and_uninstall_leave_no_trace(original: bytes, folder: Path, set
 
 
 @pytest.mark.slow
-@hypothesis_settings(max_examples=25)
+@few
 @given(
     content=st.dictionaries(
         st.text(), st.recursive(st.none() | st.text() | st.floats(allow_nan=False, allow_infinity=False), st.lists)
@@ -540,3 +540,24 @@ def test_the_copies_beside_a_file_are_ours_alone(folder: Path, settings: Path) -
     backup = install.install("user", str(folder), now=NOW).backup
 
     assert install.find_backups(str(settings)) == [backup]
+
+
+@pytest.mark.parametrize(("scope", "counts"), [("user", True), ("project", False), ("local", False)])
+def test_only_the_users_own_settings_name_programs_that_doctor_starts(
+    home: Path, folder: Path, hooks: Path, scope: str, counts: bool
+) -> None:
+    """A clone may bring the other files, with programs of its own."""
+    python = folder / "python"
+    python.write_text("#!/bin/sh\n")
+    python.chmod(0o755)
+    line = registration.command(
+        "inject", scope=scope, python=str(python), hooks_folder=str(hooks), worker_python=str(python)
+    )
+    path = Path(registration.settings_file(scope, str(folder)))
+    path.parent.mkdir(exist_ok=True)
+    entry = {"type": "command", "command": line}
+    path.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [entry]}]}}))
+
+    found = install.programs(str(folder))
+
+    assert (found.python == str(python), found.worker_python == str(python)) == (counts, counts)

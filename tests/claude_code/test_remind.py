@@ -41,7 +41,7 @@ _SHOWN = "SELECT event, source, points, left_out FROM injections ORDER BY time"
 def client(folder: Path, home: Path) -> Client:
     """The client in the project's folder, whose playbook has some points; its hooks have all the time there is."""
     made = running.a_client(folder, home, is_patient=True)
-    made.add(HEADER, UV, CACHE, *FILLERS)
+    made.fill(HEADER, UV, CACHE, *FILLERS)
     return made
 
 
@@ -413,7 +413,7 @@ def test_a_database_that_is_locked_altogether_is_left_in_time(folder: Path, home
 
 @pytest.mark.parametrize(
     "payload",
-    [b"", b"[]", b"null", b"{", b"{}", b'"x"', b"\xff\xfe", b'{"hook_event_name": "Stop"}', b"[" * 100_000],
+    [b"", b"[]", b"null", b"{", b'"x"', b"\xff\xfe", b'{"transcript_path": "/t/s.jsonl"}', b"[" * 100_000],
     ids=lambda payload: repr(payload[:12]),
 )
 def test_input_that_is_no_event_of_ours_is_answered_with_silence(client: Client, payload: bytes) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from playbook_db.claude_code import doctor, worker_start
 from playbook_db.cli.main import main
 
 
@@ -56,6 +57,13 @@ def on_terminal(*arguments: str, columns: int = 80) -> str:
 
 
 Playbook = Callable[..., Result]
+
+
+@pytest.fixture
+def quick_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For doctor, each hook runs once, and the worker's Python imports less than all."""
+    monkeypatch.setattr(doctor, "_RUNS", 1)
+    monkeypatch.setattr(worker_start, "WORKER", "playbook_db.claude_code.events")
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from playbook_db.claude_code import doctor
 from playbook_db.cli.main import cli
 from playbook_db.services import edit, queue
 from playbook_db.services.projects import Project
@@ -125,11 +124,9 @@ def test_a_session_is_kept_out_and_names_are_completed_without_the_server(playbo
 
 
 @pytest.mark.slow
-def test_doctor_looks_at_the_team_and_the_replica(
-    playbook: Playbook, team_replica: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("quick_doctor")
+def test_doctor_looks_at_the_team_and_the_replica(playbook: Playbook, team_replica: Path) -> None:
     """A server that is away breaks nothing; a replica that can't be read is why sessions are shown nothing."""
-    monkeypatch.setattr(doctor, "_RUNS", 1)
 
     def findings() -> dict[str, tuple[str, str, str]]:
         told = playbook("doctor", "--json").json["findings"]

@@ -143,8 +143,7 @@ def test_another_kind_of_database_is_told(playbook: Playbook) -> None:
     for arguments, tool in (
         (("backup",), "pg_dump"),
         (("backup", "--list"), "pg_dump"),
-        (("restore-backup", "x.db", "--yes"), "pg_restore"),
-        (("db", "repair"), "pg_restore"),
+        (("restore-backup", "x.db", "--yes"), "pg_dump"),
     ):
         done = playbook(*arguments, "--db", "postgresql://me:secret@host/x")
         assert (done.code, done.out) == (1, "")
@@ -164,6 +163,7 @@ def test_another_kind_of_database_is_told(playbook: Playbook) -> None:
 @pytest.mark.parametrize(
     "command", ["backup", "list", "work", "db path", "db check", pytest.param("doctor", marks=pytest.mark.slow)]
 )
+@pytest.mark.usefixtures("quick_doctor")
 def test_no_message_tells_the_password_of_a_database(playbook: Playbook, url: str, command: str) -> None:
     """Nor the user: neither where the URL can't be read nor where it names a database that we can't use."""
     done = playbook(*command.split(), "--db", url.format("h0rse-battery"))

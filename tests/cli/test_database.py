@@ -1,5 +1,6 @@
 """db check, db upgrade, and what every command says of a database that it can't read."""
 
+import ast
 import json
 import os
 import random
@@ -11,12 +12,15 @@ from pathlib import Path
 
 import pytest
 
+import playbook_db
+from playbook_db.claude_code import plugin_env
 from playbook_db.services import edit, maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 from tests import postgres
 from tests.cli.conftest import Playbook
+from tests.databases import DISTRIBUTED
 
 pytestmark = pytest.mark.slow  # databases in many states
 
@@ -299,3 +303,47 @@ def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path
         postgres.drop_database(url)
         with postgres.connected(server) as superuser:
             superuser.execute("DROP ROLE ben")
+
+
+@pytest.mark.skipif(DISTRIBUTED, reason="what spoils the points isn't heard of where they are")
+def test_on_a_server_a_playbook_is_put_back_to_its_history(playbook: Playbook) -> None:
+    """The command that the check names shows what it would change, and says what it changed."""
+    postgres.require_server()
+    url = postgres.new_database()
+    try:
+        at_server = ("--db", url.render_as_string(hide_password=False))
+        playbook(*at_server, "add", "use type hints", "--section", "pat")
+        with postgres.connected(url) as superuser:
+            superuser.execute("SET session_replication_role = replica; UPDATE key_points SET text = 'owned'")
+        told = playbook(*at_server, "db", "check").err
+        planned = playbook(*at_server, "db", "repair", "--dry-run")
+        record = playbook(*at_server, "db", "repair", "--yes", "--json").json
+
+        assert told.endswith("a problem. Put back what each playbook's history says: playbook --db URL db repair\n")
+        assert planned.out.endswith(": put right: pat-001 (revision 2)\ndry run: nothing was changed\n")
+        assert (record["repaired"], [each["revision"] for each in record["projects"]]) == (True, [2])
+        assert [point["text"] for point in playbook(*at_server, "list", "--json").json] == ["use type hints"]
+        assert playbook(*at_server, "log", "--json").json[0]["role"] == url.username
+        assert playbook(*at_server, "db", "repair").out.endswith("all is well, nothing to repair\n")
+    finally:
+        postgres.drop_database(url)
+
+
+def test_every_file_of_ours_is_the_user_s_alone(database: Path, playbook: Playbook) -> None:
+    """Locks too, whatever the umask lets others do; so says each place that makes a lock."""
+    before = os.umask(0)
+    try:
+        for command in ("mirror on", "backup", "forget oth-003 --yes", "work", "db check --rebuild-search"):
+            assert playbook(*command.split()).code == 0, command
+        with plugin_env._alone():
+            pass
+    finally:
+        os.umask(before)
+
+    files = [path for path in database.parent.rglob("*") if path.is_file()]
+    assert {path.name.rpartition(".")[2] for path in files} >= {"db", "lock"}
+    assert [path for path in files if path.stat().st_mode & 0o077] == []
+    for source in Path(playbook_db.__file__).parent.rglob("*.py"):
+        for call in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "FileLock":
+                assert ast.unparse(call).endswith("mode=384)"), source  # 0o600

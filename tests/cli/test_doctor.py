@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code import doctor, install, plugin_env, worker_start
+from playbook_db.claude_code import doctor, install, plugin_env
 from playbook_db.domain.times import local
 from playbook_db.services import maintenance, queue
 from playbook_db.services.projects import Project
@@ -38,10 +38,8 @@ def _no_network() -> None:
 
 
 @pytest.fixture
-def findings(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Findings:
-    """What doctor finds, by what it is about. Each hook runs once, and the worker's Python imports less than all."""
-    monkeypatch.setattr(doctor, "_RUNS", 1)
-    monkeypatch.setattr(worker_start, "WORKER", "playbook_db.claude_code.events")
+def findings(playbook: Playbook, quick_doctor: None) -> Findings:
+    """What doctor finds, by what it is about."""
 
     def examine() -> dict[str, list[dict[str, Any]]]:
         done = playbook("doctor", "--json")
@@ -91,7 +89,7 @@ def test_a_log_that_is_a_pipe_is_passed_over(playbook: Playbook, home: Path) -> 
     (data / "logs").mkdir(parents=True)
     os.mkfifo(data / "logs" / "hooks.log")
 
-    done = subprocess.run([sys.executable, "-m", "playbook_db", "doctor"], capture_output=True, timeout=60)
+    done = subprocess.run([sys.executable, "-m", "playbook_db", "doctor"], capture_output=True, timeout=300)
 
     assert b"database" in done.stdout
 
@@ -311,7 +309,7 @@ def test_jobs_that_wait_a_worker_at_work_and_the_last_log_lines_are_told(finding
     """What happens out of sight can be seen here, for a day."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     data = home / ".claude" / "playbook"
-    (data / "spool").mkdir()
+    (data / "spool").mkdir(exist_ok=True)
     (data / "spool" / "1.json").write_text("{}")
     (data / "logs").mkdir(exist_ok=True)
     (data / "logs" / "hooks.log").write_text(
@@ -475,11 +473,11 @@ def test_a_hook_that_shows_nothing_where_it_should_is_broken(findings: Findings,
     ("answer", "state", "told"),
     [("ok", "ok", "answered in"), (Answer("invalid x-api-key", status=401), "broken", "401 invalid x-api-key")],
 )
+@pytest.mark.usefixtures("quick_doctor")
 def test_the_model_is_asked_where_that_is_wanted(
     playbook: Playbook, monkeypatch: pytest.MonkeyPatch, answer: Answer | str, state: str, told: str
 ) -> None:
     """One tiny call; without it, what is configured is said to be no more than that."""
-    monkeypatch.setattr(doctor, "_RUNS", 1)
     with MessagesApi(answer) as api:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")

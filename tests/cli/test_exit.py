@@ -21,7 +21,7 @@ door.main = main
 door.run()
 """
     return subprocess.run(
-        [sys.executable, "-c", program], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        [sys.executable, "-c", program], stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=300, check=False,
         env={**os.environ, "PYTHONUNBUFFERED": ""},
     )  # fmt: skip
 

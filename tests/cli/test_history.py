@@ -62,7 +62,7 @@ def on_a_terminal(*arguments: str, stdin: bytes = b"") -> str:
         os.close(follower)
         shown = b"".join(_read(leader))
         os.close(leader)
-        assert process.wait(30) == 0
+        assert process.wait(300) == 0
     return shown.decode()
 
 
@@ -331,7 +331,7 @@ def test_a_reader_that_leaves_early_is_no_error(lived: Playbook, folder: Path) -
     lived("import", "-", stdin=json.dumps({"sections": {"OTHERS": [f"text {n}" for n in range(500)]}}))
     done = subprocess.run(
         ["bash", "-c", 'set -o pipefail; "$@" log --json | head -n 3', "-", *COMMAND],
-        capture_output=True, encoding="utf-8", timeout=60, check=False,
+        capture_output=True, encoding="utf-8", timeout=300, check=False,
     )  # fmt: skip
 
     assert (done.returncode, done.stderr) == (0, "")

@@ -15,7 +15,7 @@ from playbook_db.store.engine import open_store
 from tests.cli.conftest import Playbook
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import Usage
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts_made_up import TranscriptBuilder, note_start
 
 pytestmark = [pytest.mark.slow, pytest.mark.allow_hosts(["127.0.0.1"])]
 ADD = {"type": "ADD", "text": "say what was run", "section": "USER PREFERENCES"}
@@ -113,7 +113,8 @@ def test_a_lost_session_is_learned_from_where_its_path_is_no_utf_8(
         pytest.skip("this file system has names in UTF-8 only")
     playbook("add", "a point")
     path = _session(Path(worker._folder_of(settings.home()), "s-1.jsonl"), "mend the bug")
-    monkeypatch.setattr(worker, "QUIET_S", 0.0)
+    note_start(path, settings.home())
+    monkeypatch.setattr(worker, "SILENT_S", 0.0)
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
         assert "1 session found; 1 learned from" in playbook("work").out

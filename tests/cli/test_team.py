@@ -137,7 +137,7 @@ def _on_terminal(*arguments: str, typed: dict[str, str]) -> tuple[int, str]:
 
 def test_on_a_terminal_password_and_consent_are_asked_for(playbook: Playbook, team_url: str) -> None:
     """The password isn't seen there, and is kept; a `no` changes nothing."""
-    with postgres.connected(make_url(team_url)) as owner:
+    with postgres.making_roles(), postgres.connected(make_url(team_url)) as owner:
         for statement in ("DROP ROLE IF EXISTS typed", "CREATE ROLE typed LOGIN SUPERUSER PASSWORD 'h0rse'"):
             owner.execute(statement.encode())
         postgres.ask_for_password(owner, "typed")
@@ -278,6 +278,7 @@ def test_programs_have_the_teams_playbook(joined: Playbook, shared: Project) -> 
     assert [line.split("\t")[1] for line in lines] == ["1", "0", "0"]
 
 
+@pytest.mark.usefixtures("quick_doctor")
 def test_doctor_tells_how_the_team_stands(joined: Playbook, home: Path, folder: Path) -> None:
     """And nothing of teams where none was joined."""
 

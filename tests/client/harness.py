@@ -18,7 +18,7 @@ from tests.client.install import Client
 from tests.messages_api import MessagesApi, Request
 
 FAKE_KEY = "sk-ant-api03-not-a-real-key-0123456789"
-PATIENCE_S = 60.0  # for anything the client does; far more than it ever takes
+PATIENCE_S = 300.0  # for anything the client does; far more than it ever takes
 
 
 @dataclass(frozen=True, slots=True)

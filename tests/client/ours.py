@@ -100,7 +100,7 @@ def ask_playbook(world: World, *arguments: str, given: str = "") -> str:
     variables = {"PATH": "/usr/bin:/bin", "HOME": str(world.home), "PYTHONPATH": str(REPOSITORY), **world.variables}
     command = [sys.executable, "-P", "-m", "playbook_db", *arguments]
     done = subprocess.run(
-        command, cwd=world.project, env=variables, input=given, capture_output=True, text=True, timeout=60
+        command, cwd=world.project, env=variables, input=given, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done
     return done.stdout

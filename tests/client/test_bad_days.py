@@ -54,6 +54,7 @@ def _start(world: World, arguments: tuple[str, ...]) -> None:
 
 
 @KINDS
+@pytest.mark.smoke
 def test_a_database_that_is_garbage_costs_the_session_nothing(world: World, arguments: tuple[str, ...]) -> None:
     """No playbook, but an answer; the job is in the spool, the log says what is wrong, the file is as it was."""
     _start(world, arguments)

@@ -55,6 +55,7 @@ def soon(seconds: float = 60.0) -> float:
     return time.monotonic() + seconds
 
 
+@pytest.mark.smoke
 def test_the_client_is_asked_and_answers(cli: ClaudeCli, answering: Callable[..., MessagesApi], world: World) -> None:
     """The prompt arrives, no tool is offered, nothing is kept, tokens and cost are told."""
     api = answering("Well done.")
@@ -72,6 +73,7 @@ def test_the_client_is_asked_and_answers(cli: ClaudeCli, answering: Callable[...
     assert world.transcripts() == []
 
 
+@pytest.mark.smoke
 def test_no_hook_is_fired(cli: ClaudeCli, answering: Callable[..., MessagesApi], world: World, tmp_path: Path) -> None:
     """Neither ours, which would start another client, nor anybody's."""
     note = tmp_path / "fired"
@@ -116,6 +118,7 @@ def test_nothing_in_a_prompt_is_carried_out(
     assert len(api.messages()) == 2
 
 
+@pytest.mark.smoke
 def test_a_structured_answer_comes_as_an_object(cli: ClaudeCli, answering: Callable[..., MessagesApi]) -> None:
     """The model calls the one tool that there is for it."""
     api = answering(Answer(tools=(ToolCall("StructuredOutput", ANSWER),)))

@@ -20,6 +20,7 @@ def _turns(world: World) -> list[Request]:
     return [request for request in world.api.messages() if is_turn(request)]
 
 
+@pytest.mark.smoke
 def test_a_print_session_is_told_and_told_anew_when_resumed_or_forked(world: World) -> None:
     """`-p`, `-p --continue`, `--fork-session`: the newest playbook is there, not only the one of the first start."""
     register(world)
@@ -41,6 +42,7 @@ def test_a_print_session_is_told_and_told_anew_when_resumed_or_forked(world: Wor
 
 
 @pytest.mark.usefixtures("tmux")
+@pytest.mark.smoke
 def test_an_interactive_session_is_told_again_after_clear_and_compact(world: World) -> None:
     """Whatever empties the context brings the playbook back, exactly once."""
     register(world)
@@ -64,7 +66,7 @@ def test_an_interactive_session_is_told_again_after_clear_and_compact(world: Wor
 
 def test_two_sessions_of_a_project_at_once_are_each_told_once(world: World) -> None:
     """The first requests of both have come before either is answered, and each goes on with a tool's result."""
-    both_are_here = threading.Barrier(2, timeout=60)
+    both_are_here = threading.Barrier(2, timeout=300)
 
     def with_the_other(_: Request) -> Answer:
         both_are_here.wait()
@@ -122,6 +124,7 @@ def test_a_compaction_is_asked_for_in_the_same_words_with_and_without_us(world: 
     assert "heed the hook" in with_a_talker
 
 
+@pytest.mark.smoke
 def test_a_session_that_is_told_to_do_without_us_does(world: World) -> None:
     """PLAYBOOK_DISABLE=1: nothing goes in."""
     world = replace(world, variables={"PLAYBOOK_DISABLE": "1"})
@@ -136,6 +139,7 @@ def test_a_session_that_is_told_to_do_without_us_does(world: World) -> None:
 
 
 @pytest.mark.usefixtures("tmux")
+@pytest.mark.smoke
 def test_what_was_learned_is_shown_to_the_user_and_once(world: World) -> None:
     """A line on the screen at the start, which the model doesn't see; none after a compaction or at the next start."""
     register(world)

@@ -25,6 +25,7 @@ def _set_up(world: World, arguments: tuple[str, ...]) -> None:
 
 
 @KINDS
+@pytest.mark.smoke
 def test_the_end_of_a_print_session_leaves_one_job_in_time(world: World, arguments: tuple[str, ...]) -> None:
     """Claude Code cancels the hooks of a session's end that take longer than 1.5 s together, and says so."""
     _set_up(world, arguments)
@@ -68,6 +69,7 @@ def test_an_interactive_session_leaves_one_job_for_each_conversation(world: Worl
     assert log(world) == ""
 
 
+@pytest.mark.smoke
 def test_the_end_of_a_subagent_leaves_a_job_of_its_own(world: World) -> None:
     """It names the agent's transcript, which is there, and the session's beside it."""
     delegate = ToolCall("Agent", {"description": "d", "prompt": "greet", "subagent_type": "general-purpose"})
@@ -97,7 +99,7 @@ def test_a_session_that_is_told_to_end_leaves_its_job(world: World, number: sign
     is_over = threading.Event()
 
     def too_late(_: Request) -> str:
-        is_over.wait(60)
+        is_over.wait(300)
         return "too late"
 
     with MessagesApi(too_late) as api:
@@ -115,6 +117,7 @@ def test_a_session_that_is_told_to_end_leaves_its_job(world: World, number: sign
     assert "Hook cancelled" not in run.err
 
 
+@pytest.mark.smoke
 def test_settings_and_plugin_together_act_once(world: World) -> None:
     """Whoever installs both is told once, and learnt from once."""
     _set_up(world, ())

@@ -31,6 +31,7 @@ def server(request: pytest.FixtureRequest, world: World) -> str:
     return str(request.param)
 
 
+@pytest.mark.smoke
 def test_a_session_searches_adds_votes_and_undoes(world: World, server: str) -> None:
     """It is told of all tools; what it adds waits for the user, its vote counts and is taken back.
 

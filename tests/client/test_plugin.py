@@ -21,6 +21,7 @@ def clone(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.smoke
 def test_the_client_finds_the_plugin_and_the_marketplace_valid(world: World) -> None:
     """`claude plugin validate` has nothing to say against either; it would say so if it passed with warnings."""
     run = run_command(world, "plugin", "validate", str(REPOSITORY))

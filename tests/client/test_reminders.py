@@ -96,6 +96,7 @@ def test_what_fits_a_prompt_reaches_the_model_in_its_turn(world: World, argument
     assert shown_events(world) == ["SessionStart", "UserPromptSubmit", "SessionStart"]
 
 
+@pytest.mark.smoke
 def test_what_fits_an_error_reaches_the_model_with_the_tool_s_result(world: World, arguments: tuple[str, ...]) -> None:
     """In the next request after the call that failed, and not before."""
     _begin(world, arguments)

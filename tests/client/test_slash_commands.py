@@ -50,6 +50,7 @@ def test_each_slash_command_calls_a_command_that_there_is() -> None:
     assert all(f"`{name}`" in (REPOSITORY / "README.md").read_text() for name in COMMANDS if name != "list")
 
 
+@pytest.mark.smoke
 def test_those_that_change_something_are_not_for_the_model_to_call() -> None:
     """It may look by itself; a change is asked for by the user."""
     kept = {name for name in COMMANDS if "\ndisable-model-invocation: true\n" in _text_of(name)}
@@ -193,6 +194,7 @@ def test_a_private_session_is_not_learned_from(ready: World, is_said: str) -> No
     assert (told in ready.api.messages()[-1].said) == (is_said != "never")
 
 
+@pytest.mark.smoke
 def test_claude_s_own_shell_has_the_command_and_writes_in_the_session_s_name(ready: World) -> None:
     """From the plugin's `bin/`: the actor is the session; nothing is forgotten there."""
     typed = "playbook list; playbook vote oth-001 helpful; playbook forget oth-001 --yes"

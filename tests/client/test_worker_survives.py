@@ -85,7 +85,7 @@ def test_the_worker_works_on_after_a_session_and_holds_nothing_of_it(
     fill(world, "say why before how")
     register(world, our_hooks(str(worker.program), python=str(python)))
     with start_print(world, "hello") as process:
-        process.wait(timeout=60)
+        process.wait(timeout=300)
         wait_until(worker.told, "the worker's start", START_S)
         ended_before = [told.ended_at for told in worker.told()]
 
@@ -100,6 +100,7 @@ def test_the_worker_works_on_after_a_session_and_holds_nothing_of_it(
     assert told.arguments[-2:] == ["-m", "playbook_db.claude_code.worker"]
 
 
+@pytest.mark.smoke
 def test_the_worker_works_on_when_the_client_is_killed(world: World, worker: FakeWorker, tmp_path: Path) -> None:
     """SIGKILL while another hook of the session's end still runs, right after ours has started the worker."""
     release = tmp_path / "release"
@@ -111,7 +112,7 @@ def test_the_worker_works_on_when_the_client_is_killed(world: World, worker: Fak
         wait_until(worker.told, "the worker's start", START_S)
         was_running = process.poll() is None
         process.kill()
-        process.wait(timeout=60)
+        process.wait(timeout=300)
     release.touch()
 
     told = worker.only_one()

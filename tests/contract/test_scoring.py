@@ -80,6 +80,7 @@ def test_a_new_key_point_starts_with_no_votes_at_all(session: Session) -> None:
 # --- older shapes ---
 
 
+@pytest.mark.smoke
 def test_a_file_of_mixed_shapes_loads_as_documented(folder: Path) -> None:
     """The data contract's own example: four shapes in one file, header untouched, everything under OTHERS."""
     mixed = [
@@ -174,6 +175,7 @@ def test_points_added_in_a_call_are_not_pruned_by_it(session: Session) -> None:
     assert sorted(entry["text"] for entry in after.values()) == ["brand new", "untested"]
 
 
+@pytest.mark.smoke
 def test_a_pruned_point_stays_in_the_history(folder: Path) -> None:
     """A point that is pruned is retired, never erased: text and votes can be looked up."""
     after_a_session(folder, a_flat_dict(an_entry("kpt_001", "bad advice", 1, 4)), {"evaluations": []})

@@ -100,6 +100,7 @@ def test_dict_that_went_through_json_tells_the_outcome_alone(stocked: Project) -
     assert ("retire", "pat-003", 0, 0, None, "removed on the other side", None) in rows(HISTORY, stocked, 7)
 
 
+@pytest.mark.smoke
 def test_what_others_did_meanwhile_stays_true(stocked: Project) -> None:
     """A name that was given to another point meanwhile, in reasons and successors too; votes of both sides."""
     playbook = apply_bullet_tags(load_playbook(), [{"name": "pat-003", "tag": "harmful"}])
@@ -182,6 +183,7 @@ def test_skipped_new_points_are_kept_with_their_reasons(stocked: Project) -> Non
     assert [row[1] for row in rows(SKIPPED, stocked, 7)] == ["the playbook says this already"] * 2
 
 
+@pytest.mark.smoke
 def test_what_was_forgotten_meanwhile_comes_back_in_no_reason(stocked: Project) -> None:
     """Votes count; what a program loaded before says beside them may hold the forgotten text."""
     playbook = apply_bullet_tags(load_playbook(), [{"name": "pat-002", "tag": "helpful", "rationale": "like advice 1"}])

@@ -19,7 +19,7 @@ PASSED_OVER = {
     "README.md": "playbook doctor",
     "docs/trouble.md": "playbook doctor",
 }
-ADDRESS = "http://127.0.0.1:8123/?token=once"
+ADDRESS = "http://127.0.0.1:8123/s/0123456789abcdef0123456789abcdef/?token=once"
 TASKS = ("first-hour", "correct", "undo", "review", "web", "mcp", "own-playbook", "move-in", "trouble")
 MAX_LINES = 80
 

@@ -154,6 +154,18 @@ def test_with_a_closer_ancestor_nothing_counts_twice() -> None:
     assert _merge(base, earlier, later, ancestor=ancestor).data == later
 
 
+@pytest.mark.parametrize("moved", ["ours", "theirs"])
+def test_a_text_that_two_points_had_goes_on_under_one_new_name(moved: str) -> None:
+    """Where one side alone changed something the result is that side, though both points are reworded there."""
+    base = _bytes(an_entry("oth-001", "use mypy"), an_entry("oth-002", "use mypy"))
+    changed = _bytes(
+        an_entry("oth-001", "use ruff"), an_entry("oth-002", "use uv"), an_entry("oth-041", "use mypy"), day=2
+    )
+    sides = (changed, base) if moved == "ours" else (base, changed)
+
+    assert _merge(base, *sides).data == changed
+
+
 @given(data=st.data(), base=playbooks_of_few_texts())
 def test_any_merge_is_a_playbook_that_lost_no_text_that_was_added(data: st.DataObject, base: Playbook) -> None:
     """It can be read, and merging the result with either side again changes nothing more."""

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ from tests.learning.conftest import (
     show_all,
 )
 from tests.messages_api import Request
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts_made_up import TranscriptBuilder, note_start
 
 pytestmark = pytest.mark.slow  # databases of many states
 
@@ -97,6 +96,7 @@ def _fill(project: Project, count: int) -> list[str]:
     return [str(entry["name"]) for entry in entries]
 
 
+@pytest.mark.smoke
 def test_votes_for_three_hundred_points_all_arrive(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,26 +332,25 @@ def test_a_transcript_that_is_gone_needs_no_learning(learner_project: Project, t
     assert _states(learner_project.store) == ["done"]
 
 
-@pytest.mark.parametrize("kind", ["directory", "pipe", "unreadable"])
 def test_a_transcript_that_cant_be_read_does_not_hold_up_the_others(
-    learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its job says why, and waits; the next one has its turn."""
-    bad = tmp_path / "bad.jsonl"
-    {"directory": bad.mkdir, "pipe": partial(os.mkfifo, bad), "unreadable": partial(bad.touch, mode=0)}[kind]()
-    _queue(learner_project, str(bad))
-    _queue(learner_project, transcript)
+    """A folder, a pipe, a file of somebody else's: its job says why, and waits; the next one has its turn."""
+    bad = {name: tmp_path / f"{name}.jsonl" for name in ("folder", "pipe", "unreadable")}
+    bad["folder"].mkdir()
+    os.mkfifo(bad["pipe"])
+    bad["unreadable"].touch(mode=0)
+    for path in (*bad.values(), transcript):
+        _queue(learner_project, str(path))
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
-        if kind == "directory":
-            _work(learner_project)
-        else:
-            command = [sys.executable, "-P", "-m", "playbook_db.claude_code.worker"]
-            subprocess.run(command, check=True, preexec_fn=running.without_roots_powers, timeout=running.PATIENCE_S)
+        command = [sys.executable, "-P", "-m", "playbook_db.claude_code.worker"]
+        subprocess.run(command, check=True, preexec_fn=running.without_roots_powers, timeout=running.PATIENCE_S)
 
-    first, second = queue.list_jobs(learner_project.store)
-    assert (first.state, first.attempts, second.state) == ("queued", 1, "done")
-    assert "bad.jsonl" in (first.error or "")
+    *waiting, learned = queue.list_jobs(learner_project.store)
+    assert learned.state == "done"
+    assert [(job.state, job.attempts) for job in waiting] == [("queued", 1)] * 3
+    assert all(f"{name}.jsonl" in (job.error or "") for name, job in zip(bad, waiting, strict=True))
 
 
 @pytest.mark.parametrize("kind", ["shrank", "replaced"])
@@ -415,16 +414,17 @@ def test_a_fork_of_a_session_that_went_on_begins_after_the_copied_lines_too(
     assert "before they part" not in asked
 
 
+@pytest.mark.smoke
 def test_sessions_that_were_killed_are_found_and_learnt_from_once(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their subagents' too, as soon as they have been quiet for long enough."""
-    _session(sessions_folder / "s-6.jsonl", "the session")
+    note_start(_session(sessions_folder / "s-6.jsonl", "the session"), learner_project.key)
     _session(sessions_folder / "s-6" / "subagents" / "agent-a1.jsonl", "its subagent")
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
         assert _work(learner_project).lost == 0
-        monkeypatch.setattr(worker, "QUIET_S", 0.05)
+        monkeypatch.setattr(worker, "SILENT_S", 0.05)
         time.sleep(0.1)
         done = _work(learner_project)
         assert (done.lost, done.learned) == (2, 2)
@@ -437,22 +437,14 @@ def test_sessions_that_were_killed_are_found_and_learnt_from_once(
     assert {job.parent_path for job in jobs} == {None, str(sessions_folder / "s-6.jsonl")}
 
 
-def test_a_folder_that_is_called_like_a_transcript_is_no_lost_session(
-    learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is queued for it."""
-    monkeypatch.setattr(worker, "QUIET_S", 0.0)
-    (sessions_folder / "odd.jsonl").mkdir()
-
-    assert list(worker.find_lost_sessions(learner_project.store)) == []
-
-
 def test_what_failed_for_good_is_not_found_as_a_lost_session(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else it would fail again with every worker, and each time leave a job."""
-    monkeypatch.setattr(worker, "QUIET_S", 0.0)
-    _queue(learner_project, _session(sessions_folder / "s-6.jsonl", "the session"))
+    monkeypatch.setattr(worker, "SILENT_S", 0.0)
+    path = _session(sessions_folder / "s-6.jsonl", "the session")
+    note_start(path, learner_project.key)
+    _queue(learner_project, path)
     with MessagesApi(Answer("no", status=413)) as api:
         model_at(api, monkeypatch)
         _work(learner_project)
@@ -466,8 +458,10 @@ def test_what_was_dropped_is_not_found_as_a_lost_session(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`playbook jobs drop` says that it is not learnt from unless it grows."""
-    monkeypatch.setattr(worker, "QUIET_S", 0.0)
-    _queue(learner_project, _session(sessions_folder / "s-6.jsonl", "the session"))
+    monkeypatch.setattr(worker, "SILENT_S", 0.0)
+    path = _session(sessions_folder / "s-6.jsonl", "the session")
+    note_start(path, learner_project.key)
+    _queue(learner_project, path)
     (job,) = queue.list_jobs(learner_project.store)
     assert queue.drop(learner_project.store, learner_project.key, job.id)
     with MessagesApi(*HELPFUL) as api:

@@ -30,6 +30,7 @@ def _points(project: Project) -> dict[str, tuple[str, int, int]]:
     return {point.name: (point.text, point.helpful, point.harmful) for point in read_playbook(project).points}
 
 
+@pytest.mark.smoke
 def test_votes_and_operations_become_one_revision(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,6 +66,7 @@ def test_a_vote_that_the_session_cast_itself_is_not_counted_again(
     assert _points(learner_project)["pat-001"] == ("run the tests first", 1, 0)
 
 
+@pytest.mark.smoke
 def test_the_same_lines_are_never_learnt_from_twice(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +102,7 @@ def test_a_curator_that_fails_does_not_ask_the_reflector_again(
     assert _points(learner_project)["pat-001"] == ("run the tests first", 1, 0)
 
 
+@pytest.mark.smoke
 def test_whoever_comes_second_keeps_nothing(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,6 +272,7 @@ def test_a_forked_session_begins_after_what_was_copied(
     assert "mend the bug" not in api.messages()[2].last_said
 
 
+@pytest.mark.smoke
 def test_the_job_ends_in_the_commit_of_its_last_chunk(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -404,11 +408,12 @@ def test_what_a_model_says_is_kept_in_a_sane_size(
 ) -> None:
     """Analysis, reasons and lists have lengths; a point that no session could be shown is skipped."""
     assert learn._MAX_ITEMS == json_replies.MAX_ITEMS == 2000
-    monkeypatch.setattr(learn, "_MAX_ITEMS", 200)
-    tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(2100)]]
+    monkeypatch.setattr(learn, "_MAX_ITEMS", 20)
+    monkeypatch.setattr(json_replies, "MAX_ITEMS", 20)
+    tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(30)]]
     told = json.loads(reflection(*tags, analysis="word " * 5_000))
     told["bullet_tags"][0]["rationale"] = "why " * 5_000
-    curated = curation({**ADD, "text": "long " * 5_000}, ADD, *[{"type": "NONE"}] * 300, reasoning="so " * 8_000)
+    curated = curation({**ADD, "text": "long " * 5_000}, ADD, *[{"type": "NONE"}] * 30, reasoning="so " * 8_000)
     with MessagesApi(*answers(json.dumps(told), curated)) as api:
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 
@@ -421,6 +426,6 @@ def test_what_a_model_says_is_kept_in_a_sane_size(
         votes = connection.exec_driver_sql("SELECT count(*), max(length(rationale)) FROM votes").all()
         skipped = connection.exec_driver_sql("SELECT reason FROM skipped_operations ORDER BY seq").all()
     assert rows == [(20_000, 20_000)]
-    assert votes == [(200, 1000)]
+    assert votes == [(20, 1000)]
     assert skipped[0] == ("`text`: a text must not be longer than 10,000 characters",)
-    assert len(skipped) == 199
+    assert len(skipped) == 19

@@ -23,6 +23,7 @@ def _outcomes(project: Project) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in connection.execute(sql(f"{_OUTCOMES} ORDER BY session_id"))]
 
 
+@pytest.mark.smoke
 def test_how_a_session_went_is_kept_once(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

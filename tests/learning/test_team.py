@@ -1,5 +1,7 @@
 """Members of a team learn into one playbook, each from his own sessions, and what one learns reaches the others."""
 
+import io
+import json
 import os
 import re
 import signal
@@ -7,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, make_url
 
+from playbook_db import contract
 from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.cli.main import main
@@ -28,7 +31,8 @@ from playbook_db.store.tables import EVENTS
 from tests import postgres
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection
 from tests.members import NAME, Member, NewMember, rows
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts_made_up import TranscriptBuilder, note_start
+from tests.web.conftest import Visitor, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # a server
 
@@ -247,7 +251,7 @@ def test_two_members_whose_workers_run_at_once_lose_and_double_nothing(
             return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
 
     for process in [begun(ann), begun(bob)]:
-        assert process.wait(120) == 0
+        assert process.wait(300) == 0
 
     assert sorted(_lessons(team_server)) == [(f"{who}-{number}",) for who in "ab" for number in range(3)]
     assert _points(team_server)[0] == ("run the tests first", 6)
@@ -383,7 +387,7 @@ def test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving(
     new_member: NewMember, team_url: str, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor are those of the time with the team, once it was left; and no fork of any."""
-    monkeypatch.setattr(worker, "QUIET_S", 0.0)
+    monkeypatch.setattr(worker, "SILENT_S", 0.0)
     ann = new_member("ann")
     ann.add("run the tests first")
     kept = ann.home / ".claude" / "projects" / session_folder_name(str(ann.folder))
@@ -395,7 +399,9 @@ def test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving(
         for text in texts:
             builder.user(text)
             builder.assistant(f"{text} is done")
-        builder.write(kept / f"{name}.jsonl")
+        path = builder.write(kept / f"{name}.jsonl")
+        with ann.as_him():
+            note_start(path, str(ann.folder))
 
     said("s-1", "before joining")
     assert ann.work().lost == 1
@@ -569,11 +575,9 @@ def test_a_replica_of_another_history_is_written_anew(ann: Member) -> None:
 
 
 def _forget(member: Member, request: forget.Request) -> None:
-    """He forgets it for all; his replica isn't written by the way, so that his worker has something to do."""
-    with member.own() as own, projects.Servers() as servers:
-        membership = member.membership()
-        with servers.opened(own.store, membership) as server:
-            forget.forget(projects.Project(server, NAME, str(member.folder), here=own), request)
+    """The server forgets it, as by a command on another machine; the member's worker has its part to do."""
+    with member.own() as own, open_store(projects.server_url(own.store, member.membership())) as server:
+        forget.forget(projects.Project(server, NAME), request)
 
 
 WHISPERED = "the door opens with 4711-xyzzy"
@@ -634,6 +638,66 @@ def test_a_text_of_which_a_part_is_forgotten_goes_here_where_it_stands_so(
     assert "yes or no, and nothing else" in [row[0] for row in bob.rows("SELECT text FROM key_points")]
     for path in (bob.home / ".claude" / "playbook").rglob("*"):
         assert not path.is_file() or b"4711-xyzzy" not in path.read_bytes(), path
+
+
+def _files(member: Member) -> dict[str, bytes]:
+    """The content of all files in his home, by their names."""
+    return {str(path): path.read_bytes() for path in member.home.rglob("*") if path.is_file()}
+
+
+def _read_by_all_means(member: Member) -> list[str]:
+    """What a command, a page and a program show him of the playbook."""
+    with served(member.folder, member.home) as address:
+        visitor = Visitor(address)
+        visitor.open()
+        page = visitor.see("/points").body
+    with member.as_him(), redirect_stdout(io.StringIO()) as told:
+        assert main(["list"]) == 0
+        program = json.dumps(contract.load_playbook())
+    return [page, told.getvalue(), program]
+
+
+def test_a_read_erases_nothing_here_and_the_worker_then_does(ann: Member, bob: Member, team_server: Store) -> None:
+    """While a text that the team has forgotten waits for the worker, a read changes no file; else the replica alone."""
+    ann.add(WHISPERED)
+    bob.work()
+    with bob.own() as own:
+        edit.add(own, WHISPERED)
+    before = _files(bob)
+    ann.add("something else")
+
+    assert all("something else" in shown and WHISPERED in shown for shown in _read_by_all_means(bob))
+
+    changed = {path for path, content in _files(bob).items() if before.get(path) != content}
+    assert changed == {str(bob.replica)}
+    assert "something else" in bob.points()
+    _forget(ann, forget.Request(pattern=re.compile(re.escape(WHISPERED))))
+    before = _files(bob)
+
+    assert all("something else" in shown and WHISPERED not in shown for shown in _read_by_all_means(bob))
+
+    assert _files(bob) == before
+    assert bob.rows("SELECT count(*) FROM key_points WHERE text LIKE '%4711%'") == [(1,)]
+    bob.work()
+    assert not any(WHISPERED.encode() in content for content in _files(bob).values())
+
+
+@pytest.mark.parametrize("way", ["forget", "leave"])
+def test_who_forgets_or_leaves_keeps_no_forgotten_text_here(way: str, ann: Member, team_server: Store) -> None:
+    """`playbook forget` erases on this machine at once, and leaving does so before it drops the replica."""
+    with ann.own() as own:
+        edit.add(own, WHISPERED)
+    ann.add(WHISPERED)
+    request = forget.Request(pattern=re.compile(re.escape(WHISPERED)))
+    if way == "forget":
+        with ann.shared() as project:
+            forget.forget(project, request)
+        assert WHISPERED not in ann.points()
+    else:
+        _forget(ann, request)
+        ann.leave()
+
+    assert not any(WHISPERED.encode() in content for content in _files(ann).values())
 
 
 @pytest.mark.parametrize("command", ["learn", "bootstrap"])

@@ -67,6 +67,7 @@ def _waiting(project: Project) -> list[tuple[str, tuple[str, ...], str]]:
     return [(item.proposal.kind, item.proposal.names, item.proposal.text) for item in review.waiting(project)]
 
 
+@pytest.mark.smoke
 def test_a_vote_goes_to_the_playbook_that_a_name_belongs_to(
     learner_project: Project, own: Project, lesson: Learn
 ) -> None:

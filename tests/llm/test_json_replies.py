@@ -148,14 +148,14 @@ def test_a_beginning_is_that_of_the_object_with_the_keys() -> None:
 @pytest.mark.slow  # it takes seconds
 @pytest.mark.parametrize(
     "text",
-    ["```" + "a" * 10**6, '{"a":' * 900 + "[1" + ",1" * 500_000, '{"a":[1,{"b":' * 300 + "[1" + ",1" * 500_000],
+    ["```" + "a" * 10**5, '{"a":' * 900 + "[1" + ",1" * 50_000, '{"a":[1,{"b":' * 300 + "[1" + ",1" * 50_000],
     ids=["fence", "deep", "deep-lists"],
 )
 def test_no_reply_takes_minutes_to_read(text: str) -> None:
-    """A megabyte that is nearly JSON at every brace, or a fence that never ends."""
+    """A hundred kilobytes that are nearly JSON at every brace, or a fence that never ends."""
     began = time.process_time()
 
     assert find_object(text) is None
     find_beginning(text, ("analysis", "bullet_tags"))
 
-    assert time.process_time() - began < 120  # of its own, whatever else the machine does
+    assert time.process_time() - began < 12  # of its own, whatever else the machine does

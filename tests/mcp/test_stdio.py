@@ -110,7 +110,7 @@ def test_without_tools_nothing_odd_ends_it_either() -> None:
                "from playbook_db.claude_code import mcp_unready\nmcp_unready.serve('why')",
                str(Path(mcp_unready.__file__).parents[2])]  # fmt: skip
 
-    done = subprocess.run(command, input=b"\n".join(lines) + b"\n", capture_output=True, timeout=60, check=True)
+    done = subprocess.run(command, input=b"\n".join(lines) + b"\n", capture_output=True, timeout=300, check=True)
 
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.stderr == b""

@@ -20,6 +20,7 @@ from playbook_db.store import check, folded_showings, hook_queries, memberships
 from playbook_db.store.statistics import EventUse
 from playbook_db.store.tables import EVENTS
 from tests.databases import NewProject, raw_connection
+from tests.tiers import few
 
 START, PROMPT, ERROR, SUBAGENT = EVENTS
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
@@ -162,6 +163,7 @@ _DONE = st.one_of(
 
 
 @pytest.mark.slow
+@few
 @given(done=st.lists(_DONE, max_size=14), repeated=st.integers(1, 2))
 def test_no_number_changes_when_showings_become_counts(
     new_project: NewProject, done: list[tuple[Any, ...]], repeated: int

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
@@ -33,6 +32,7 @@ from playbook_db.store.proposals import Kind
 from playbook_db.store.sqlite import backups
 from tests.builders import few_texts, last_revision
 from tests.databases import NewProject
+from tests.tiers import few
 
 pytestmark = pytest.mark.slow  # databases of many states
 
@@ -671,7 +671,7 @@ def _do(project: Project, step: str, what: Any, how: Any) -> None:
         edit.restore(project, name)
 
 
-@hypothesis_settings(max_examples=15)
+@few
 @given(steps=_steps, chosen=st.integers(0, 5))
 def test_forgetting_changes_nothing_but_the_text(new_project: NewProject, steps: list[Any], chosen: int) -> None:
     """After any history every revision reads as before, with its points, counters, places and order, but that a

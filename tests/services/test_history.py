@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import operations, playbook_file
@@ -29,6 +29,7 @@ from tests.builders import last_revision, playbook_values
 from tests.databases import NewProject
 from tests.domain.test_diff import carry_out, content
 from tests.store.test_history import _operations
+from tests.tiers import few
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NAMES = [f"oth-{number:03d}" for number in range(1, 5)]
@@ -121,7 +122,7 @@ def days(project: Project) -> Project:
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@few
 @given(steps=st.lists(STEPS, max_size=6), data=st.data())
 def test_log_diff_and_at_agree(new_project: NewProject, steps: list[tuple[str, Any]], data: st.DataObject) -> None:
     """For any history: `at` gives what was exported then, the log what was done, and a diff leads from one state to
@@ -183,7 +184,7 @@ def _told_of(revisions: list[LoggedRevision], name: str) -> set[tuple[int, str, 
     return {told for told in _told(revisions) if told[2].name == name}
 
 
-@settings(max_examples=12)
+@few
 @given(steps=st.lists(STEPS, max_size=5))
 def test_a_session_of_then_is_told_what_it_was_told_then(new_project: NewProject, steps: list[tuple[str, Any]]) -> None:
     """The points that were best then, in the order of then, to the byte."""
@@ -461,7 +462,7 @@ def test_a_revision_in_full_has_all_that_stood_behind_it(days: Project) -> None:
     assert log(days, limit=1)[0].cost_usd == 0.5
 
 
-@settings(max_examples=12)
+@few
 @given(steps=st.lists(STEPS, max_size=5), most=st.integers(1, 3))
 def test_pages_one_after_the_other_are_the_whole(
     new_project: NewProject, steps: list[tuple[str, Any]], most: int
@@ -491,7 +492,7 @@ def test_pages_one_after_the_other_are_the_whole(
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@few
 @given(steps=st.lists(STEPS, max_size=6), few=st.sampled_from([0, 2_000]), data=st.data())
 def test_two_revisions_are_compared_as_the_playbooks_that_they_left(
     new_project: NewProject, steps: list[tuple[str, Any]], few: int, data: st.DataObject

@@ -13,6 +13,7 @@ from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.repository import RevisionResult
 from tests.builders import a_flat_dict, a_sections_dict, an_entry, playbook_values, texts
 from tests.databases import NewProject
+from tests.tiers import few
 
 _json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
@@ -30,6 +31,7 @@ def _text(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
+@few
 @given(playbook=playbook_values(), extra=_extra_keys, newline=st.booleans())
 def test_a_canonical_file_comes_out_as_it_went_in(
     new_project: NewProject, playbook: Playbook, extra: dict[str, Any], newline: bool

@@ -171,7 +171,9 @@ def test_a_text_reworded_on_both_sides_keeps_both(project: Project, file: Path) 
     with project.store.snapshot() as connection:
         told = [
             row[0]
-            for row in connection.exec_driver_sql("SELECT text FROM history WHERE text IS NOT NULL ORDER BY revision")
+            for row in connection.exec_driver_sql(
+                "SELECT text FROM history WHERE text IS NOT NULL ORDER BY revision, seq"
+            )
         ]
     assert told == ["one", "ours", "theirs", "ours"]
     assert any("reworded on both sides" in note for note in notes)

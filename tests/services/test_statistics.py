@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
@@ -27,6 +27,7 @@ from playbook_db.store.learning import Call, ChunkKey, PointSignals
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from tests.builders import a_key_point
 from tests.databases import NewProject
+from tests.tiers import few
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday
 
@@ -128,7 +129,7 @@ def test_votes_and_calls_are_told_by_week_without_gaps(project: Project) -> None
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@few
 @given(
     st.lists(
         st.tuples(

@@ -100,6 +100,7 @@ def _files(member: Member) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("in_query", [False, True])
+@pytest.mark.usefixtures("server_roles")
 def test_a_password_is_kept_for_this_user_alone(ann: Member, team_url: str, in_query: bool) -> None:
     """Whatever characters it has, whatever the umask is, and whatever another password the environment has; nowhere
     else does it stand."""
@@ -124,6 +125,7 @@ def test_a_password_is_kept_for_this_user_alone(ann: Member, team_url: str, in_q
     assert not os.path.exists(holding[0])
 
 
+@pytest.mark.usefixtures("server_roles")
 def test_a_password_that_stands_elsewhere_is_left_there(ann: Member, team_url: str, tmp_path: Path) -> None:
     """In a file of PostgreSQL's own, a service file or the environment."""
     guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
@@ -145,6 +147,7 @@ def test_a_password_that_stands_elsewhere_is_left_there(ann: Member, team_url: s
             ann.leave()
 
 
+@pytest.mark.usefixtures("server_roles")
 def test_a_wrong_password_is_told_without_it_and_nothing_is_changed(ann: Member, team_url: str) -> None:
     """The right one, said again, is kept in its place."""
     guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
@@ -168,6 +171,7 @@ def test_a_wrong_password_is_told_without_it_and_nothing_is_changed(ann: Member,
     ann.add("as before")
 
 
+@pytest.mark.usefixtures("server_roles")
 def test_a_password_that_is_wanted_is_asked_for_and_kept(ann: Member, team_url: str) -> None:
     """Where there is nobody to ask, the server's words are told."""
     guarded = _text(_as_user(team_url, "guarded", "h0rse-battery", "member"))
@@ -187,6 +191,7 @@ def test_a_password_that_is_wanted_is_asked_for_and_kept(ann: Member, team_url: 
     assert "guarded" not in asked[0]
 
 
+@pytest.mark.usefixtures("server_roles")
 def test_projects_of_one_team_have_one_password(ann: Member, team_url: str, tmp_path: Path) -> None:
     """The second needs none, and the first that leaves doesn't take it away."""
     guarded = _as_user(team_url, "guarded", "h0rse-battery", "member")
@@ -221,6 +226,7 @@ def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, team_url: s
 
 
 @pytest.mark.parametrize("step", ["_copy_cursors", "_note", "_keep_password", "refresh"])
+@pytest.mark.usefixtures("server_roles")
 def test_joining_that_was_killed_is_said_again(
     ann: Member, shared: Project, team_url: str, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +251,7 @@ def test_joining_that_was_killed_is_said_again(
     ann.add("as a member")
 
 
+@pytest.mark.usefixtures("server_roles")
 def test_who_has_joined_can_say_it_again_and_is_refused_another_team(
     ann: Member, team_url: str, shared: Project
 ) -> None:
@@ -272,6 +279,7 @@ def test_who_has_joined_can_say_it_again_and_is_refused_another_team(
         assert begun.name == NAME
 
 
+@pytest.mark.usefixtures("server_roles")
 def test_who_may_only_read_is_refused(ann: Member, team_url: str, shared: Project) -> None:
     """In one sentence; nothing is changed."""
     reading = _text(_as_user(team_url, "reading", "x", "reader"), "x")
@@ -284,6 +292,7 @@ def test_who_may_only_read_is_refused(ann: Member, team_url: str, shared: Projec
     assert _points(shared) == []
 
 
+@pytest.mark.usefixtures("server_roles")
 def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -> None:
     """Who may not is told who can."""
     postgres.require_server()

@@ -15,6 +15,7 @@ from tests.builders import a_sections_dict, an_entry, key_point_lists
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
+from tests.tiers import few
 
 _SECTIONS = ("PATTERNS & APPROACHES", "MISTAKES TO AVOID", "OTHERS")
 
@@ -66,6 +67,7 @@ def test_all_of_it_is_printed_on_request(client: Client, playbook: Playbook) -> 
     assert playbook("render").out.count("[") < playbook("render", "--all").out.count("[")
 
 
+@few
 @given(key_point_lists())
 def test_where_all_fits_the_whole_is_told(project: Project, points: list[KeyPoint]) -> None:
     """The choice changes nothing there."""

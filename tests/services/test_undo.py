@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import operations, playbook_file
@@ -33,6 +33,7 @@ from playbook_db.store.engine import Store
 from playbook_db.store.repository import PlaybookRepository
 from tests.builders import few_texts, headers, last_revision, playbooks_of_few_texts
 from tests.databases import NewProject
+from tests.tiers import few
 
 pytestmark = pytest.mark.slow  # databases of many states
 
@@ -366,7 +367,7 @@ def test_a_point_whose_place_was_taken_meanwhile_goes_to_the_end(project: Projec
     assert [(p.text, p.position) for p in now(project).points] == [("two", 3), ("one", 4), ("three", 5)]
 
 
-@settings(max_examples=25)
+@few
 @given(history=histories)
 def test_an_undo_at_once_gives_what_was_and_its_own_undo_what_is(new_project: NewProject, history: list[Step]) -> None:
     """After any history: to the byte of the export, and in every place."""
@@ -382,7 +383,7 @@ def test_an_undo_at_once_gives_what_was_and_its_own_undo_what_is(new_project: Ne
     assert maintenance.check(project.store) == []
 
 
-@settings(max_examples=25)
+@few
 @given(history=histories, data=st.data())
 def test_an_older_revision_goes_without_a_trace_elsewhere(
     new_project: NewProject, history: list[Step], data: Any
@@ -405,7 +406,7 @@ def test_an_older_revision_goes_without_a_trace_elsewhere(
     assert maintenance.check(project.store) == []
 
 
-@settings(max_examples=25)
+@few
 @given(history=histories, data=st.data())
 def test_going_back_gives_any_earlier_playbook_exactly(new_project: NewProject, history: list[Step], data: Any) -> None:
     """Without a collision, whatever happened since; and one undo brings all of it back."""
@@ -424,7 +425,7 @@ def test_going_back_gives_any_earlier_playbook_exactly(new_project: NewProject, 
     assert maintenance.check(project.store) == []
 
 
-@settings(max_examples=25)
+@few
 @given(history=histories)
 def test_taking_everything_back_gives_the_empty_playbook(new_project: NewProject, history: list[Step]) -> None:
     """From the first revision to the last."""
@@ -436,7 +437,7 @@ def test_taking_everything_back_gives_the_empty_playbook(new_project: NewProject
     assert maintenance.check(project.store) == []
 
 
-@settings(max_examples=25)
+@few
 @given(rounds=st.lists(_votes, min_size=1, max_size=5), data=st.data())
 def test_votes_are_taken_back_in_any_order(new_project: NewProject, rounds: list[list[Vote]], data: Any) -> None:
     """Each undo subtracts the votes of its revision and no others."""

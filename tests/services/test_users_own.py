@@ -8,7 +8,6 @@ from playbook_db import projects
 from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, mirror
 from playbook_db.services.projects import Project, list_projects, read_playbook
-from playbook_db.store import repository
 from playbook_db.store.engine import Store
 from playbook_db.store.tables import playbooks
 
@@ -27,7 +26,7 @@ def in_file(project: Project, name: str, text: str, *, replace: bool = False) ->
 
 
 def test_the_users_own_playbook_is_made_by_its_first_write(store: Store, project: Project) -> None:
-    """It is of the kind `user`; no list of projects has it, nor is it looked through for transcripts."""
+    """It is of the kind `user`; no list of projects has it."""
     own = Project.of_user(store)
     edit.add(project, "use uv here")
     assert not read_playbook(own).points
@@ -36,7 +35,6 @@ def test_the_users_own_playbook_is_made_by_its_first_write(store: Store, project
 
     with store.snapshot() as connection:
         kinds = dict(connection.execute(select(playbooks.c.key, playbooks.c.kind)).all())
-        assert [key for key, _ in repository.learning_projects(connection)] == [project.key]
     assert kinds == {project.key: "project", own.key: "user"}
     assert [each.key for each in list_projects(store)] == [project.key]
     assert names_in(own) == ["upref-001"]

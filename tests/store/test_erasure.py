@@ -12,14 +12,14 @@ from playbook_db.services.projects import Project
 from playbook_db.store import tables
 from playbook_db.store.connect import sqlite_path
 from playbook_db.store.erasure import WRITTEN, find
-from tests.databases import REFUSALS, raw_connection, switch_triggers_off
+from tests.databases import REFUSALS, raw_connection, server_without, switch_triggers_off
 
 _TEXT = "Zanzibar 4711"
 # Names, keys, ids, paths, times, sections and kinds: what programs look for, and nobody's secret.
 _STRUCTURE = {
     "playbooks": ("key", "kind", "mirror", "created_at"),
     "sections": ("slug", "name"),
-    "revisions": ("time", "source", "actor", "session_id"),
+    "revisions": ("time", "source", "actor", "session_id", "role"),
     "key_points": ("name", "section", "confirmed_at"),
     "changes": ("kind", "section"),
     "votes": ("tag",),
@@ -89,7 +89,8 @@ def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) 
     edit.add(project, f"use {_TEXT}")
     edit.apply_batch(project, ["nonsense"], origin="a test")
     edit.vote(project, "oth-001", "helpful")
-    with raw_connection(project.store) as raw:
+    last = {"changes": "changes_on_record", "erasures": "erasures_of_last_revision"}
+    with raw_connection(project.store) as raw, server_without(raw, **last):
         raw.execute(
             "INSERT INTO erasures (playbook_id, id, revision, asked, points, time) VALUES (1,1,3,'name','[]','t')"
         )

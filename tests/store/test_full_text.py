@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file
@@ -30,6 +30,7 @@ from playbook_db.store.sqlite import backups, full_text
 from tests.builders import few_texts, playbooks_of_few_texts
 from tests.databases import NewProject
 from tests.sample_database import write_sample_database
+from tests.tiers import few
 
 pytestmark = pytest.mark.sqlite
 
@@ -128,7 +129,7 @@ def _words(text: str, *, whole: bool) -> Sequence[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@few
 @given(histories=st.lists(st.lists(_deeds, max_size=6), min_size=2, max_size=2))
 def test_the_index_is_what_the_live_points_give(new_project: NewProject, histories: Sequence[Any]) -> None:
     """Through batches, merges, imports, undos, restores and erasures, of two projects in one database, what is written

@@ -30,6 +30,15 @@ UPDATE changes SET text = 'never'
 UPDATE votes SET tag = 'harmful'
 UPDATE skipped_operations SET reason = 'never'
 UPDATE key_points SET name = 'oth-009'
+UPDATE key_points SET text = 'never'
+UPDATE key_points SET helpful = 9
+UPDATE key_points SET harmful = harmful + 1
+UPDATE key_points SET section = 'pat'
+UPDATE key_points SET position = 9
+UPDATE key_points SET retired_in = 1
+UPDATE key_points SET retired_in = 1, retired_reason = 'never' WHERE id = 1
+SET CONSTRAINTS ALL DEFERRED; UPDATE key_points SET text = 'never'
+INSERT INTO key_points SELECT 1, 9, 'oth-009', section, position, text, 0, 0, created_in FROM key_points WHERE id = 1
 UPDATE key_points SET forgotten = 1
 DELETE FROM revisions
 DELETE FROM changes
@@ -38,6 +47,10 @@ DELETE FROM key_points
 DELETE FROM playbooks
 INSERT INTO revisions SELECT playbook_id, 9, time, source, actor, session_id, message FROM revisions WHERE number = 1
 INSERT INTO votes (playbook_id, revision, seq, point_id, tag) VALUES (1, 1, 9, 1, 'helpful')
+INSERT INTO votes (playbook_id, revision, seq, point_id, tag) VALUES (1, 3, 9, 1, 'helpful')
+INSERT INTO changes SELECT 1, 3, 9, 1, 'edit', section, position, 7, 0 FROM changes WHERE revision = 2
+INSERT INTO skipped_operations VALUES (1, 3, 9, '{}', 'never')
+UPDATE revisions SET role = 'the_owner'
 INSERT INTO sections VALUES ('more', 'MORE', 9)
 UPDATE sections SET position = 9
 DELETE FROM sections
@@ -47,9 +60,10 @@ TRUNCATE changes
 TRUNCATE playbooks CASCADE
 DROP TABLE votes
 DROP VIEW live_key_points
-DROP TRIGGER revisions_no_delete ON revisions
+DROP TRIGGER revisions_append_only ON revisions
 DROP FUNCTION refuse() CASCADE
 ALTER TABLE votes DISABLE TRIGGER ALL
+ALTER TABLE key_points DISABLE TRIGGER key_points_on_record
 ALTER TABLE votes ADD COLUMN more text
 ALTER TABLE votes OWNER TO CURRENT_USER
 ALTER VIEW live_key_points RENAME TO dead_key_points
@@ -85,7 +99,7 @@ ALSO_FORBIDDEN_TO_READERS = [
 
 
 @pytest.fixture
-def owned() -> Iterator[URL]:
+def owned(server_roles: None) -> Iterator[URL]:
     """The URL of a new database that the role `the_owner`, no superuser, has made and owns; some others may log in."""
     server = postgres.require_server()
     if postgres.GIVEN:
@@ -137,11 +151,11 @@ def test_a_member_writes_and_can_not_rewrite_the_history(owned: URL) -> None:
         undo.undo(project)
         assert maintenance.check(store) == []
         with postgres.connected(owned) as owner:
-            owner.execute("ALTER TRIGGER changes_no_delete ON changes RENAME TO gone")
-        told = ["the trigger changes_no_delete is missing", "the trigger gone is none of ours"]
+            owner.execute("ALTER TRIGGER changes_append_only ON changes RENAME TO gone")
+        told = ["the trigger changes_append_only is missing", "the trigger gone is none of ours"]
         assert maintenance.check(store) == told
         with postgres.connected(owned) as owner:
-            owner.execute("ALTER TRIGGER gone ON changes RENAME TO changes_no_delete")
+            owner.execute("ALTER TRIGGER gone ON changes RENAME TO changes_append_only")
 
     with postgres.connected(member) as shell:
         shell.execute("CREATE TEMP TABLE erasures (playbook_id integer, finished_at text)")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file
@@ -16,6 +16,7 @@ from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.builders import last_revision, playbook_values, texts
 from tests.databases import NewProject
+from tests.tiers import few
 
 _operations = st.lists(
     st.one_of(
@@ -66,7 +67,7 @@ def _at(project: Project, revision: int) -> Playbook:
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@few
 @given(steps=_steps)
 def test_every_revision_can_be_read_again_as_it_was(new_project: NewProject, steps: list[tuple[str, Any]]) -> None:
     """After any history each revision exports, to the byte, what it exported then."""
@@ -117,7 +118,7 @@ def test_an_edit_stores_its_text_once_and_a_vote_none(project: Project) -> None:
     edit.edit(project, "oth-001", text="use type hints everywhere")
 
     with project.store.snapshot() as connection:
-        rows = connection.exec_driver_sql("SELECT kind, text FROM changes ORDER BY revision").fetchall()
+        rows = connection.exec_driver_sql("SELECT kind, text FROM changes ORDER BY revision, seq").fetchall()
     assert [tuple(row) for row in rows] == [
         ("add", "use type hints"),
         ("vote", None),

@@ -419,7 +419,7 @@ def test_what_is_wrong_with_the_server_is_told_in_one_sentence_and_never_the_pas
     if postgres.GIVEN:
         pytest.skip("the server is somebody's own; its users are not ours to make")
     made = make_url(url)
-    with postgres.connected(made) as owner:
+    with postgres.making_roles(), postgres.connected(made) as owner:
         for user in ("locked PASSWORD 'right'", "guest", "crowd CONNECTION LIMIT 0"):
             name = user.split()[0]
             if not owner.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone():

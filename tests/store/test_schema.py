@@ -16,14 +16,14 @@ from playbook_db.store import tables
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.migrate import migrations_folder
-from tests.databases import REFUSALS, PlainConnection, raw_connection
+from tests.databases import REFUSALS, PlainConnection, raw_connection, server_without
 
 
 @pytest.fixture
 def raw(project: Project) -> Iterator[Any]:
     """A plain connection, as a person's shell has it (`sqlite3` knows no foreign keys), to a playbook of one point."""
     edit.add(project, "use type hints", section="pat")
-    with raw_connection(project.store) as connection:
+    with raw_connection(project.store) as connection, server_without(connection, key_points="key_points_on_record"):
         yield connection
 
 

@@ -13,6 +13,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 
+from benchmarks.torture import damage
 from playbook_db.domain import prompt_text
 from playbook_db.errors import BackupError, DatabaseError, SchemaTooNewError, SchemaTooOldError, UnreleasedSchemaError
 from playbook_db.services import edit, maintenance
@@ -64,6 +65,29 @@ def _version(path: Path) -> int:
 def _an_old_database(path: Path, folder: Path) -> None:
     with open_store(f"sqlite:///{path}") as store:
         edit.add(Project.in_folder(store, str(folder)), "use type hints")
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_database_whose_first_write_was_cut_off_is_recovered(tmp_path: Path, folder: Path, frozen: bool) -> None:
+    """Half a transaction is undone by whoever looks first, also by who only reads, as a backup does."""
+    path = tmp_path / "playbook.db"
+    if frozen:
+        shutil.copy(_FROZEN / f"{SCHEMA - 1:04d}.db", path)
+    else:
+        _an_old_database(path, folder)
+    damage.cut_off_a_write(path)
+
+    if frozen:
+        schema, backup = maintenance.upgrade(f"sqlite:///{path}")
+        assert (_version(path), schema) == (SCHEMA, SCHEMA)
+    else:
+        backup = maintenance.take(f"sqlite:///{path}").path
+
+    assert backup is not None
+    for file in (path, Path(backup)):
+        with closing(sqlite3.connect(file)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'half'").fetchall()
 
 
 def test_an_older_database_is_upgraded_after_a_backup(

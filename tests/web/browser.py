@@ -30,7 +30,7 @@ PAGES = (
     "history/diff?from=10&to=50", "review", "review?proposal=p2&edit=1", "sessions", "numbers", "projects",
 )  # fmt: skip
 _APT = ("chromium", "chromium-driver")
-_APT_WAIT_S, _NPM_WAIT_S, _PAGE_WAIT_S = 600.0, 120.0, 30.0
+_APT_WAIT_S, _NPM_WAIT_S, _PAGE_WAIT_S = 600.0, 600.0, 300.0
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
@@ -170,7 +170,7 @@ def serving(folder: Path, home: Path, *arguments: str) -> Iterator[str]:
             yield process.stdout.readline().strip()
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(300)
 
 
 def main(folder: Path, pages: Sequence[str] = PAGES) -> None:

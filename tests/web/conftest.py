@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,8 @@ import pytest
 from playbook_db.services.projects import Project, open_project
 from tests.databases import put_empty_database
 
-PATIENCE_S = 30.0
+PATIENCE_S = 300.0
+_ADDRESS = re.compile(r' (?:href|src|action)="(/[^"]*)"')
 _RUN = "from playbook_db.cli.main import run; run()"
 
 
@@ -30,7 +32,10 @@ class Answer:
 
 @dataclass(slots=True)
 class Visitor:
-    """Somebody who asks the server at `address`; `cookies` are those that it was given."""
+    """Somebody who asks the server at `address`; `cookies` are those that it was given.
+
+    Paths are those below the root of all pages, in answers too: each address that a page gives must be below it.
+    """
 
     address: str
     cookies: dict[str, str] = field(default_factory=dict)
@@ -43,10 +48,27 @@ class Visitor:
     def origin(self) -> str:
         return f"http://{self.host}"
 
+    @property
+    def root(self) -> str:
+        """The path of all pages, without the slash at its end."""
+        return urlsplit(self.address).path.removesuffix("/")
+
     def ask(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] | None = None
     ) -> Answer:
-        """Ask as a browser would; *headers* in place of the usual ones, None for none."""
+        """Ask for a path below the root, as a browser would; *headers* in place of the usual ones, None for none."""
+        answer = self.ask_outside(method, f"{self.root}{path}", body, headers)
+        given = [*_ADDRESS.findall(answer.body), *filter(None, [answer.headers.get("location")])]
+        assert [each for each in given if not each.startswith((f"{self.root}/", f"{self.origin}{self.root}/"))] == []
+        if "location" in answer.headers:
+            answer.headers["location"] = answer.headers["location"].replace(self.root, "", 1)
+        answer.body = _ADDRESS.sub(lambda found: found[0].replace(self.root, "", 1), answer.body)
+        return answer
+
+    def ask_outside(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] | None = None
+    ) -> Answer:
+        """Ask for a path anywhere on the server."""
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         usual: dict[str, str | None] = {"Host": self.host, "Cookie": cookie or None}
         if method == "POST":
@@ -66,8 +88,7 @@ class Visitor:
 
     def open(self) -> Answer:
         """Open the printed address, and keep the cookie."""
-        parts = urlsplit(self.address)
-        answer = self.ask("GET", f"{parts.path}?{parts.query}")
+        answer = self.ask("GET", f"/?{urlsplit(self.address).query}")
         if "set-cookie" in answer.headers:
             name, _, value = answer.headers["set-cookie"].partition(";")[0].partition("=")
             self.cookies[name] = value
@@ -148,8 +169,9 @@ def visitor(address: str) -> Visitor:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tests of this folder start a process each, and speak to it on loopback."""
+    here = f"{Path(__file__).parent}/"
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.allow_hosts(["127.0.0.1"]))
 

@@ -4,12 +4,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
+from benchmarks.torture.pages import OtherServer
 from playbook_db.services import edit, review
 from playbook_db.services.edit import PointDetails
 from playbook_db.store import jobs
@@ -69,6 +71,7 @@ def test_an_audit_finds_nothing_serious(seen: Seen, axe: str, path: str) -> None
         assert wide <= width, f"{wide} pixels at {width}"
 
 
+@pytest.mark.smoke
 def test_the_browser_asks_this_machine_alone(seen: Seen) -> None:
     """By its own list of requests; and it has nothing to complain of."""
     browser.requested(seen.driver)
@@ -82,6 +85,7 @@ def test_the_browser_asks_this_machine_alone(seen: Seen) -> None:
     assert [entry for entry in seen.driver.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
+@pytest.mark.smoke
 def test_a_search_answers_while_one_types(seen: Seen) -> None:
     """What is found takes the list's place, the address leads back to it, and the count is read out."""
     seen.go("/points")
@@ -118,6 +122,7 @@ def waiting(seen: Seen) -> list[str]:
         return [item.name for item in review.waiting(project)]
 
 
+@pytest.mark.smoke
 def test_a_proposal_is_decided_by_one_key(seen: Seen) -> None:
     """By a accepted, by r rejected, by e edited; the next one comes up each time."""
     first, second, third = (a_proposal(seen, f"One key {number} suffices") for number in ("alpha", "beta", "gamma"))
@@ -135,6 +140,7 @@ def test_a_proposal_is_decided_by_one_key(seen: Seen) -> None:
     assert not {first, second, third} & set(waiting(seen))
 
 
+@pytest.mark.smoke
 def test_a_proposal_is_decided_by_mouse(seen: Seen) -> None:
     """Each of the three by its button."""
     first, second, third = (a_proposal(seen, f"A mouse {number} suffices") for number in ("alpha", "beta", "gamma"))
@@ -150,6 +156,7 @@ def test_a_proposal_is_decided_by_mouse(seen: Seen) -> None:
     assert not {first, second, third} & set(waiting(seen))
 
 
+@pytest.mark.smoke
 def test_keys_can_be_seen_and_turned_off(seen: Seen) -> None:
     """Whoever speaks to the machine, or hits keys by mistake, has them do nothing."""
     proposal = a_proposal(seen, "Keys can be turned off")
@@ -166,6 +173,7 @@ def test_keys_can_be_seen_and_turned_off(seen: Seen) -> None:
 
 
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
+@pytest.mark.smoke
 def test_a_revision_is_undone(seen: Seen, by: str) -> None:
     """And the undo can be undone where it is told."""
     act = seen.click if by == "mouse" else seen.press
@@ -197,6 +205,7 @@ def test_what_was_changed_again_is_a_choice(seen: Seen, axe: str, choice: str, t
     assert f"The {text} of {choice}" in texts(seen)
 
 
+@pytest.mark.smoke
 def test_two_states_are_compared_and_the_playbook_goes_back(seen: Seen) -> None:
     """By the forms of the history."""
     with seen.project() as project:
@@ -226,6 +235,7 @@ def details(seen: Seen, name: str) -> PointDetails:
 
 
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
+@pytest.mark.smoke
 def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:
     """Added, voted on, pinned, edited, retired, restored, promoted and forgotten, each on its page."""
     act = seen.click if by == "mouse" else seen.press
@@ -268,6 +278,7 @@ def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:
     assert f"Added by {by}" not in seen.text
 
 
+@pytest.mark.smoke
 def test_an_edit_of_what_was_changed_meanwhile_overwrites_nothing(seen: Seen, axe: str) -> None:
     """Both texts are shown; what was typed isn't lost, and saving it then is a choice."""
     name = a_point(seen, "Meanwhile one")
@@ -285,6 +296,7 @@ def test_an_edit_of_what_was_changed_meanwhile_overwrites_nothing(seen: Seen, ax
     assert details(seen, name).point.text == "Meanwhile one, mine"
 
 
+@pytest.mark.smoke
 def test_what_was_done_can_be_undone_where_it_is_told(seen: Seen) -> None:
     """The line says which revision it was, and leads to it."""
     name = a_point(seen, "Retired too soon")
@@ -296,6 +308,7 @@ def test_what_was_done_can_be_undone_where_it_is_told(seen: Seen) -> None:
     assert details(seen, name).retired is None
 
 
+@pytest.mark.smoke
 def test_points_are_filtered_and_sorted(seen: Seen) -> None:
     """By section, state and order, at once where a script runs."""
     name = a_point(seen, "Filtered away")
@@ -313,6 +326,7 @@ def test_points_are_filtered_and_sorted(seen: Seen) -> None:
     )
 
 
+@pytest.mark.smoke
 def test_all_is_done_without_a_script(without_script: Seen) -> None:
     """Search, add, vote, edit, retire, review and undo, where the browser runs none."""
     seen = without_script
@@ -338,6 +352,7 @@ def test_all_is_done_without_a_script(without_script: Seen) -> None:
     assert not [text for text in texts(seen) if text.startswith("Run `pnpm test --run`")]
 
 
+_LEAVE = "location.assign(arguments[0])"
 _ELSEWHERE = """<!doctype html><title>elsewhere</title>
 <form id="form" method="post" action="{root}/points" enctype="{kind}"><input name="text" value="from elsewhere"></form>
 <script>
@@ -368,6 +383,24 @@ def test_a_page_of_another_program_here_changes_and_reads_nothing(seen: Seen, tm
     seen.driver.get_log("browser")
 
 
+def test_a_server_on_another_port_gets_neither_the_cookie_nor_the_referrer(seen: Seen) -> None:
+    """Though the browser sends it cookies of this machine: ours only below a path that nobody else knows."""
+    with OtherServer() as other, OtherServer() as third:
+        for path in ("/", "/points", "/s/anything/", f"/s/{'0' * 32}/points"):
+            for server in (other, third):
+                seen.go("/points")
+                seen.and_wait(lambda to=server.address + path: seen.driver.execute_script(_LEAVE, to))
+        asked = [*other.asked, *third.asked]
+        ours = urlsplit(seen.root)
+        assert {each for each in asked if "playbook-" in each[1] or ours.netloc in each[2]} == set()
+
+        # What they would have seen: a cookie for all paths, a referrer, and ours at the very path of the pages.
+        assert all("everywhere=1" in cookies for _, cookies, _ in third.asked)
+        seen.and_wait(lambda: seen.driver.execute_script(_LEAVE, f"{other.address}{ours.path}/"))
+        cookies, referrer = next(each[1:] for each in other.asked if each[0] == f"{ours.path}/")
+        assert ("playbook-" in cookies, referrer) == (True, f"{third.address}/")
+
+
 def a_failed_job(seen: Seen, session: str) -> int:
     """A job that failed, by its number."""
     with seen.project() as project, project.store.write(project.key) as book:
@@ -386,6 +419,7 @@ def states(seen: Seen) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
+@pytest.mark.smoke
 def test_what_failed_is_tried_again_or_removed(seen: Seen, axe: str, by: str) -> None:
     """Each job by buttons of its own, which say to a screen reader which one they mean."""
     number = a_failed_job(seen, f"failed-{by}")
@@ -402,6 +436,7 @@ def test_what_failed_is_tried_again_or_removed(seen: Seen, axe: str, by: str) ->
         assert states(seen).get(number) == outcome
 
 
+@pytest.mark.smoke
 def test_one_goes_from_project_to_project(seen: Seen) -> None:
     """And what is done then is done there."""
     seen.go("/projects")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import product
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -46,8 +46,10 @@ def test_the_printed_address_opens_the_pages_once(address: str) -> None:
     visitor = Visitor(address)
     opened = visitor.open()
 
+    assert re.fullmatch(r"/s/[0-9a-f]{32}", visitor.root)
     assert (opened.status, opened.headers["location"]) == (303, "/")
-    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(opened.headers["set-cookie"].split("; "))
+    attributes = opened.headers["set-cookie"].split("; ")[1:]
+    assert sorted(attributes) == ["HttpOnly", f"Path={visitor.root}/", "SameSite=Strict"]
     assert visitor.see("/points").status == 200
     assert visitor.open().status == 303  # the same browser may open it again
     again = Visitor(address).open()
@@ -55,6 +57,32 @@ def test_the_printed_address_opens_the_pages_once(address: str) -> None:
     assert "set-cookie" not in again.headers
     for wrong in ("", "x", visitor.address.rpartition("=")[2] + "&token=x"):
         assert Visitor(address).see(f"/?token={wrong}").status == 403
+        assert Visitor(address).ask_outside("GET", f"/?token={wrong}").status == 404
+
+
+def test_the_token_opens_the_pages_without_their_path_once(address: str) -> None:
+    """So a browser is started, as all users see in the list of processes; it tells the path once."""
+    visitor = Visitor(address)
+    entrance = f"/?{urlsplit(address).query}"
+    opened, again = (visitor.ask_outside("GET", entrance) for _ in range(2))
+
+    assert (opened.status, opened.headers["location"]) == (303, f"{visitor.root}/")
+    assert again.status == 403
+    assert visitor.root not in f"{again.headers}{again.body}"
+
+
+def test_outside_of_their_path_nothing_is_there(with_secret: Visitor) -> None:
+    """Nor is the path told, to whoever has the cookie neither: another server of this machine could then have it."""
+    root = with_secret.root
+    paths = ["/", "/points", "/static/style.css", "/s", "/s/", root, root[:-1], f"{root[:-1]}/points", f"{root}0/"]
+    paths += [f"/%73{root[2:]}/points", f"/{root}/points", f"/x/..{root}/points", f"{root.upper()}/points", "/nothing"]
+    paths += ["/s/" + "0" * 32 + "/", "/?token=", f"{root}?token=x", "*", f"http://{with_secret.host}{root}/points"]
+
+    for path in paths:
+        for visitor in (with_secret, Visitor(with_secret.address)):
+            answer = visitor.ask_outside("GET", path)
+            assert answer.status == 404, path
+            assert root[3:] not in f"{answer.headers}{answer.body}"
 
 
 @pytest.mark.parametrize("path", ["/", "/points", "/points/oth-001", "/static/style.css", "/nothing", "//", "/%2e%2e/"])
@@ -93,6 +121,8 @@ def test_a_name_that_leads_here_is_no_name_of_ours(with_secret: Visitor, host: s
     [
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Origin": "null", "Sec-Fetch-Site": "same-site"},
+        {"Origin": "http://127.0.0.1:1", "Sec-Fetch-Site": "same-origin"},
         {"Origin": None},
         {"Origin": "http://127.0.0.1:1"},
         {"Origin": "https://{host}"},
@@ -135,6 +165,7 @@ def test_every_answer_forbids_what_the_pages_do_not_need(with_secret: Visitor) -
         assert answer.headers["content-security-policy"].startswith("default-src 'none';")
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["referrer-policy"] == "no-referrer"
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
@@ -255,7 +286,12 @@ def _place(visitor: Visitor) -> tuple[str, int]:
 
 def _head(visitor: Visitor, method: str, *lines: str) -> bytes:
     cookie = "; ".join(f"{name}={value}" for name, value in visitor.cookies.items())
-    usual = (f"{method} /points HTTP/1.1", f"Host: {visitor.host}", f"Origin: {visitor.origin}", f"Cookie: {cookie}")
+    usual = (
+        f"{method} {visitor.root}/points HTTP/1.1",
+        f"Host: {visitor.host}",
+        f"Origin: {visitor.origin}",
+        f"Cookie: {cookie}",
+    )
     return "\r\n".join([*usual, *lines, "", ""]).encode()
 
 
@@ -271,10 +307,11 @@ class _Asked:
         """Ask as somebody who may."""
         guarded = guard.Guard(self._app, 1)
         host = (b"host", b"127.0.0.1:1")
-        opened = {"type": "http", "method": "GET", "path": "/", "query_string": f"token={guarded.token}".encode()}
+        opened = {"type": "http", "method": "GET", "raw_path": b"/", "query_string": f"token={guarded.token}".encode()}
         await guarded({**opened, "headers": [host]}, receive, self._send)
         headers = [host, (b"origin", b"http://127.0.0.1:1"), (b"cookie", self._cookie[0].encode())]
-        asked = {"type": "http", "method": method, "path": "/points", "query_string": b"", "headers": headers}
+        path = f"{guarded.pages}points".encode()
+        asked = {"type": "http", "method": method, "raw_path": path, "query_string": b"", "headers": headers}
         await guarded(asked, receive, self._send)
 
     async def _app(self, *_: object) -> None:

@@ -1,7 +1,7 @@
 """Texts that anybody may have written stand on the pages as texts, whatever they say."""
 
 from collections.abc import Iterator
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -22,7 +22,7 @@ addEventListener('securitypolicyviolation', event => window.attempts.push(
 """
 # What no page of ours has, however it came there.
 _FOREIGN = """
-const ours = new Set(['/static/page.js', '/static/style.css']);
+const ours = new Set(['page.js', 'style.css'].map((name) => `${arguments[0]}/static/${name}`));
 const isForeign = (element) =>
     [...element.attributes].some(({ name }) => /^(on.*|style|srcdoc|formaction)$/.test(name))
     || /^(iframe|object|embed|base|style|frame|frameset|template|video|audio|img|plaintext|xmp)$/i.test(element.tagName)
@@ -57,21 +57,24 @@ def plain(text: str) -> str:
     return "".join(shown(text).split())
 
 
+@pytest.mark.smoke
 def test_no_text_runs_and_each_is_shown_as_it_is(polluted: Seen) -> None:
     """On every page that can be reached, of eight of a kind and 25 points: nothing ran or was refused to run, no
     element is there that isn't ours, nothing was asked of another machine, and nothing stands out to the side."""
-    driver = polluted.driver
+    driver, root = polluted.driver, urlsplit(polluted.root).path
     browser.requested(driver)
     waiting, seen, kinds, texts = ["/points"], {"/points"}, dict[str, int](), list[str]()
     while waiting:
         path = waiting.pop(0)
         polluted.go(path)
-        page = driver.execute_script(_FOREIGN)
+        page = driver.execute_script(_FOREIGN, root)
         assert page["attempts"] == [], path
         assert page["foreign"] == [], path
         assert page["width"] <= 380, (path, page["wide"])
         texts.append("".join(page["text"].split()))
-        for link in filter(lambda link: link.startswith("/"), page["links"]):
+        for address in filter(lambda link: link.startswith("/"), page["links"]):
+            assert address.startswith(f"{root}/")
+            link = address.removeprefix(root)
             parts = link.partition("?")[0].split("/")[1:]
             kind = "one point" if parts[0] == "points" and len(parts) == 2 else parts[0]
             is_enough = kinds.get(kind, 0) >= _MOST.get(kind, _MOST_OF_ANY)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from sqlalchemy import text as sql
@@ -15,6 +16,7 @@ from sqlalchemy import text as sql
 from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.operations import cast_votes
 from playbook_db.domain.playbook import Vote
+from playbook_db.domain.prompt_text import NEVER_SHOWN
 from playbook_db.services import edit, history
 from playbook_db.services.edit import PointDetails
 from playbook_db.services.projects import Project, open_project, open_store
@@ -261,9 +263,11 @@ def test_a_move_names_the_section_that_it_was_based_on(site: Site) -> None:
 
 
 def test_a_text_goes_through_the_form_and_back_without_a_change(site: Site) -> None:
-    """Whatever ends its lines: a browser sends another end, and leaves out a first empty line."""
+    """Whatever ends its lines, and whatever in it can't be seen: a browser sends another end, and leaves out a first
+    empty line."""
+    text = "one\rtwo\r\nthree \x1b[2J\x9b\u202e</textarea><b>"
     with site.project() as project:
-        edit.apply_batch(project, [{"type": "ADD", "text": "one\rtwo\r\nthree </textarea><b>"}], origin="a test")
+        edit.apply_batch(project, [{"type": "ADD", "text": text}], origin="a test")
         name = next(point.name for point in history.at(project, "now").playbook.points if "three" in point.text)
     page = site.see(f"/points/{name}").body
     shown = html.unescape(re.findall(r'<textarea name="text"[^>]*>\n(.*?)</textarea>', page, re.DOTALL)[0])
@@ -273,7 +277,25 @@ def test_a_text_goes_through_the_form_and_back_without_a_change(site: Site) -> N
     answer = site.do(name, "edit", text=typed, section="oth", was=given, was_in="oth")
 
     assert "nothing changed" in said(answer)
-    assert site.find(name).point.text == "one\rtwo\r\nthree </textarea><b>"
+    assert site.find(name).point.text == text
+
+
+def test_no_page_has_a_character_that_steers_or_hides(site: Site) -> None:
+    """Neither where a text is shown nor in a field, whoever wrote it."""
+    steering = "a\x1b[2J\x9b1m\u202eb"
+    query = quote(steering)
+    name = site.add(f"{steering} one")
+    pages = [
+        site.visitor.send("/points", text=f"{steering} one", section="oth"),  # it is there already
+        *(site.see(f"/points{path}") for path in ("", f"/{name}", f"?q={query}", f"/{query}")),
+        *(site.see(f"/history?{field}={query}") for field in ("name", "by", "session", "since", "until")),
+        *(site.see(path) for path in (f"/diff?from={query}", f"/at?at={query}", f"/review?proposal={query}")),
+    ]
+
+    for page in pages:
+        unseen = [char for char in page.body if any(first <= ord(char) <= last for first, last in NEVER_SHOWN)]
+        assert unseen == [], page.body
+    assert "a\ufffd[2J" in pages[1].body
 
 
 def test_votes_are_cast_on_the_text_that_was_shown(site: Site) -> None:

@@ -170,7 +170,8 @@ def test_a_point_that_changed_meanwhile_is_not_overwritten(proposals: Proposals)
     name = proposals.add("worded at first,\nin two lines")
     proposal = proposals.propose("UPDATE", target_id=name, text="worded by a session")
     page = proposals.visitor.see("/review", proposal=proposal).body
-    fields = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', page))
+    hidden = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', page)
+    fields = {field: unescape(value) for field, value in hidden}
     with proposals.shared.opened() as project:
         edit.edit(project, name, text="worded by a worker,\nin two lines")
 

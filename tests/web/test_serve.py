@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -35,11 +36,13 @@ exec {python} - "$1" <<'END'
 import http.client, sys, urllib.parse
 parts = urllib.parse.urlsplit(sys.argv[1])
 def ask(path, headers={{}}):
-    connection = http.client.HTTPConnection(parts.netloc, timeout=20)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=300)
     connection.request("GET", path, headers=headers)
     return connection.getresponse()
-cookie = ask(parts.path + "?" + parts.query).getheader("set-cookie").partition(";")[0]
-open({seen!r}, "wb").write(ask("/points", {{"Cookie": cookie}}).read())
+opened = ask(parts.path + "?" + parts.query)
+cookie = opened.getheader("set-cookie").partition(";")[0]
+page = ask(opened.getheader("location") + "points", {{"Cookie": cookie}}).read()
+open({seen!r}, "wb").write(sys.argv[1].encode() + page)
 END
 """
 
@@ -97,7 +100,7 @@ def test_a_browser_that_keeps_the_terminal_gets_its_page(home: Path, folder: Pat
     env = {**os.environ, "BROWSER": str(browser)}
     with subprocess.Popen([*PLAYBOOK, "web"], stdout=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None
-        process.stdout.readline()
+        root = urlsplit(process.stdout.readline()).path
         for _ in range(200):
             if seen.exists() and seen.stat().st_size:
                 break
@@ -105,7 +108,10 @@ def test_a_browser_that_keeps_the_terminal_gets_its_page(home: Path, folder: Pat
                 process.wait(0.1)
         process.terminate()
 
-    assert "</html>" in seen.read_text(encoding="utf-8")
+    page = seen.read_text(encoding="utf-8")
+    assert "</html>" in page
+    assert not page.partition("<")[0].count(root)  # which all users see in the list of processes
+    assert page.count(root) > 1
 
 
 def test_it_ends_when_nobody_looks_any_more(home: Path, tmp_path: Path) -> None:

@@ -393,7 +393,7 @@ class PostgresDialect:
         with self.explained(), self._engine.connect() as connection, connection.begin() as transaction:
             if not connection.scalar(_MAY_MAKE_SCHEMA):
                 there = self.structure(connection)
-                return {name: there.get(name, "") for name in _names()}
+                return {name: there.get(name, "") for name in _names() if name in there or "on_record" not in name}
             known = connection.connection.dbapi_connection.info.server_version, migrate  # type: ignore[union-attr]
             if known not in _fresh_structures:
                 connection.exec_driver_sql(f"CREATE SCHEMA {_FRESH}")
@@ -501,7 +501,7 @@ def _make(connection: Connection, *files: str) -> None:
 def _names() -> list[str]:
     """The kind and the name of each of our tables, views and triggers."""
     text = "".join(_read(file) for file in _FILES)
-    made = re.findall(r"^CREATE (VIEW|TRIGGER|INDEX) (\w+)", text, re.MULTILINE)
+    made = re.findall(r"^ *CREATE (?:CONSTRAINT )?(VIEW|TRIGGER|INDEX) (\w+)", text, re.MULTILINE)
     return [f"table {name}" for name in metadata.tables] + [f"{kind.lower()} {name}" for kind, name in made]
 
 

@@ -36,6 +36,7 @@ _BY_STATE = (
     (("42P01", "42703", "42883", "42704"), "{where} isn't as playbook-db made it ({said}). See: playbook db check"),
     (("26000", "42P05"), "{where} is behind a pooler that loses prepared statements ({said}). Give it session mode, or "
                          "PgBouncer 1.22 or later with max_prepared_statements over 0."),
+    (("23PB1",), "{where}: {said}. Nothing was changed; put the playbook right: playbook --db URL db repair"),
     (("22021", "22P05"), "{where} keeps its texts in another encoding than UTF-8 ({said}). Make the database anew: "
                          "createdb --encoding=UTF8 --template=template0 NAME"),
 )  # fmt: skip

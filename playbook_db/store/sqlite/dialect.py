@@ -37,6 +37,7 @@ _ADD_HEAD = sql(ADD_HEAD)
 _RETRY_AFTER_S = (0.001, 0.006)  # at random in between, when the write lock is taken
 _connected: set[str] = set()  # the files that this process has had a connection to
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
+_MADE = ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql")
 WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked into the file after a commit
 
 
@@ -74,6 +75,11 @@ class SqliteDialect:
             poolclass=QueuePool if writes else NullPool,
             execution_options={"playbook_dialect": self},
         )
+
+        @event.listens_for(engine, "connect")
+        def look(driver: sqlite3.Connection, _: object) -> None:
+            if writes and foreign_keys:  # else nothing is written, or migrations drop all triggers and views first
+                refuse_foreign(driver, self.path)
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
@@ -137,7 +143,7 @@ class SqliteDialect:
         process has had a connection to: to close it would drop the locks of every other connection to it here, and who
         closes his own elsewhere would take himself for the last, and remove the log under us.
         """
-        if self.path in _connected or files.has_log(self.path):
+        if self.path in _connected or not is_at_rest(self.path):
             return None
         try:
             with open(self.path, "rb") as file:
@@ -205,7 +211,7 @@ class SqliteDialect:
     def make_views_and_triggers(self, connection: Connection) -> None:
         """Make what `drop_views_and_triggers` drops, as this version of the code has it, and tell the planner of it."""
         full_text.make(connection.exec_driver_sql)
-        for file_name in ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql"):
+        for file_name in _MADE:
             for statement in statements(file_name):
                 connection.exec_driver_sql(statement)
 
@@ -389,6 +395,24 @@ class SqliteDialect:
             driver.execute(f"PRAGMA busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}")  # milliseconds
 
 
+def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
+    """Raise DatabaseError if the database *path*, at our schema, has a trigger that isn't ours, or another view under
+    the name of one of ours. Other views may stay: nothing of ours reads them."""
+    folder = resources.files("playbook_db.store")
+    ours = "".join(folder.joinpath(name).read_text("utf-8") for name in (*_MADE, "search.sql"))
+    made = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
+    foreign = [
+        f"{kind} {name!r}"
+        for kind, name, sql in made
+        if f"{sql};" not in ours and (kind == "trigger" or f"CREATE VIEW {name.lower()} AS" in ours)
+    ]
+    if foreign:
+        raise DatabaseError(
+            f"{path} has SQL that playbook-db didn't make and that could change what is kept or shown: "
+            f"{', '.join(foreign)}. Nothing was changed. If you made it, drop it with sqlite3; else use another file."
+        )
+
+
 def _file_at(path: str) -> tuple[int, int] | None:
     """What tells the file at *path* from any other; None where there is none."""
     try:
@@ -439,7 +463,7 @@ def checkpoint(path: str, *, least_bytes: int = 1) -> None:
 
     try:
         with (
-            FileLock(f"{path}.checkpoint.lock", timeout=0),
+            FileLock(f"{path}.checkpoint.lock", timeout=0, mode=0o600),
             files.explained(path),
             closing(open_file(path, "write", wait_s=0)) as connection,
         ):

@@ -32,7 +32,7 @@ def rewrite(path: str) -> bool:
     deadline = time.monotonic() + settings.LOCK_WAIT_S
     try:
         with (
-            FileLock(f"{path}.checkpoint.lock", timeout=settings.LOCK_WAIT_S),
+            FileLock(f"{path}.checkpoint.lock", timeout=settings.LOCK_WAIT_S, mode=0o600),
             files.explained(path),
             closing(files.open_file(path, "write")) as connection,
         ):

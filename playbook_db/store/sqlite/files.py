@@ -62,6 +62,9 @@ def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqli
         try:
             return _open(path, "mode=ro", wait_s)
         except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:  # a kill left half a transaction
+                _open(path, "mode=rw", wait_s).close()  # only a connection that may write undoes it
+                return _open(path, "mode=ro", wait_s)
             if error.sqlite_errorcode & 0xFF in _BUSY or not is_at_rest(path):
                 raise
             # Where nobody may write, SQLite can't make its own files either.
@@ -151,6 +154,7 @@ def _open(path: str, options: str, wait_s: float) -> sqlite3.Connection:
         factory=AsItStands if "immutable" in options else sqlite3.Connection,
     )
     try:
+        connection.execute("PRAGMA trusted_schema = OFF")  # the file may be anybody's
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:
         connection.close()

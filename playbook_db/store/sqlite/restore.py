@@ -6,7 +6,7 @@ one is moved aside.
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -15,7 +15,7 @@ from playbook_db.errors import BackupError, DamagedError, DatabaseBusyError, Oth
 from playbook_db.store import migrate
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import backups, files
-from playbook_db.store.sqlite.dialect import SqliteDialect
+from playbook_db.store.sqlite.dialect import SqliteDialect, refuse_foreign
 
 State = Literal["missing", "damaged", "sound"]
 
@@ -38,7 +38,7 @@ class Replaced:
 def prepared(path: str, file: str) -> Iterator[str]:
     """A copy of the backup *file*, checked and at our schema, ready to take the place of the database *path*.
 
-    Raises BackupError and SchemaTooNewError where *file* isn't one that can. Neither of the two is touched.
+    Raises DatabaseError where *file* isn't one that can. Neither of the two is touched.
     """
     if not os.path.isfile(file):
         raise BackupError(f"There is no backup {file}.", Remedy("See those there are with: {}", _LIST))
@@ -57,6 +57,8 @@ def prepared(path: str, file: str) -> Iterator[str]:
             raise _unfit(file, f"is damaged or no SQLite database ({error.cause})") from error
         if schema < SCHEMA:
             migrate.migrate(f"sqlite:///{partial}")
+        with closing(files.open_file(partial, "read")) as connection:
+            refuse_foreign(connection, file)
         yield partial
 
 

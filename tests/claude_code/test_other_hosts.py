@@ -1,0 +1,97 @@
+"""The hooks under another agent, which may read Claude Code's settings: nothing is said, nothing is kept."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.claude_code import events, registration
+from playbook_db.claude_code.events import session_folder_name
+from playbook_db.claude_code.hook_runner import Hook
+from tests.claude_code import other_hosts, running
+from tests.claude_code.running import Client
+
+SESSION = running.SESSION
+
+
+class _Heard(Hook):
+    """A hook whose input is *payload*; what it says is kept."""
+
+    def __init__(self, payload: bytes) -> None:
+        super().__init__("inject")
+        self._payload, self.said = payload, list[bytes]()
+
+    def payload(self) -> bytes:
+        return self._payload
+
+    def say(self, output: bytes, *, wait_s: float = -1) -> bool:
+        self.said.append(output)
+        return True
+
+
+def _read(**fields: Any) -> tuple[bool, list[bytes]]:
+    """Whether an event with *fields* is for us, and what was said."""
+    hook = _Heard(json.dumps(fields).encode())
+    return events.read(hook, ("SessionStart",), "nothing was done") is not None, hook.said
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["/home/ann/chats", "/home/chats/shop", "/home/ann/rollout-1.jsonl", "/srv/events.jsonl", "/home/ann/Ché 漢", "/"],
+)
+@pytest.mark.parametrize("config", ["/home/ann/.claude", "/home/chats/rollout-1", "/srv/chats"])
+def test_a_transcript_of_claude_code_is_known_whatever_its_folders_are_called(config: str, folder: str) -> None:
+    """Only the file's own name and the two folders above it count, and Claude Code chooses these."""
+    path = f"{config}/projects/{session_folder_name(folder)}/{SESSION}.jsonl"
+
+    assert _read(hook_event_name="SessionStart", cwd=folder, transcript_path=path) == (True, [])
+
+
+@pytest.mark.parametrize("path", [None, "", 7, [], "events.jsonl", "/x/rollout-1.jsonl", "chats/s.jsonl", "/x/"])
+def test_an_event_without_such_a_transcript_is_another_host_s(path: object) -> None:
+    """And one that names none; it is answered with no output, not even an empty answer."""
+    assert _read(hook_event_name="SessionStart", cwd="/home", transcript_path=path) == (False, [b""])
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in the project's folder, whose playbook has a point that fits what the hosts tell."""
+    made = running.a_client(folder, home, is_patient=True)
+    made.add("the gearbox needs oil")
+    return made
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.slow
+def test_every_event_of_every_other_host_leaves_no_trace(client: Client) -> None:
+    """No output, no showing, no job, no line in the log, no worker; exit code 0."""
+    before = _files(client.home)
+    os.utime(client.data / "worker.lock", (0, 0))  # so that a session of Claude Code would start a worker
+
+    told = other_hosts.payloads(str(client.folder))
+    for title, hook, payload in told:
+        ended = client.run(hook, payload, CLAUDE_PROJECT_DIR=str(client.folder))
+        assert (ended.code, ended.out, ended.err) == (0, b"", b""), title
+
+    assert _files(client.home) == before
+    registered = {name for name, (hook, _) in registration.EVENTS.items() if hook}
+    assert registered == other_hosts.HOOKS.keys() <= {payload.get("hook_event_name") for _, _, payload in told}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", other_hosts.VARIABLES)
+def test_claude_code_started_by_another_agent_works_as_usual(client: Client, host: str) -> None:
+    """That agent's variables are there, and its payload is not."""
+    variables = {**other_hosts.VARIABLES[host], "CLAUDE_PROJECT_DIR": str(client.folder)}
+
+    assert "the gearbox needs oil" in client.inject(**variables).context
+    assert client.remind(client.subagent_start(session_id="s-2"), **variables).has_context
+    client.enqueue(**variables)
+
+    assert client.rows("SELECT count(*) FROM injections") == [(2,)]
+    assert client.rows("SELECT transcript_path FROM jobs") == [(str(client.transcript),)]

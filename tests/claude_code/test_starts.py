@@ -1,0 +1,151 @@
+"""Each session's start goes on record, so that it is learned from though nobody notes its end."""
+
+import json
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from playbook_db.claude_code import spool
+from tests.claude_code import running
+from tests.claude_code.running import SESSION, Client
+
+pytestmark = pytest.mark.slow  # starts processes
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in the project's folder, with an empty database."""
+    return running.a_client(folder, home, is_patient=True)
+
+
+def _kept(client: Client) -> list[str]:
+    """What is in the spool, but for the reserve."""
+    folder = client.data / "spool"
+    return sorted(name for name in os.listdir(folder) if "reserve" not in name) if folder.exists() else []
+
+
+STARTED, ENDED = f"{SESSION}.started", f"{SESSION}.ended"
+
+
+def test_a_start_says_where_the_transcript_is(client: Client) -> None:
+    """Whether or not the session is shown anything; that it was shown nothing is on no other record."""
+    assert client.inject().out == b"{}\n"
+
+    content = json.loads((client.data / "spool" / STARTED).read_bytes())
+    assert content == {
+        "project": os.path.realpath(client.folder),
+        "folder": str(client.folder),
+        "transcript_path": str(client.transcript),
+    }
+    assert client.rows("SELECT * FROM injections") == []
+    assert client.log() == []
+
+
+@running.every_other_python
+def test_each_python_keeps_the_same(client: Client, python: str) -> None:
+    """And makes the reserve."""
+    client.inject(python=python)
+
+    assert _kept(client) == [STARTED]
+    assert len(os.listdir(client.data / "spool")) == 1 + spool.RESERVE_FILES
+
+
+@pytest.mark.parametrize("problem", ["there is none", "it is damaged", "it is locked"])
+def test_a_start_is_kept_whatever_the_database_is(client: Client, problem: str) -> None:
+    """On a fresh install there is none yet."""
+    if problem == "there is none":
+        client.database.unlink()
+    elif problem == "it is damaged":
+        running.a_bad_database("garbage", client.database)
+    with closing(sqlite3.connect(client.database if problem == "it is locked" else ":memory:")) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        client.inject()
+
+    assert _kept(client) == [STARTED]
+
+
+def test_a_session_that_we_keep_out_of_is_on_no_record(client: Client) -> None:
+    """Its project is ignored, or the user has switched us off."""
+    client.inject(PLAYBOOK_DISABLE="1")
+    client.add("a point")
+    client.change("UPDATE playbooks SET ignored = 1")
+    client.inject()
+
+    assert _kept(client) == []
+
+
+@pytest.mark.parametrize("name", ["../../s", "a/b", "", ".", "a\x00b", "\u00e9", "\ud800", "x" * 5000, None, 7])
+def test_an_odd_session_is_answered_and_not_on_record(client: Client, name: object) -> None:
+    """What is no plain name can't be a file's."""
+    done = client.inject({**client.start(), "session_id": name})
+
+    assert (done.code, done.out, done.err) == running.SILENT
+    assert _kept(client) == []
+
+
+def test_a_noted_end_closes_the_record(client: Client) -> None:
+    """Its time is that of the end. Resumed, the session is on record again."""
+    client.inject()
+    start = client.data / "spool" / STARTED
+    os.utime(start, (0, 0))
+
+    client.enqueue(client.compaction())
+    client.enqueue(client.subagent_stop())
+    assert _kept(client) == [STARTED]
+    began = time.time() - 1
+    client.enqueue()
+    assert _kept(client) == [ENDED]
+    assert (client.data / "spool" / ENDED).stat().st_mtime >= began
+
+    client.inject(client.start("resume"))
+    assert _kept(client) == [ENDED, STARTED]
+
+
+def test_a_resumed_session_is_on_record_for_longer(client: Client) -> None:
+    """A start is forgotten at some time."""
+    client.inject()
+    start = client.data / "spool" / STARTED
+    os.utime(start, (0, 0))
+
+    client.inject(client.start("compact"))
+
+    assert start.stat().st_mtime > 0
+
+
+@pytest.mark.parametrize(
+    ("switch", "event", "left"),
+    [
+        ("playbook_update_on_exit", "exit", []),
+        ("playbook_update_on_clear", "clear", []),
+        ("playbook_update_on_subagent_stop", "subagent", [STARTED]),
+    ],
+)
+def test_an_end_that_is_not_learned_from_takes_the_record_away(
+    client: Client, switch: str, event: str, left: list[str]
+) -> None:
+    """Even if the user switches learning on before a worker looks. A subagent's end is none of the session's."""
+    client.inject()
+    (client.home / ".claude" / "settings.json").write_text(json.dumps({switch: False}))
+
+    client.enqueue(client.subagent_stop() if event == "subagent" else client.end(event))
+
+    assert _kept(client) == left
+    assert client.rows("SELECT * FROM jobs") == []
+
+
+@pytest.mark.skipif(not running.are_permissions_binding(), reason="NOT SEEN: file permissions bind nobody here")
+def test_an_end_that_can_not_be_kept_leaves_the_record(client: Client) -> None:
+    """The session is found later."""
+    client.inject()
+    running.a_bad_database("garbage", client.database)
+    (client.data / "spool").chmod(0o500)
+    try:
+        client.enqueue(before=running.without_roots_powers)
+    finally:
+        (client.data / "spool").chmod(0o700)
+
+    assert _kept(client) == [STARTED]
