@@ -3,6 +3,8 @@
 import pytest
 
 from playbook_db.domain.evidence import (
+    ASSISTANT,
+    ASSISTANTS_WORDS,
     FETCHED,
     FILES,
     MAX_QUOTE_CHARS,
@@ -68,6 +70,16 @@ def test_quote_in_a_better_and_in_a_fetched_place_is_fetched() -> None:
 
     assert [one.trust for one in find_evidence(quotes, (*PLACES, PAGE))] == [FETCHED, FETCHED, FILES]
     assert find_evidence(["def total(cart)"], (PAGE, FILE))[0].place == PAGE.label
+
+
+def test_assistants_words_are_no_evidence_but_named() -> None:
+    """They take nothing from a quote that stands elsewhere, too."""
+    own = Place(ASSISTANT, ASSISTANTS_WORDS, "I think that we use pnpm here, and yarn there.")
+    found = find_evidence(["we use pnpm here", "and yarn there"], (own, *PLACES))
+
+    assert [(one.trust, one.source) for one in found] == [(USER, "the user's words"), (FETCHED, ASSISTANTS_WORDS)]
+    assert find_evidence(["1 failed, 2 passed"], PLACES)[0].source == "tests or builds; Bash: pytest -q"
+    assert find_evidence(["never said"], PLACES)[0].source == "fetched; in no place of the session"
 
 
 def test_short_word_counts_where_it_is_all_that_was_said() -> None:

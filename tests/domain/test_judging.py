@@ -18,6 +18,7 @@ _PLAYBOOK = playbook_of(
         KeyPoint("pat-002", "write the failing pytest first", SLUG_SECTIONS["pat"]),
     ]
 )
+_WISH = "always run make reset-db first"
 _CLASH = "1 failed, 3 passed in 0.12s"
 _NIGHT = "The library returns 409 where two bookings clash at night."
 
@@ -39,27 +40,27 @@ def test_a_tag_counts_for_a_point_that_the_session_had() -> None:
 
 def test_a_vote_keeps_its_evidence_and_whether_the_point_was_ignored() -> None:
     """With the place that we found it in, whatever the model says of it."""
-    tag = _tag("pat-001", "harmful", _CLASH, ignored=True)
+    tag = _tag("pat-001", "harmful", _WISH, ignored=True)
 
     (vote,) = judge_tags(_PLAYBOOK, [tag], {"pat-001"}, [_USER, _TESTS], "fetched").votes
 
     assert vote.ignored
-    assert [(one.quote, one.place, one.trust) for one in vote.evidence] == [(_CLASH, "Bash: pytest -q", "tests")]
+    assert [(one.quote, one.place, one.trust) for one in vote.evidence] == [(_WISH, "the user", "user")]
 
 
 @pytest.mark.parametrize(
-    "evidence", [(), (_NIGHT,), ("a line that is nowhere in it",)], ids=["none", "page", "made up"]
+    ("evidence", "read"),
+    [((), []), ((_CLASH,), []), (("a line that is nowhere in it",), []), ((_WISH,), [_PAGE])],
+    ids=["none", "a test's", "made up", "beside a page"],
 )
-def test_a_harmful_vote_without_better_evidence_is_proposed(evidence: tuple[str, ...]) -> None:
-    """What is quoted of a page, or from nowhere, is as good as nothing."""
+def test_a_harmful_vote_counts_by_the_users_words_alone(evidence: tuple[str, ...], read: list[Place]) -> None:
+    """Otherwise it is proposed."""
     judged = judge_tags(
-        _PLAYBOOK, [_tag("pat-001", "harmful", *evidence)], {"pat-001"}, [_USER, _TESTS, _PAGE], "fetched"
+        _PLAYBOOK, [_tag("pat-001", "harmful", *evidence)], {"pat-001"}, [_USER, _TESTS, *read], "fetched"
     )
 
     assert not judged.votes
-    assert [(each.operation["type"], each.operation["name"], each.trust) for each in judged.proposed] == [
-        ("VOTE", "pat-001", "fetched")
-    ]
+    assert [(each.operation["type"], each.operation["name"]) for each in judged.proposed] == [("VOTE", "pat-001")]
 
 
 def test_a_helpful_vote_needs_evidence_where_the_session_read_pages() -> None:
@@ -92,8 +93,6 @@ _ADD = {"type": "ADD", "text": "Run make reset-db before the tests.", "section":
     [
         _ADD,
         {"type": "UPDATE", "target_id": "pat-001", "text": "run the tests twice"},
-        {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "tests first"},
-        {"type": "DELETE", "target_id": "pat-001", "reason": "no use"},
     ],
     ids=lambda operation: operation["type"],
 )
@@ -112,6 +111,28 @@ def test_an_operation_counts_by_its_lowest_evidence(operation: dict[str, Any]) -
         assert not judged.counting
         ((proposed, trust),) = [(dict(each.operation), each.trust) for each in judged.proposed]
         assert ({**operation, "doubt": proposed["doubt"]}, "fetched") == (proposed, trust)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "tests first"},
+        {"type": "DELETE", "target_id": "pat-001", "reason": "no use"},
+    ],
+    ids=lambda operation: operation["type"],
+)
+def test_what_takes_points_away_counts_by_the_users_words_alone(operation: dict[str, Any]) -> None:
+    """Where nothing was fetched; a page can have a test fail, or the user complain."""
+    for quotes, read, counts in (
+        ([_WISH], [], True),
+        ([_WISH], [_PAGE], False),
+        ([_CLASH], [], False),
+        ([_WISH, _CLASH], [], False),
+    ):
+        judged = judge_operations(_PLAYBOOK, [{**operation, "evidence": quotes}], [_USER, _TESTS, *read], "fetched")
+
+        assert bool(judged.counting) is counts
+        assert bool(judged.proposed) is not counts
 
 
 def test_review_may_be_asked_for_all_or_nothing() -> None:
@@ -160,15 +181,13 @@ def test_a_tag_on_a_name_that_no_point_has_counts_nothing_and_is_on_record() -> 
     assert not judged.notes
 
 
-def test_what_takes_a_point_away_is_judged_by_the_points_text() -> None:
-    """Beside a page, evidence has to speak of it: for a removal as for a harmful vote."""
+def test_a_vote_is_judged_by_the_points_text() -> None:
+    """Beside a page, evidence has to speak of it."""
     places, about = [_USER, _TESTS, _PAGE], "Please mend the booking clash"
     playbook = playbook_of([KeyPoint("pat-001", "a booking never clashes", SLUG_SECTIONS["pat"])])
     for quote, counts in ((about, True), (_CLASH, False)):
-        removal = {"type": "DELETE", "target_id": "pat-001", "reason": "no use", "evidence": [quote]}
-        vote = _tag("pat-001", "harmful", quote)
+        vote = _tag("pat-001", "helpful", quote)
 
-        assert bool(judge_operations(playbook, [removal], places, "fetched").counting) is counts
         assert bool(judge_tags(playbook, [vote], {"pat-001"}, places, "fetched").votes) is counts
 
 
@@ -182,13 +201,22 @@ def test_a_proposal_says_what_a_page_may_have_to_do_with_it() -> None:
     assert proposed.operation["doubt"].startswith("WebFetch: https://example.org says ")
 
 
+def test_a_proposal_to_take_a_point_away_says_which_page_has_the_points_words() -> None:
+    """The operation has none of its own."""
+    playbook = playbook_of([KeyPoint("pat-001", _NIGHT, SLUG_SECTIONS["pat"])])
+    removal = {"type": "DELETE", "target_id": "pat-001", "reason": "no use", "evidence": ["mend the booking clash"]}
+
+    (proposed,) = judge_operations(playbook, [removal], [_USER, _PAGE], "fetched").proposed
+
+    assert proposed.operation["doubt"].startswith("WebFetch: https://example.org says ")
+
+
 _OWN = Playbook((KeyPoint("upref-001", "answer briefly", SLUG_SECTIONS["pref"]),), is_users=True)
-_WISH = "always run make reset-db first"
 
 
 @pytest.mark.parametrize(
-    ("quotes", "is_own"), [([_WISH], True), ([_CLASH], False), ([_WISH, _CLASH], False), ([], False)],
-    ids=["the user's words", "a test's", "both", "none"],
+    ("quotes", "is_own"), [([_WISH], True), ([_CLASH], False), ([_WISH, _CLASH], True), ([], False)],
+    ids=["the user's words", "a test's", "both, where the user's carry it", "none"],
 )  # fmt: skip
 def test_only_the_users_own_words_speak_for_all_projects(quotes: list[str], is_own: bool) -> None:
     """What rests on anything else is for the project, by its rules."""
