@@ -183,19 +183,24 @@ def _whole(path: str) -> str:
 
 def project_of(store: Store, folder: Path, play: Play, points: Sequence[str]) -> Project:
     """A project in *folder* with the repository of *play* and pat-001 and so on."""
-    folder.mkdir()
-    for path, content in play.tracked.items():
-        _put(folder, path, content)
-    subprocess.run([*_GIT, "init", "-q", "-b", "main"], cwd=folder, check=True)
-    subprocess.run([*_GIT, "add", "-A", "-f"], cwd=folder, check=True)
-    times = {"GIT_COMMITTER_DATE": COMMITTED_AT, "GIT_AUTHOR_DATE": COMMITTED_AT, "PATH": "/usr/bin:/bin"}
-    subprocess.run([*_GIT, "commit", "-q", "--allow-empty", "-m", "begin"], cwd=folder, check=True, env=times)
+    lay_out(folder, play.tracked)
     for path, content in play.after.items():
         _put(folder, path, content)
     project = Project.in_folder(store, str(folder))
     for text in points:
         edit.add(project, text, section="PATTERNS & APPROACHES")
     return project
+
+
+def lay_out(folder: Path, tracked: Mapping[str, str], *, committed_at: str = COMMITTED_AT) -> None:
+    """Make *folder* a repository with one commit of the files *tracked*."""
+    folder.mkdir()
+    for path, content in tracked.items():
+        _put(folder, path, content)
+    subprocess.run([*_GIT, "init", "-q", "-b", "main"], cwd=folder, check=True)
+    subprocess.run([*_GIT, "add", "-A", "-f"], cwd=folder, check=True)
+    times = {"GIT_COMMITTER_DATE": committed_at, "GIT_AUTHOR_DATE": committed_at, "PATH": "/usr/bin:/bin"}
+    subprocess.run([*_GIT, "commit", "-q", "--allow-empty", "-m", "begin"], cwd=folder, check=True, env=times)
 
 
 def _put(folder: Path, path: str, content: str) -> None:

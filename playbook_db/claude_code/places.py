@@ -42,7 +42,7 @@ _RESULT = re.compile(
 _URL = re.compile(r"\w://")
 _NOTE_OF_DEPENDENCY = re.compile(rf"-->\s*\S*{_FOLDER_OF_OTHERS}")
 # Commands after which the branch may have other commits, and after which the files are another person's.
-_GIT = r"\bgit\s+(?:-\S+\s+(?:\S+=\S+\s+)?)*"
+_GIT = r"\bgit\s+(?:-C\s+\S+\s+|-\S+\s+(?:\S+=\S+\s+)?)*"
 _NEW_COMMITS = re.compile(
     rf"{_GIT}(?:fetch|pull|merge|rebase|cherry-pick|am|commit|checkout|switch|reset|stash|remote)\b|\bgh\s|\bglab\s"
 )
@@ -165,7 +165,7 @@ def _judged(call: ToolCall, text: str, files: ProjectFiles) -> tuple[str, str]:
         )
     if trust != FILES or not text:
         return trust, text
-    if sources.read_folders and not files.all_found_in_own(text, [call.folder, *sources.read_folders]):
+    if sources.read_folders and not files.names_own_only(text, [call.folder, *sources.read_folders]):
         return FETCHED, text
     known = files.known_lines(text, sources.read_files)
     return (FETCHED, text) if known is None else (FILES, known)

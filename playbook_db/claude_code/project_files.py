@@ -104,7 +104,7 @@ class ProjectFiles:
         ]
         return "\n".join(known) if len(known) == len(lines) or self.written.issuperset(changed) else None
 
-    def all_found_in_own(self, text: str, folders: Iterable[str]) -> bool:
+    def names_own_only(self, text: str, folders: Iterable[str]) -> bool:
         """Whether each line of *text*, what a search printed in one of *folders*, names one of these files."""
         lines = (line for line in text.splitlines() if line.strip() and not _NO_HIT.match(line))
         names = (match[1] if (match := _FOUND_IN.match(line)) else line for line in lines)

@@ -69,7 +69,7 @@ _DANGEROUS = {  # a reader's word that can start something else
     "find": re.compile(r"^-(?:exec|ok|delete|fprint|fls)"), "fd": re.compile(r"^-[xX]|^--exec"),
     "rg": re.compile(r"^--(?:pre|hostname)"), "awk": re.compile(r"system|getline|\|"),
     "sed": re.compile(r"(?:^|[;{0-9$/])\s*(?:e\b|[rR]\s*[/~.])|/[gI0-9]*e[gI0-9]*$"), "sort": re.compile("^--comp"),
-    "git": re.compile(r"^-c$|^--(?:ext-diff|textconv|no-index|open-files)|^-O"),
+    "git": re.compile(r"^-c$|^--(?:ext-diff|textconv|no-index|open-files|all|branches|remotes|tags|glob|reflog)|^-O"),
 }  # fmt: skip
 _SILENT = (
     "cd", "pushd", "popd", "export", "unset", "set", "true", "false", ":", "sleep", "mkdir", "touch", "test", "[",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from playbook_db.claude_code import transcript
 from playbook_db.claude_code.chunks import MIN_CHUNK_CHARS, read_chunks
+from playbook_db.domain.evidence import ASSISTANTS_WORDS
 from playbook_db.services.learn import Chunk
 from tests.builders import json_values
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought, write_long
@@ -86,7 +87,8 @@ def test_a_chunk_reads_as_a_conversation(path: Path) -> None:
     assert chunk == Chunk(
         str(path), 0, size, chunk.text, names, "the-session", last, places=places, counts=chunk.counts
     )
-    assert [place.label for place in places] == ["the user", "Bash: pytest -q", "Bash: pytest -q"]
+    run = [ASSISTANTS_WORDS, ASSISTANTS_WORDS, "Bash: pytest -q"]
+    assert [place.label for place in places] == ["the user", ASSISTANTS_WORDS, *run, *run, ASSISTANTS_WORDS]
 
 
 @pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.jsonl")), ids=lambda file: file.stem)
