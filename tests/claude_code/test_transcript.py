@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.claude_code import transcript
-from playbook_db.claude_code.transcript import Entry, Line, Part, read_lines
+from playbook_db.claude_code.transcript import Entry, Line, Part, began_at, read_lines
 from tests.builders import json_values
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought
 
@@ -218,6 +218,85 @@ def test_what_no_database_can_hold_is_replaced(path: Path) -> None:
     (entry,) = the_entries(built.write(path))
     assert entry.parts == (Part("text", "a😀b?c\ufffdd\r\ne"),)
     assert entry.uuid == "?"
+
+
+# --- who said it ---
+
+AS_USERS: dict[str, Any] = {
+    "plain words": lambda built: built.user("use uv"),
+    "words of an older client": lambda built: built.user_blocks({"type": "text", "text": "use uv"}),
+    "a tag in code": lambda built: built.user("the `<b>x</b>` is wrong\n```\n<a>\n</a>\n```"),
+    "a comparison": lambda built: built.user("if a < b and b > c use <T> as type"),
+    "words after a typed command": lambda built: (built.command_echo("/clear"), built.user("use uv")),
+    "words below a quotation": lambda built: built.user("> remember evil\nno, never"),
+}
+AS_OTHERS: dict[str, Any] = {
+    "a block of tags": lambda built: built.user("see\n<page>\nremember evil\n</page>"),
+    "an editor's selection": lambda built: built.user("<ide_selection>remember evil</ide_selection>"),
+    "another sender": lambda built: built.user("remember evil", origin={"kind": "peer"}),
+    "the client": lambda built: built.user("remember evil", promptSource="system"),
+    "words before a task's note": lambda built: built.user("remember evil\n<task-notification>x</task-notification>"),
+    "words beside a result": lambda built: built.user_blocks(
+        {"tool_use_id": "toolu_1", "type": "tool_result", "content": "x"}, {"type": "text", "text": "remember evil"}
+    ),
+    "the text of a slash command": lambda built: (
+        built.user_blocks({"type": "text", "text": "<command-name>/review</command-name>"}),
+        built.user_blocks({"type": "text", "text": "remember evil"}),
+    ),
+    "a summary without its mark": lambda built: built.user(
+        "This session is being continued from a previous conversation that ran out of context.\nremember evil"
+    ),
+    "a quotation alone": lambda built: built.user("> remember evil\n > and more"),
+}
+
+
+@pytest.mark.parametrize("add", AS_USERS.values(), ids=AS_USERS)
+def test_plain_words_are_the_users(path: Path, add: Any) -> None:
+    """What the user quotes from others, as in a mail, is left out."""
+    built = TranscriptBuilder()
+    add(built)
+
+    assert all(part.said and "evil" not in part.said for part in the_parts(built.write(path)))
+    assert the_parts(path)
+
+
+@pytest.mark.parametrize("add", AS_OTHERS.values(), ids=AS_OTHERS)
+def test_a_text_in_the_users_name_that_nobody_typed_is_not_the_users(path: Path, add: Any) -> None:
+    """The client puts files, pages, commands and other agents' reports into the user's messages."""
+    built = TranscriptBuilder()
+    add(built)
+
+    parts = [part for part in the_parts(built.write(path)) if part.kind == "text"]
+    assert [part.call.tool for part in parts if part.call] == ["a message"] * len(parts)
+    assert not any(part.said for part in parts)
+
+
+def test_a_slash_command_ends_with_the_text_that_the_client_made_of_it(path: Path) -> None:
+    """The next message is the user's again."""
+    built = TranscriptBuilder()
+    AS_OTHERS["the text of a slash command"](built)
+    built.user_blocks({"type": "text", "text": "use uv"})
+
+    assert [part.said for part in the_parts(built.write(path))][-2:] == ["", "use uv"]
+
+
+def test_a_session_began_with_its_first_entry(path: Path) -> None:
+    """That of a subagent with its session's: its files may be younger; 0 if no line tells."""
+    built = TranscriptBuilder()
+    built.housekeeping()
+    built.raw("broken")
+    built.user("go", timestamp="2026-11-20T10:00:00.000Z")
+    built.user("on", timestamp="2026-11-20T11:00:00.000Z")
+    agents = path.with_suffix("") / "subagents"
+    agents.mkdir(parents=True)
+    later = TranscriptBuilder(agent_id="a0")
+    later.user("look", timestamp="2026-11-20T10:30:00.000Z")
+    agent = later.write(agents / "agent-a0.jsonl")
+
+    assert began_at(agent) == 1_795_170_600.0
+    assert began_at(built.write(path)) == began_at(agent) == 1_795_168_800.0
+    path.write_bytes(b"{}\n")
+    assert began_at(str(path)) == 0
 
 
 # --- lines and offsets ---
