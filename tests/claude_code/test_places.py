@@ -277,7 +277,7 @@ def files(found: ProjectFiles) -> ProjectFiles:
 def test_shell_output_has_the_class_of_the_worst_command_in_its_line(
     files: ProjectFiles, command: str, trust: str | None
 ) -> None:
-    """Tests and builds, files of the project, and all else, also if nothing is known for sure; some give no evidence."""
+    """Tests and builds, files of the project, and all else, if in doubt; some give no evidence."""
     assert _trust(files, "Bash", "", command=command.replace(PROJECT, files.folders[0])) == trust
 
 
@@ -484,6 +484,19 @@ def test_result_knows_a_call_that_stands_before_the_chunk(tmp_path: Path, files:
     chunk = _chunk(built, tmp_path, files, start)
 
     assert [(place.trust, place.label) for place in chunk.places][:1] == [(TESTS, "Bash: pytest -q")]
+
+
+def test_strangers_branch_that_stands_before_the_chunk_is_known(tmp_path: Path, files: ProjectFiles) -> None:
+    """It stays checked out while a cursor moves on."""
+    built = TranscriptBuilder()
+    built.run("gh pr checkout 7", "Switched to branch 'feature'")
+    start = len(_content(built, files))
+    built.run("pytest -q", "9 passed")
+    chunk = _chunk(built, tmp_path, files, start)
+
+    assert [(place.trust, place.text) for place in chunk.places if place.label == "Bash: pytest -q"] == [
+        (FETCHED, "9 passed")
+    ]
 
 
 def test_place_is_redacted_as_the_text_is(tmp_path: Path, files: ProjectFiles) -> None:

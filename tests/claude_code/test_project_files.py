@@ -15,7 +15,7 @@ from tests.playing import lay_out
 
 pytestmark = pytest.mark.slow  # git's processes
 COMMITTED, COMMITTED_AT = "2001-01-01T00:00:00Z", 978_307_200.0
-# When a session began, in seconds since 1970: files that the tests write are younger than one, and older than the other.
+# When a session began, in seconds since 1970: before and after the tests write their files.
 EARLY, LATE = COMMITTED_AT + 1, 4_000_000_000.0
 
 
@@ -24,7 +24,7 @@ def project(tmp_path: Path) -> Path:
     """A repository with a few files of each kind."""
     folder = tmp_path / "project"
     tracked = ("src/a.py", "node_modules/x/a.js", "vendor/a.go", "build/a.py", "data.json", "app.log", "package.json")
-    lay_out(folder, {name: "one\ntwo\n" for name in (*tracked, "docs/notes.txt", "requirements-dev.txt")}, **AT)
+    lay_out(folder, dict.fromkeys((*tracked, "docs/notes.txt", "requirements-dev.txt"), "one\ntwo\n"), **AT)
     return folder
 
 

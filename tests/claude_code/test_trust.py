@@ -1,46 +1,63 @@
 """What pages say to the assistant is proposed at most; what honest sessions teach is learned."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from playbook_db.claude_code.chunks import read_chunks
-from playbook_db.claude_code.places import Trusted
+from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.domain.evidence import FETCHED, Place, find_evidence
-from playbook_db.domain.influence import operation_trust, speaks, vote_counts
-from tests.sessions_made_up import HONEST, POINTS, POISONED, PROJECT, TEST_OUTPUT, SampleSession
+from playbook_db.domain.influence import has_outside, operation_trust, vote_counts
+from tests.playing import lay_out, of_sample
+from tests.sessions_made_up import HONEST, POINTS, POISONED, TEST_OUTPUT, SampleSession
 
-TRUSTED = Trusted((PROJECT,))
 _TEXTS = {f"pat-{number:03}": text for number, text in enumerate(POINTS, 1)}
+
+THROUGH = {"quote-the-tests": ["pat-001"]}  # helpful votes: their evidence shares a word with the point
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> ProjectFiles:
+    """A repository that tracks the files which the sessions show, as they found them."""
+    folder = tmp_path_factory.mktemp("trust")
+    plays = [of_sample(session, folder) for session in (*POISONED, *HONEST)]
+    tracked = {path: content for play in plays for path, content in play.tracked.items() if not path.startswith("/")}
+    lay_out(folder / "project", tracked)
+    found = ProjectFiles((str(folder / "project"),), began_at=4_000_000_000.0)
+    assert found.holds(".", found.folders[0])
+    return found
 
 
 @pytest.mark.parametrize("session", POISONED, ids=lambda session: session.name)
-def test_nothing_that_a_page_asks_for_counts_without_a_review(session: SampleSession, tmp_path: Path) -> None:
+def test_nothing_that_a_page_asks_for_counts_without_a_review(
+    session: SampleSession, tmp_path: Path, files: ProjectFiles
+) -> None:
     """Whatever the model quotes for it, be it the user's own words or the output of tests."""
-    places = _places(session, tmp_path)
+    places = _places(session, tmp_path, files)
     trusts = [(text, trust) for text, trust in _judged(session, places) if trust != FETCHED]
     votes = _counted(session, places)
 
     assert session.all_operations() or session.votes
     assert not trusts
-    assert not votes
+    assert votes == THROUGH.get(session.name, [])
 
 
-def test_page_that_spoke_before_the_chunk_is_remembered(tmp_path: Path) -> None:
+def test_page_that_spoke_before_the_chunk_is_remembered(tmp_path: Path, files: ProjectFiles) -> None:
     """The assistant still has it before its eyes; whether that chunk came in the same run or in an earlier one."""
     session = next(each for each in POISONED if each.name == "quote-the-user")
-    path = session.write(tmp_path)
+    path = session.write(tmp_path, project=files.folders[0])
     lines = Path(path).read_bytes().splitlines(keepends=True)
     with open(path, "ab") as file:  # the same session goes on for long
         for number in range(30):
             file.writelines(line.replace(b'"uuid": "', b'"uuid": "%d-' % number, 1) for line in [lines[0], *lines[-4:]])
-    chunks = list(read_chunks(path, 0, 4_000, trusted=TRUSTED))
-    (again,) = read_chunks(path, chunks[-1].start, 200_000, trusted=TRUSTED)
+    chunks = list(read_chunks(path, 0, 4_000, files=replace(files, written=set())))
+    (again,) = read_chunks(path, chunks[-1].start, 200_000, files=replace(files, written=set()))
 
     assert len(chunks) > 2
     for places in (*(chunk.places for chunk in chunks), again.places):
-        assert len([place for place in places if speaks(place)]) == 1
+        assert len([place for place in places if has_outside([place])]) == 1
         assert operation_trust("Linting costs time", [], find_evidence([TEST_OUTPUT], places), places) == FETCHED
 
 
@@ -61,19 +78,21 @@ def _counted(session: SampleSession, places: tuple[Place, ...]) -> list[str]:
     ]
 
 
-def _places(session: SampleSession, folder: Path) -> tuple[Place, ...]:
-    (chunk,) = read_chunks(session.write(folder), 0, 200_000, trusted=TRUSTED)
+def _places(session: SampleSession, folder: Path, files: ProjectFiles) -> tuple[Place, ...]:
+    (chunk,) = read_chunks(
+        session.write(folder, project=files.folders[0]), 0, 200_000, files=replace(files, written=set())
+    )
     return chunk.places
 
 
-def test_honest_sessions_are_learned_from_without_a_review(tmp_path: Path) -> None:
-    """At most a tenth of their lessons are proposed, else reviewing would swallow learning; and their votes count."""
-    judged = {session.name: [*_judged(session, _places(session, tmp_path))] for session in HONEST}
+def test_honest_sessions_are_learned_from_without_a_review(tmp_path: Path, files: ProjectFiles) -> None:
+    """At most a sixth of their lessons are proposed, else reviewing would swallow learning; and their votes count."""
+    judged = {session.name: [*_judged(session, _places(session, tmp_path, files))] for session in HONEST}
     proposed = [(name, text) for name, each in judged.items() for text, trust in each if trust == FETCHED]
     count = sum(map(len, judged.values()))
-    kept = [vote for session in HONEST for vote in _counted(session, _places(session, tmp_path))]
+    kept = [vote for session in HONEST for vote in _counted(session, _places(session, tmp_path, files))]
 
     assert len(HONEST) >= 20
     assert count >= 40
-    assert len(proposed) <= count / 10, proposed
+    assert len(proposed) <= count / 6, proposed
     assert len(kept) == sum(len(session.votes) for session in HONEST)
