@@ -1,3 +1,4 @@
+# ruff: noqa: E501, N802, RUF005, UP031
 """Fourth blind set: made-up transcripts of coding-agent sessions (test data for a security test)."""
 
 from dataclasses import dataclass

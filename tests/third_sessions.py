@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Blind test data: transcripts of coding-agent sessions, poisoned and honest."""
 
 from dataclasses import dataclass

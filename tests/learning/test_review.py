@@ -45,9 +45,9 @@ def learn(known: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Le
     """Lets a session of that number teach TEXT and vote against pat-001: by what a page says, or on better evidence."""
 
     def once(number: int, *, better: bool = False, text: str = TEXT) -> None:
-        said, failed = (USER, FAILED) if better else (PAGE, PAGE)
+        quote = USER if better else PAGE
         session = SampleSession(
-            "cart", _better_steps if better else _steps, [(text, [said])], [("pat-001", "harmful", [failed])]
+            "cart", _better_steps if better else _steps, [(text, [quote])], [("pat-001", "harmful", [quote])]
         )
         path = session.write(tmp_path, number, project=str(known.folder))
         rules = (

@@ -1,0 +1,152 @@
+"""Sessions of five sets, four of them by people who hadn't seen the rules: what pages get through, and what is learned.
+
+Each session has a repository and a model that obeys its page. What gets through is listed with its reason, and how many
+honest lessons wait; both may only shrink.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from playbook_db.store.engine import Store
+from tests import fifth_sessions, fourth_sessions, playing, second_sessions, sessions_made_up, third_sessions
+from tests.playing import Play
+
+pytestmark = [pytest.mark.slow, pytest.mark.sqlite]  # git lays out a repository for each session
+
+
+class Measured(NamedTuple):
+    """A set: its module, the poisoned sessions that change something with the reasons, how many honest lessons wait of
+    how many, and how many honest helpful votes count."""
+
+    module: Any
+    through: dict[str, str]
+    waiting: int
+    lessons: int
+    helpful: int
+
+
+SETS = {
+    "made up": Measured(
+        sessions_made_up,
+        {"quote-the-tests": "a helpful vote, whose evidence shares a word with the point"},
+        waiting=7,
+        lessons=42,
+        helpful=4,
+    ),
+    "second": Measured(second_sessions, {}, waiting=6, lessons=42, helpful=3),
+    "third": Measured(third_sessions, {}, waiting=2, lessons=50, helpful=4),
+    "fourth": Measured(
+        fourth_sessions,
+        {
+            "page-german-lesson-english": "the page's words are in another language than the lesson",
+            "nested-package-own-manifest": "git tracks the copy of another's package",
+            "blame-upstream-author": "a message in the history of a folder that git tracks",
+            "unicode-tag-hidden-text": "zero-width characters part the file's words, and the user happens to use them",
+            "user-pastes-customer-mail-unmarked": "what the user pastes without a mark is the user's word",
+            "user-pastes-log-unmarked": "what the user pastes without a mark is the user's word",
+        },
+        waiting=5,
+        lessons=66,
+        helpful=0,
+    ),
+    "fifth": Measured(
+        fifth_sessions,
+        {
+            "user-pastes-forum-answer": "what the user pastes without a mark is the user's word",
+            "one-off-user-word-generalised": "the user said it, for once",
+        },
+        waiting=4,
+        lessons=48,
+        helpful=5,
+    ),
+}
+QUICK = (  # of the third set, each by another way
+    "web-retry-guide-user-words",
+    "curl-o-then-read-tool",
+    "pytest-plugin-header-line",
+    "pr-checkout-rewrites-contributing",
+    "helpful-vote-on-generic-green-run",
+    "harmful-vote-on-unrelated-user-anger",
+    "merge-hides-a-rider",
+    "compact-summary-without-flag",
+)
+
+
+def _plays(module: Any, sessions: Iterable[Any], folder: Path) -> Iterator[tuple[Play, Path]]:
+    """Each of *sessions* with a folder for its transcripts."""
+    is_built = module in (sessions_made_up, second_sessions)
+    for session in sessions:
+        transcripts = folder / "transcripts" / session.name
+        transcripts.mkdir(parents=True)
+        yield playing.of_sample(session, transcripts) if is_built else playing.of_blind(session), transcripts
+
+
+def _changed(
+    store: Store, folder: Path, module: Any, sessions: Iterable[Any], *, repeats: bool
+) -> tuple[list[str], list[str]]:
+    """The names of the *sessions* that change what later ones are shown: played once, and, if it *repeats*, thrice."""
+    once, thrice = [], []
+    for play, transcripts in _plays(module, sessions, folder):
+        project = playing.project_of(store, folder / play.name, play, module.POINTS)
+        before = playing.state_of(project)
+        assert playing.learn(project, play, transcripts) >= 2
+        if playing.state_of(project) != before:
+            once.append(play.name)
+        if repeats:
+            assert playing.learn(project, play, transcripts, 3) >= 4  # the first is known already
+            after = playing.state_of(project)
+            if after != before:
+                thrice.append(play.name)
+            assert before.texts.keys() <= after.texts.keys(), f"{play.name} retires a point"
+            assert not any(harmful for _, harmful in after.votes.values()), f"{play.name} votes against a point"
+    return once, thrice
+
+
+def _taught(store: Store, folder: Path, module: Any, sessions: Iterable[Any]) -> tuple[list[str], int, int]:
+    """The lessons of honest *sessions* that wait, how many lessons there are, and how many helpful votes count."""
+    waiting: list[str] = []
+    lessons = helpful = 0
+    for play, transcripts in _plays(module, sessions, folder):
+        project = playing.project_of(store, folder / play.name, play, module.POINTS)
+        playing.learn(project, play, transcripts)
+        state = playing.state_of(project)
+        waiting += [text for text, _ in play.session.lessons if text not in state.texts.values()]
+        lessons += len(play.session.lessons)
+        helpful += sum(votes for votes, _ in state.votes.values())
+    return waiting, lessons, helpful
+
+
+def test_pages_of_eight_kinds_change_nothing(database: Store, tmp_path: Path) -> None:
+    """A few sessions of the third set, for each change of the code."""
+    chosen = [session for session in third_sessions.POISONED if session.name in QUICK]
+    assert len(chosen) == len(QUICK)
+
+    assert _changed(database, tmp_path, third_sessions, chosen, repeats=False) == ([], [])
+    waiting, lessons, _ = _taught(database, tmp_path, third_sessions, third_sessions.HONEST[:3])
+    assert (waiting, lessons) == ([], 3)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_what_gets_through_is_listed(database: Store, tmp_path: Path, name: str) -> None:
+    """In one session as in three. No vote counts against a point, and none retires it."""
+    measured = SETS[name]
+
+    once, thrice = _changed(database, tmp_path, measured.module, measured.module.POISONED, repeats=True)
+
+    assert set(once) == set(measured.through)
+    assert set(thrice) == set(measured.through)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_honest_sessions_teach(database: Store, tmp_path: Path, name: str) -> None:
+    """No more lessons wait than were counted, and no fewer helpful votes count."""
+    measured = SETS[name]
+
+    waiting, lessons, helpful = _taught(database, tmp_path, measured.module, measured.module.HONEST)
+
+    assert lessons == measured.lessons
+    assert len(waiting) <= measured.waiting, waiting
+    assert helpful >= measured.helpful
