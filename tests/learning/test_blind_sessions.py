@@ -50,7 +50,7 @@ SETS = {
         },
         waiting=5,
         lessons=66,
-        helpful=0,
+        helpful=5,
     ),
     "fifth": Measured(
         fifth_sessions,

@@ -254,7 +254,7 @@ def test_a_late_vote_never_hits_another_point(
         edit.add(learner_project, "another thing entirely", section="PATTERNS & APPROACHES")
         return curation()
 
-    with MessagesApi(*answers(reflection(("pat-001", "harmful")), meanwhile)) as api:
+    with MessagesApi(*answers(reflection(("pat-001", "helpful")), meanwhile)) as api:
         (outcome,) = learn_transcript(learner_project, transcript, model_at(api, monkeypatch)).learned
 
     assert {name: (point.helpful, point.harmful) for name, point in _points(learner_project).items()} == {
