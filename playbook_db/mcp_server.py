@@ -6,11 +6,12 @@ as data: neutralised and cut; without what a fetched page may have put there, wh
 the protocol's alone; what else there is to say goes to stderr.
 """
 
+import json
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, Self, cast
@@ -163,7 +164,7 @@ class _Messages:
             if isinstance(message, SessionMessage):
                 return message
             what = ErrorData(code=PARSE_ERROR, message="This line is no message of JSON-RPC.")
-            await self._outgoing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=what)))
+            await self._outgoing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=_id_in(message), error=what)))
 
     async def receive(self) -> SessionMessage:
         try:
@@ -179,6 +180,13 @@ class _Messages:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def _id_in(error: Any) -> Any:
+    """The id in the line that *error* is about, if any: Python reads half a surrogate pair, the SDK doesn't."""
+    with suppress(AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        number = json.loads(error.errors()[0]["input"])["id"]
+        return number if type(number) is int else number.encode().decode()
 
 
 def made(served: Served) -> MCPServer:

@@ -14,6 +14,7 @@ LOCK_WAIT_S = 30.0  # how long a writer waits for the database before it gives u
 QUERY_TIMEOUT_S = 60.0  # that SQLite may work on one question of a person's
 COLLECT_AFTER = 100_000  # new objects in a process of ours, before Python looks for garbage among them
 MAX_ACTOR_LENGTH = 200  # characters
+_LIBPQ = {"host", "hostaddr", "dbname", "user", "password", "service"}  # keywords of its connection strings
 DIAGNOSTIC_FILES_KEPT = 200  # in one project's .claude/diagnostic/
 HOLDOUT = "PLAYBOOK_HOLDOUT"  # the variable that says which share of the sessions is shown nothing
 DAILY_TOKENS = 1_000_000  # that learning may use where PLAYBOOK_DAILY_TOKENS says nothing
@@ -42,16 +43,17 @@ def default_database() -> str:
 def database_url(given: "str | None" = None) -> str:
     """The SQLAlchemy URL of the database: *given*, else `PLAYBOOK_DB_URL`, else the data folder's SQLite file.
 
-    A value without `://` is taken for the path of an SQLite file. Raises SettingError for a slip in a server's URL, of
-    which a folder would be made, with the password for its name.
+    A value without `://` is taken for the path of an SQLite file. Raises SettingError for a slip in a server's URL and
+    for libpq's `host=... password=...`, of which a file would be made, with the password in its name.
     """
     value = given or os.environ.get("PLAYBOOK_DB_URL") or default_database()
     if "://" in value:
         return value
-    if value.startswith(("postgresql:", "postgresql//", "postgres:", "postgres//")):
+    words = {word.partition("=")[0] for word in value.split()} if "=" in value else set()
+    if words & _LIBPQ or value.startswith(("postgresql:", "postgresql//", "postgres:", "postgres//")):
         from playbook_db.errors import SettingError  # late: no hook that goes well comes here
 
-        raise SettingError("The URL of a database on a server begins with postgresql:// and this one doesn't.")
+        raise SettingError("Write a database on a server as a URL: postgresql://USER:PASSWORD@HOST:5432/DATABASE")
     return "sqlite:///" + os.path.abspath(os.path.expanduser(value))
 
 

@@ -125,8 +125,15 @@ def test_the_share_of_sessions_that_is_held_out_is_the_one_asked_for(share: floa
         assert all(settings.is_held_out(each, 1) for each in ids)
 
 
-@pytest.mark.parametrize("slip", ["postgresql:/ann:secret@host/db", "postgresql//ann@host/db", "postgres:ann@host/db"])
+@pytest.mark.parametrize(
+    "slip",
+    [
+        "postgresql:/ann:secret@host/db", "postgresql//ann@host/db", "postgres:ann@host/db",
+        "host=db.example.org password=secret", "sslmode=require dbname = books password = 'secret'",
+    ],
+)  # fmt: skip
 def test_a_slip_in_a_server_s_url_is_no_path(slip: str) -> None:
     """A folder of that name would be made, with the password in it."""
-    with pytest.raises(SettingError, match="begins with postgresql:// and this one doesn't"):
+    with pytest.raises(SettingError, match=r"as a URL: postgresql://USER:PASSWORD@HOST") as told:
         settings.database_url(slip)
+    assert "secret" not in str(told.value)

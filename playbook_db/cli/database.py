@@ -1,7 +1,6 @@
 """Commands on the database as a whole: backup, restore-backup, db path, check, upgrade, repair, metadata, transfer,
 distribute."""
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -52,10 +51,7 @@ def path(as_json: bool) -> None:
     from playbook_db.services import maintenance
 
     where = maintenance.location(database_url())
-    if as_json or sys.stdout.isatty():
-        print_answer(where, as_json=as_json, database=where)
-    else:  # a program needs each byte of it
-        sys.stdout.write(f"{where}\n")
+    print_answer(where, as_json=as_json, database=where)
 
 
 @database.command()

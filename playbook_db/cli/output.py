@@ -27,7 +27,7 @@ _UUID_LENGTH = 36  # characters
 _SHORT_CELL = 12  # characters; a column of such is never folded
 _LONGEST_NAME = 32  # characters, in the first column, which names what a line is about
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor one of times, which can be given back
-_NO_BYTES = re.compile("[^\udca0-\udcff]+")  # as Python keeps a path's bytes; lower ones steer old terminals
+_NO_BYTES = re.compile("[^\udc80-\udcff]+")  # as Python keeps those bytes of a path that aren't UTF-8
 _LONGEST_QUOTE = 200  # columns, on a terminal
 IGNORED = "ignored, to the session's cost"  # a point that a session had, didn't follow and paid for that
 _STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with these titles
@@ -49,10 +49,7 @@ def print_answer(text: str, *, as_json: bool, **record: Any) -> None:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print sentences for a person: nothing in them steers a terminal, on which no line is longer than it is wide.
-
-    A path keeps its bytes that aren't UTF-8.
-    """
+    """Print sentences for a person, folded on a terminal, which nothing in them steers; a path keeps its bytes."""
     lines = (_NO_BYTES.sub(lambda part: shown(part[0]), line) for line in text.splitlines())
     click.echo(folded("\n".join(lines), err=err), err=err)
 

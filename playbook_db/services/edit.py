@@ -266,8 +266,14 @@ def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:
 
 
 def usable(text: str) -> str:
-    """*text* as a point keeps it. Raises PointRuleError where it can't be kept."""
-    problem = why_text_unusable(text)
-    if problem:
+    """*text* as a point keeps it. Raises PointRuleError where it can't be kept, or is longer than a session's text."""
+    if problem := why_text_unusable(text) or why_too_long(text):
         raise PointRuleError(f"This text can't be kept: {problem}.")
     return text.strip()
+
+
+def why_too_long(text: str) -> str | None:
+    """Why no session could ever be shown *text*, which somebody typed, if so. What a file brings is kept and told."""
+    units = prompt_text.utf16_units(text)
+    limit = prompt_text.LIMIT_UNITS
+    return f"it has {units:,} characters, and a session is shown {limit:,} at most" if units > limit else None

@@ -15,6 +15,7 @@ from playbook_db.domain.operations import TEXT_KEYS
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.sections import USERS_MARK
 from playbook_db.errors import ProposalNotFoundError, SettingError
+from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import tried_again
 from playbook_db.store.proposals import Proposal
@@ -158,7 +159,7 @@ def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
                 result.refused[number] = _DECIDED
             elif not decision.accepts:
                 result.rejected.append(number)
-            elif reason := _why_stale(book.draft, decision.was):
+            elif reason := edit.why_too_long(decision.text or "") or _why_stale(book.draft, decision.was):
                 result.refused[number] = reason
             elif reason := _why_needless(book.draft, proposal, decision.text):
                 result.needless[number] = reason
@@ -189,12 +190,8 @@ def _commit(book: PlaybookRepository, accepted: Sequence[Proposal], votes: Seque
 
 def _why_stale(draft: Draft, was: Mapping[str, str]) -> str:
     """Which point has another text than it *was* when the person decided; `""` where none has."""
-    changed = [name for name, text in was.items() if name in draft and _lines(draft[name].text) != _lines(text)]
+    changed = [name for name, text in was.items() if name in draft and draft[name].text != text]
     return f"{', '.join(changed)} changed meanwhile; nothing was overwritten" if changed else ""
-
-
-def _lines(text: str) -> list[str]:
-    return text.splitlines()  # a page's form brings other line breaks back
 
 
 def _why_needless(draft: Draft, proposal: Proposal, text: str | None) -> str:

@@ -68,6 +68,8 @@ def suggest(project: Project, speaker: Speaker, operation: Mapping[str, Any]) ->
     given = _clean(dict(operation), speaker)
     for name in operations.named_points(given, str(given.get("type"))):
         edit.find_live(_of(project, is_users=is_users_name(name)), name)
+    if isinstance(given.get("text"), str):
+        edit.usable(given["text"])
     if speaker.counts:
         return Suggested(_carry_out(project, speaker, given))
     users = _of(project, is_users=True)

@@ -62,7 +62,7 @@ def _page(
     """*item* in full, and a page of the others; *was* are the texts of its points that the person had seen."""
     page = max(1, look.number("page"))
     now = {point.name: point.text for point in item.points} if item else {}
-    was = {name: _with_our_line_breaks(text) for name, text in values.get("was", {}).items()}
+    was = values.get("was", {})
     has_own = any(each.is_users for each in items)
     return look.page(
         "review.html",

@@ -14,7 +14,7 @@ from tests.cli.conftest import Playbook
 pytestmark = pytest.mark.slow  # all commands
 
 _STEERING = "a\x1b[2J\x9b1m\u202eb"
-_FOR_PROGRAMS = {"at", "db metadata", "db path", "export"}  # which need each character as it is
+_FOR_PROGRAMS = {"at", "db metadata", "export"}  # which need each character as it is
 _WITHOUT_END = {"mcp", "web"}  # they serve
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code import install, registration
+from playbook_db.claude_code import install, registration, spool
 from tests.cli.conftest import Playbook
 
 
@@ -41,6 +41,15 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypat
         assert told in first.out
     assert "learning asks claude-sonnet-5-5 at https://api.anthropic.com, key from ANTHROPIC_API_KEY\n" in first.out
     assert second.out == f"{path}: the hooks are registered already; nothing was changed\n"
+
+
+@pytest.mark.parametrize("command", ["install", "init"])
+def test_the_reserve_for_a_full_disk_is_there_from_the_first(playbook: Playbook, home: Path, command: str) -> None:
+    """A session's end may come on a full disk before any hook or worker could make it."""
+    assert playbook(command).code == 0
+
+    made = list((home / ".claude" / "playbook" / "spool").iterdir())
+    assert [path.stat().st_size for path in made] == [spool.RESERVE_FILE_BYTES] * spool.RESERVE_FILES
 
 
 def test_an_install_tells_what_keeps_it_from_answering(playbook: Playbook, home: Path) -> None:

@@ -306,13 +306,16 @@ def test_what_was_reworded_while_the_editor_was_open_is_not_overwritten(
     assert three("show", "mis-001", "--json").json["text"] == "theirs"
 
 
-def test_a_text_that_no_session_can_be_shown_is_told(playbook: Playbook, folder: Path) -> None:
-    """However it comes in; one that just fits is not."""
+def test_a_text_that_no_session_can_be_shown_is_refused_or_told(playbook: Playbook, folder: Path) -> None:
+    """From a person it is refused, from a file it is kept and told; one that just fits is neither."""
     longest = 8_000
     for command in (["add", "x" * longest], ["edit", "oth-001", "--text", "y" * longest]):
         assert playbook(*command).err == ""
     for command in (["add", "x" * 10_000], ["edit", "oth-001", "--text", "y" * 10_000]):
-        assert "too long for any session to be shown it (10,000 characters)" in playbook(*command).err
+        refused = playbook(*command)
+        assert refused.code == 1
+        assert "it has 10,000 characters, and a session is shown 9,800 at most" in refused.err
+    assert playbook("list").out.count("\n") == 1
     (folder / "long.json").write_text(json.dumps(a_flat_dict("z" * 10_000)))
     assert "too long for any session" in playbook("import", "long.json").err
     batch = [{"type": "ADD", "text": "w" * 10_000, "section": "OTHERS"}]

@@ -127,8 +127,10 @@ def test_what_breaks_a_rule_is_not_proposed(session: Session) -> None:
         session.ask("propose_edit", name="oth-001", text="Run the narrowest pytest selection first"),
         session.ask("propose_edit", name="oth-0001", text="x"),
         session.ask("propose_retirement", name="oth-009", reason="x"),
+        session.ask("add", text="x" * 9_900),
     ]
-    assert [each.is_error for each in said] == [True] * 5
+    assert [each.is_error for each in said] == [True] * 6
+    assert "it has 9,900 characters, and a session is shown 9,800 at most" in said[5].text
     assert "says this already" in said[0].text
     assert "Did you mean oth-001" in said[3].text
     assert session.waiting() == []

@@ -386,7 +386,13 @@ def test_an_owner_becomes_a_member_again(owned: URL) -> None:
     [
         ("the_owner", "no one's", "reader", r"has no role no one's\. Make it: createuser --pwprompt 'no one'\"'\"'s'"),
         ("the_owner", "the_owner", "member", r"the_owner owns the tables of .*, which no grant takes away"),
-        ("the_owner", "postgres", "owner", r"postgres is a superuser of the server, who may do everything"),
+        ("the_owner", "postgres", "owner", r"postgres is a superuser or one of the server's own roles"),
+        (
+            "the_owner",
+            "pg_read_all_data",
+            "member",
+            r"pg_read_all_data is a superuser or one of the server's own roles",
+        ),
         ("ann", "stranger", "reader", r"The tables of .* belong to the_owner; no other user says who may"),
         ("stranger", "ann", "reader", r"you may not do that there \(permission denied for table alembic_version\)"),
     ],

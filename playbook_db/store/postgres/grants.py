@@ -132,8 +132,8 @@ def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any
             f"The server of {where} has no role {role}. Make it: createuser --pwprompt {shlex.quote(role)} (or in SQL: "
             f"CREATE ROLE {name} LOGIN PASSWORD '...')"
         )
-    if to.rolsuper:
-        raise ServerError(f"{role} is a superuser of the server, who may do everything; grants don't bind it.")
+    if to.rolsuper or role.startswith("pg_"):
+        raise ServerError(f"{role} is a superuser or one of the server's own roles (pg_...): grants don't bind these.")
     if to.oid == owner.oid and right != "owner":
         raise ServerError(
             f"{role} owns the tables of {where}, which no grant takes away. Let members have other roles, or as a "
