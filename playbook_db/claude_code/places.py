@@ -42,7 +42,7 @@ _RESULT = re.compile(
 _URL = re.compile(r"\w://")
 _NOTE_OF_DEPENDENCY = re.compile(rf"-->\s*\S*{_FOLDER_OF_OTHERS}")
 # Commands after which the branch may have other commits, and after which the files are another person's.
-_GIT = r"\bgit\s+(?:-C\s+\S+\s+|-\S+\s+(?:\S+=\S+\s+)?)*"
+_GIT = r"\bgit\s+(?:-[Cc]\s+[^\s-]\S*\s+|-(?![Cc]\s)\S+\s+)*"
 _NEW_COMMITS = re.compile(
     rf"{_GIT}(?:fetch|pull|merge|rebase|cherry-pick|am|commit|checkout|switch|reset|stash|remote)\b|\bgh\s|\bglab\s"
 )
