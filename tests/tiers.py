@@ -62,7 +62,6 @@ NIGHTLY = {
     "tests/learning/test_blind_sessions.py::test_what_gets_through_is_listed": "figures of trust",
     "tests/learning/test_blind_sessions.py::test_honest_sessions_teach": "figures of trust",
     "tests/cli/test_disk_states.py::test_on_a_disk_that_takes_nothing_what_is_there_is_read": _DISKS,
-    "tests/claude_code/test_enqueue.py::test_on_a_disk_that_is_really_full_no_job_is_lost_without_a_word": _DISKS,
     "tests/claude_code/test_chunks.py::test_a_long_transcript_takes_no_more_memory_than_a_short_one": _MEMORY,
     "tests/claude_code/test_chunks.py::"
     "test_a_single_line_of_any_length_takes_no_more_memory_than_the_longest_that_is_read": _MEMORY,
@@ -72,7 +71,6 @@ NIGHTLY = {
 COMMIT = {
     "tests/cli/test_disk_states.py::test_on_a_disk_that_takes_nothing_what_is_there_is_read"
     "[read-only-file system is read-only-a file]",
-    "tests/claude_code/test_enqueue.py::test_on_a_disk_that_is_really_full_no_job_is_lost_without_a_word[True]",
 }
 # Folders whose tests run on SQLite in the commit tier; on PostgreSQL those that are marked `smoke` do.
 ON_SQLITE = ("tests/contract", "tests/learning")

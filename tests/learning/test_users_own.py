@@ -72,10 +72,10 @@ def test_a_vote_goes_to_the_playbook_that_a_name_belongs_to(
     learner_project: Project, own: Project, lesson: Learn
 ) -> None:
     """So do citations; each playbook has a revision of the session's."""
-    lesson(reflection(("pat-001", "helpful"), ("upref-001", "helpful"), ("upref-002", "harmful")), curation())
+    lesson(reflection(("pat-001", "helpful"), ("upref-001", "helpful"), ("upref-002", "helpful")), curation())
 
     assert _points(learner_project) == {"pat-001": ("run the tests first", 1, 0)}
-    assert _points(own) == {"upref-001": ("answer briefly", 1, 0), "upref-002": ("write English names", 0, 1)}
+    assert _points(own) == {"upref-001": ("answer briefly", 1, 0), "upref-002": ("write English names", 1, 0)}
     for project, name in ((learner_project, "pat-001"), (own, "upref-001")):
         assert history.life(project, name).events[-1].session_id == "s-1"
         with project.store.read(project.key) as book:
