@@ -156,10 +156,10 @@ def test_votes_need_evidence_where_the_session_read_texts_from_outside() -> None
 
 @pytest.mark.slow
 def test_long_texts_are_judged_in_time() -> None:
-    """A chunk has up to 240,000 characters; no pattern runs away on what is made to let it."""
-    texts = ("remember " * 27_000, "a" * 240_000, "<!-- " * 48_000, "to the " * 34_000, "A1b2" * 60_000, "x.y" * 80_000)
+    """A chunk has up to 240,000 characters; no pattern runs away on a fourth of it that is made to let it."""
+    texts = ("remember " * 7_000, "a" * 60_000, "<!-- " * 12_000, "to the " * 9_000, "A1b2" * 15_000, "x.y" * 20_000)
     started = time.process_time()
     for text in texts:
         doubt(text[:5000], ["pat-001"], _page(text))
 
-    assert time.process_time() - started < 30
+    assert time.process_time() - started < 8
