@@ -205,6 +205,29 @@ def put_empty_database(path: Path) -> None:
     path.chmod(0o600)
 
 
+_filled: dict[str, tuple[str, bytes]] = {}
+
+
+def fill_once(project: Project, name: str, fill: Callable[[Project], object]) -> None:
+    """Have *fill* done to the empty *project* of an SQLite database; a copy serves who asks for the same *name* again.
+
+    A hundred commits take longer than a test.
+    """
+    path = Path(project.store.where)
+    if name not in _filled:
+        fill(project)
+        project.store.tidy()
+        _filled[name] = (project.key, path.read_bytes())
+        return
+    project.store.close()
+    key, content = _filled[name]
+    for suffix in ("-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    path.write_bytes(content)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE playbooks SET key = ? WHERE key = ?", (project.key, key))
+
+
 @functools.cache
 def empty_database() -> bytes:
     """An SQLite database at our schema in which there is no playbook yet."""

@@ -231,7 +231,7 @@ def put_back(chosen: Candidate) -> Replaced:
     BackupError."""
     from filelock import FileLock, Timeout
 
-    url, in_step, joined = f"sqlite:///{chosen.path}", dict[str, str](), None
+    url, in_step = f"sqlite:///{chosen.path}", dict[str, str]()
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
     lock = FileLock(settings.worker_lock(), timeout=0, mode=0o600)
     with suppress(Timeout):
@@ -242,12 +242,14 @@ def put_back(chosen: Candidate) -> Replaced:
                 in_step = mirror.in_step(store)
                 with store.snapshot() as connection:
                     joined = memberships.read_all(connection)
-        replaced = restore.put_in_place(chosen.prepared, chosen.path, now=_now())
-        with open_store(url) as store:
-            if joined is not None:
+            with open_store(f"sqlite:///{chosen.prepared}") as store:  # before the swap: a kill can't part the two
                 with store.transaction() as connection:
                     memberships.put_back(connection, joined)
-            mirror.follow(store, in_step)
+                mirror.expect(store, in_step)
+        replaced = restore.put_in_place(chosen.prepared, chosen.path, now=_now())
+        with open_store(url) as store:
+            for path in in_step:
+                mirror.sync(Project.in_folder(store, projects.folder_of_mirror(path)))
         return replace(replaced, worker_was_at_work=not lock.is_locked)
     finally:
         lock.release()

@@ -136,15 +136,14 @@ def in_step(store: Store) -> dict[str, str]:
     return digests
 
 
-def follow(store: Store, digests: Mapping[str, str]) -> None:
-    """Write the mirrors that hold nothing of their own (`in_step`) from a database that was put in the place of
-    theirs."""
+def expect(store: Store, digests: Mapping[str, str]) -> None:
+    """Let the mirrors that hold nothing of their own (`in_step`) follow *store*, which is about to take the place of
+    their database: the next sync writes them."""
     for path, sha256 in digests.items():
         project = Project.in_folder(store, projects.folder_of_mirror(path))
         if state(project) in ("on", "found"):
             with store.write(project.key) as book:
                 book.note_mirror(path, Mirror(None, sha256))
-            sync(project)
 
 
 def accept(project: Project) -> Synced:

@@ -64,7 +64,9 @@ def _pythons() -> dict[tuple[int, int], list[str]]:
 
 
 def _parameters(versions: dict[tuple[int, int], list[str]], missing: str) -> Any:
-    listed = [pytest.param(path, id=path) for paths in versions.values() for path in paths]
+    paths = [path for version in sorted(versions) for path in versions[version]]
+    between = pytest.mark.nightly if len(paths) > 2 else ()
+    listed = [pytest.param(path, id=path, marks=between if path in paths[1:-1] else ()) for path in paths]
     return listed or [pytest.param("", marks=pytest.mark.skip(reason=missing), id="none")]
 
 

@@ -1,14 +1,15 @@
 """The command, run inside the test's process."""
 
+import atexit
 import fcntl
 import io
 import json
 import os
 import pty
 import struct
-import subprocess
 import sys
 import termios
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from playbook_db.claude_code import doctor, worker_start
-from playbook_db.cli.main import main
+from playbook_db.cli.main import main, run
 
 
 @dataclass(frozen=True)
@@ -36,23 +37,30 @@ class Result:
 
 def on_terminal(*arguments: str, columns: int = 80) -> str:
     """What a person sees of `playbook ARGUMENT ...` on a terminal that knows no colours."""
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    environment = {**os.environ, "TERM": "dumb", "PAGER": "cat"}
-    command = [sys.executable, "-m", "playbook_db", *arguments]
-    with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, env=environment) as process:
-        os.close(follower)
-        seen = b""
-        while True:
-            try:
-                part = os.read(leader, 65536)
-            except OSError:  # the other end is closed
-                part = b""
-            if not part:
-                break
-            seen += part
-        os.close(leader)
-    assert process.returncode == 0
+    with warnings.catch_warnings(action="ignore"):  # the workers of pytest-xdist have threads, which are at rest
+        process, leader = pty.fork()  # of what is loaded here, which takes longer than most commands
+    if not process:
+        try:
+            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+            os.environ.update(TERM="dumb", PAGER="cat")
+            sys.argv = ["playbook", *arguments]
+            sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+            sys.stdout, sys.stderr = (os.fdopen(file, "w", 1, encoding="utf-8", closefd=False) for file in (1, 2))
+            atexit._clear()  # what is this process's to do in the end
+            run()
+        finally:
+            os._exit(70)
+    seen = b""
+    while True:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:  # the other end is closed
+            part = b""
+        if not part:
+            break
+        seen += part
+    os.close(leader)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0, seen
     return seen.decode().replace("\r", "")  # a terminal's own line ends
 
 

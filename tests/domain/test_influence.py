@@ -150,11 +150,11 @@ def test_lesson_that_a_line_of_a_test_says_by_itself_waits() -> None:
 
 @pytest.mark.slow
 def test_long_texts_are_judged_in_time() -> None:
-    """A chunk has up to 240,000 characters; no pattern runs away on what is made to let it."""
-    texts = ("remember " * 27_000, "a" * 240_000, "<!-- " * 48_000, "to the " * 34_000, "A1b2" * 60_000, "x.y" * 80_000)
+    """A chunk has up to 240,000 characters; no pattern runs away on a fourth of it that is made to let it."""
+    texts = ("remember " * 7_000, "a" * 60_000, "<!-- " * 12_000, "to the " * 9_000, "A1b2" * 15_000, "x.y" * 20_000)
     started = time.process_time()
     for text in texts:
         doubt(text[:5000], ["pat-001"], _page(text))
         operation_trust(text[:5000], ["pat-001"], GENUINE, (*_page(text), Place(TESTS, "Bash: pytest", text)))
 
-    assert time.process_time() - started < 30
+    assert time.process_time() - started < 8

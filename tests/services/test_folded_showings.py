@@ -111,6 +111,7 @@ def test_use_is_told_by_the_event_that_told_a_session_first(three: Project) -> N
     assert _problems(three) == []
 
 
+@pytest.mark.smoke
 def test_a_list_is_searched_for_whole_numbers(project: Project) -> None:
     """11 is neither 1 nor 111."""
     for number in range(11):
@@ -127,6 +128,7 @@ def test_shares_are_of_enough_sessions_alone() -> None:
     assert EventUse(PROMPT, 19, 5, 0, 0).share(5) is None
 
 
+@pytest.mark.smoke
 def test_what_was_shown_a_year_ago_is_counted_and_its_rows_are_gone(three: Project) -> None:
     """Younger showings stay rows; a session that went on counts as young as a whole."""
     _show(three, "old", [1, 2], days_ago=LONG_AGO)
@@ -212,6 +214,7 @@ def _by_hand(done: Sequence[tuple[Any, ...]]) -> tuple[EventUse, ...]:
     return tuple(use for use in uses if use.shown)
 
 
+@pytest.mark.smoke
 def test_a_fold_that_breaks_off_leaves_all_as_it_was(three: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts and rows change in one transaction: nothing is lost, nothing counts twice, and the next time it goes on
     from where it was."""

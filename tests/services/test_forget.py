@@ -335,6 +335,7 @@ def test_what_came_between_the_look_and_the_erasure_goes_too(
     assert maintenance.check(spread.store) == []
 
 
+@pytest.mark.smoke
 def test_two_erasures_at_once_leave_nothing_of_either(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the one saw before the other's erasure doesn't come back with it."""
     edit.add(project, f"the key {_SIGN} opens the door to Samarkand")
@@ -356,6 +357,7 @@ def test_two_erasures_at_once_leave_nothing_of_either(project: Project, monkeypa
     ]
 
 
+@pytest.mark.smoke
 def test_history_is_read_before_the_lock_and_not_again_under_it(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -493,6 +495,7 @@ def test_what_is_not_there_can_not_be_forgotten(project: Project) -> None:
         forget.forget(project, Request(name="oth-001"))
 
 
+@pytest.mark.smoke
 def test_a_pattern_goes_through_all_projects_where_that_is_asked(project: Project, tmp_path: Path) -> None:
     """Else through this one alone."""
     (tmp_path / "other").mkdir()
@@ -700,6 +703,7 @@ def test_forgetting_changes_nothing_but_the_text(new_project: NewProject, steps:
     assert maintenance.check(project.store) == []
 
 
+@pytest.mark.smoke
 def test_what_entries_said_beside_goes_too(project: Project, folder: Path) -> None:
     """Of a forgotten point all of it, of others what quotes it; also in the file that was kept aside. An older file
     brings none of it back."""

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,7 @@ def _text(content: dict[str, Any]) -> str:
 
 @few
 @given(playbook=playbook_values(), extra=_extra_keys, newline=st.booleans())
+@pytest.mark.smoke
 def test_a_canonical_file_comes_out_as_it_went_in(
     new_project: NewProject, playbook: Playbook, extra: dict[str, Any], newline: bool
 ) -> None:
@@ -164,6 +166,7 @@ def test_a_retired_point_comes_back_with_a_file_that_has_it(project: Project) ->
     assert read_playbook(project).by_name["oth-001"].helpful == 2
 
 
+@pytest.mark.smoke
 def test_replacing_makes_the_playbook_equal_to_the_file(project: Project) -> None:
     """What the file lacks is retired, not erased; order, header and counters are the file's."""
     edit.add(project, "use type hints", section="pat")
@@ -178,6 +181,7 @@ def test_replacing_makes_the_playbook_equal_to_the_file(project: Project) -> Non
     assert list(edit.list_retired(project)) == ["pat-001"]
 
 
+@pytest.mark.smoke
 def test_numbers_of_the_header_keep_their_spelling(project: Project) -> None:
     """A long one loses no digit; what a program's JSON made of it doesn't take its place, another number does."""
     canonical = _text({**a_sections_dict({}), "ratio": 0, "big": 1})

@@ -83,6 +83,7 @@ def test_a_list_has_what_was_asked_for(filled: Project, given: dict[str, str], e
     assert read(filled, **given) == expected  # type: ignore[arg-type]
 
 
+@pytest.mark.smoke
 def test_the_most_cited_come_first(filled: Project) -> None:
     """Of those cited as often, the one that was shown more often."""
     with filled.store.write(filled.key) as book:
@@ -103,6 +104,7 @@ def test_the_most_cited_come_first(filled: Project) -> None:
     assert uses == [("mis-002", 1, 1), ("pat-001", 3, 0), ("mis-001", 2, 0)]
 
 
+@pytest.mark.smoke
 def test_a_row_tells_what_became_of_the_votes_lately(filled: Project) -> None:
     """The votes of the last weeks, and neither those before nor those that were taken back since."""
     now = datetime.now(UTC)

@@ -10,6 +10,7 @@ import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -22,6 +23,7 @@ from playbook_db.services import edit, import_export, maintenance, mirror
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.sqlite import restore
 from playbook_db.store.sqlite.backups import Backup, list_backups
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]  # databases of many states
@@ -433,6 +435,30 @@ def test_a_mirror_that_was_in_step_follows_the_backup(url: str, project: Project
     assert Path(project.mirror_path).read_text(encoding="utf-8") == then
     mirror.sync(project)
     assert _texts(project) == ["use type hints"]
+
+
+def test_a_kill_right_after_the_swap_brings_nothing_back(
+    url: str, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database that comes in knows already which mirrors are to follow it."""
+    mirror.switch(project, on=True)
+    taken = maintenance.take(url)
+    edit.add(project, "prefer pathlib")
+    mirror.sync(project)
+
+    def swap_and_die(*given: Any, **options: Any) -> None:
+        put_in_place(*given, **options)
+        raise KeyboardInterrupt
+
+    put_in_place = restore.put_in_place
+    monkeypatch.setattr(restore, "put_in_place", swap_and_die)
+    with pytest.raises(KeyboardInterrupt):
+        _restore(url, taken.path)
+
+    mirror.sync(project)
+    assert _texts(project) == ["use type hints"]
+    assert "pathlib" not in Path(project.mirror_path).read_text(encoding="utf-8")
+    assert [path.name for path in Path(taken.path).parent.iterdir() if "partial" in path.name] == []
 
 
 def test_a_mirror_that_was_changed_since_is_merged_in(url: str, project: Project) -> None:

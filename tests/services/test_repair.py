@@ -23,6 +23,7 @@ from playbook_db.store import erasure, hook_queries, jobs, salvage
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite import backups, files
 from tests.builders import a_sections_dict, an_entry
+from tests.databases import fill_once
 from tests.sample_database import write_sample_database
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]  # databases of many states
@@ -33,13 +34,17 @@ _PAGE = 4096
 @pytest.fixture
 def path(project: Project) -> Path:
     """The database file of a playbook with a history, in one file, closed."""
+    fill_once(project, "repair", _live)
+    return _closed(project)
+
+
+def _live(project: Project) -> None:
     for number in range(1, 41):
         edit.add(project, f"advice {number} " + "and why it holds " * 8, section="pat")
     for number in range(1, 41, 3):
         edit.vote(project, f"pat-{number:03d}", "helpful")
     edit.edit(project, "pat-002", text="advice 2, reworded")
     edit.retire(project, "pat-004", reason="wrong")
-    return _closed(project)
 
 
 def _closed(project: Project) -> Path:

@@ -29,6 +29,7 @@ def learned(project: Project) -> Project:
     return project
 
 
+@pytest.mark.smoke
 def test_sessions_come_newest_first_by_pages(learned: Project) -> None:
     """The same that the command lists, with what each taught."""
     pages = [sessions.listed(learned, most=2, offset=offset) for offset in (0, 2, 4, 6)]
@@ -55,6 +56,7 @@ def test_one_session_is_found_by_its_id_or_the_beginning_of_it(learned: Project)
             sessions.details(learned, beginning, most=10)
 
 
+@pytest.mark.smoke
 def test_what_was_asked_is_summed_up_by_day(learned: Project) -> None:
     """The newest days first."""
     days = sessions.costs_by_day(learned, most=2)

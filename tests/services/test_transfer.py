@@ -96,6 +96,7 @@ def test_every_revision_reads_the_same_in_the_other_database(
         assert maintenance.check(target) == []
 
 
+@pytest.mark.smoke
 def test_one_playbook_can_go_alone(lived: str, store: Store) -> None:
     """The others stay where they are."""
     url = store.url.render_as_string(hide_password=False)
@@ -133,6 +134,7 @@ def test_what_differs_afterwards_is_not_kept(lived: str, store: Store, monkeypat
         assert transfer.keys_to_copy(connection, None) == []
 
 
+@pytest.mark.smoke
 def test_a_kill_half_way_leaves_nothing(lived: str, store: Store) -> None:
     """All of it is one transaction."""
     url = store.url.render_as_string(hide_password=False)

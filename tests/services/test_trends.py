@@ -31,6 +31,7 @@ def test_where_there_is_no_playbook_there_is_nothing(project: Project) -> None:
     assert (found.points, found.weeks, found.uses, found.days) == ((), (), (), ())
 
 
+@pytest.mark.smoke
 def test_points_are_counted_at_the_end_of_each_day(project: Project) -> None:
     """Without a gap, up to today; what was retired is gone from its day on."""
     _add(project, 1, days_ago=4)
@@ -77,6 +78,7 @@ def test_the_last_count_is_that_of_the_live_points(project: Project) -> None:
     assert trends.gather(project).points[-1][1] == statistics.gather(project).live == 5
 
 
+@pytest.mark.smoke
 def test_the_last_sixty_days_are_told_with_what_they_cost(project: Project) -> None:
     """From the first of them on which a model was asked, without a gap; what was before is left out."""
     for days_ago in (60, 5, 3):

@@ -128,6 +128,7 @@ def touched(project: Project, revision: int) -> set[str]:
         return set(book.states_at(revision, changed_in=RevisionRange(revision, revision)))
 
 
+@pytest.mark.smoke
 def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> None:
     """The undo is a revision like any other; it says what it did."""
     edit.add(project, "use ruff")
@@ -408,6 +409,7 @@ def test_an_older_revision_goes_without_a_trace_elsewhere(
 
 @few
 @given(history=histories, data=st.data())
+@pytest.mark.smoke
 def test_going_back_gives_any_earlier_playbook_exactly(new_project: NewProject, history: list[Step], data: Any) -> None:
     """Without a collision, whatever happened since; and one undo brings all of it back."""
     project = new_project()
@@ -439,6 +441,7 @@ def test_taking_everything_back_gives_the_empty_playbook(new_project: NewProject
 
 @few
 @given(rounds=st.lists(_votes, min_size=1, max_size=5), data=st.data())
+@pytest.mark.smoke
 def test_votes_are_taken_back_in_any_order(new_project: NewProject, rounds: list[list[Vote]], data: Any) -> None:
     """Each undo subtracts the votes of its revision and no others."""
     project = new_project()
@@ -458,6 +461,7 @@ def test_votes_are_taken_back_in_any_order(new_project: NewProject, rounds: list
     assert maintenance.check(project.store) == []
 
 
+@pytest.mark.smoke
 def test_an_undo_is_all_or_nothing(project: Project, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure while it is being kept leaves the playbook as it was."""
     edit.add(project, "use ruff")

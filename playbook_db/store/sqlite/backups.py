@@ -161,7 +161,7 @@ def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
             files.copy(path, partial, at_rest=at_rest)
         yield partial
     finally:
-        for suffix in ("", *files.BESIDE):
+        for suffix in ("", *files.BESIDE, ".checkpoint.lock"):
             with contextlib.suppress(OSError):
                 os.unlink(partial + suffix)
 

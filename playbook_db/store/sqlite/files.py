@@ -207,6 +207,7 @@ def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
         live.execute("PRAGMA busy_timeout = 0")  # SQLite's own wait loses to a crowd's short ones
         (page_bytes,) = live.execute("PRAGMA page_size").fetchone()
         if new.execute("PRAGMA page_size").fetchone() != (page_bytes,):  # a write-ahead log can't hold another
+            new.execute("PRAGMA journal_mode = DELETE")
             new.execute(f"PRAGMA page_size = {page_bytes:d}")
             new.execute("VACUUM")
         (pages,) = new.execute("PRAGMA page_count").fetchone()
