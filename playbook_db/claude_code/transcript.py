@@ -38,7 +38,7 @@ _INJECTED = re.compile(
 INTERRUPTED = "[Request interrupted by user"  # the client's words for what the user did
 _TAG = re.compile(r"<([A-Za-z][\w.:-]*)(?=[\s/>])")
 _QUOTED = re.compile(r"^[ \t]*>.*\n?", re.MULTILINE)
-_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+_CODE = re.compile(r"```.*?```|`[^`\n]*`|<private>.*?</private>", re.DOTALL)  # and what the user keeps private
 _SUMMARY = "This session is being continued from a previous conversation"
 _TYPED_COMMAND = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
 _TYPED_OUTPUT = ("<bash-stdout", "<bash-stderr")
