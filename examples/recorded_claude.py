@@ -17,9 +17,9 @@ REFLECTION = {
         {
             "name": "pat-001",
             "tag": "helpful",
-            "rationale": "The failing test was written first and found the bug.",
+            "rationale": "The user wants narrow runs.",
             "ignored": False,
-            "evidence": ["E   assert 409 == 201"],
+            "evidence": ["Don't run everything each time"],
         },
         {
             "name": "pat-004",

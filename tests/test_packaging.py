@@ -268,9 +268,10 @@ _CLIENT = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 _ASK = """
 import sys, urllib.parse, urllib.request
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor())
-print(opener.open(sys.argv[1]).read().decode())
-for path in ("/static/style.css", "/static/page.js"):
-    print(len(opener.open(urllib.parse.urljoin(sys.argv[1], path)).read()), path)
+page = opener.open(sys.argv[1])
+print(page.read().decode())
+for path in ("static/style.css", "static/page.js"):
+    print(len(opener.open(urllib.parse.urljoin(page.geturl(), path)).read()), path)
 """
 
 

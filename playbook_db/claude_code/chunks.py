@@ -51,8 +51,9 @@ def read_chunks(
     if max_chars < MIN_CHUNK_CHARS:
         raise ValueError(f"a chunk needs {MIN_CHUNK_CHARS} characters; {max_chars} are too few")
     writer = _Writer(redact, files or ProjectFiles(()))
-    outside = list(writer.outside_before(path, start))[-_MAX_OUTSIDE:]
-    for chunk in _cut(path, start, max_chars - _NOTE_CHARS, writer):
+    limit = max_chars - _NOTE_CHARS
+    outside = list(writer.outside_before(path, start, limit))[-_MAX_OUTSIDE:]
+    for chunk in _cut(path, start, limit, writer):
         yield replace(chunk, places=(*outside, *chunk.places)) if chunk.text else chunk
         outside = [*outside, *filter(_is_outside, chunk.places)][-_MAX_OUTSIDE:]
 
@@ -168,16 +169,17 @@ class _Writer:
     redact: Callable[[str], str]
     files: ProjectFiles
 
-    def outside_before(self, path: str, start: int) -> Iterator[Place]:
-        """The texts from outside before byte *start*."""
+    def outside_before(self, path: str, start: int, limit: int) -> Iterator[Place]:
+        """The texts from outside before byte *start*, as the chunks there had them."""
         for line in read_lines(path) if start else ():
             if line.end > start:
                 return
-            for part in line.entry.parts if line.entry else ():
-                known = places.places_of(part, "", self.files)  # of most parts, which need not be condensed for it
-                if any(place.trust in (FETCHED, FILES) for place in known):
-                    found = filter(_is_outside, places.places_of(part, condense(part), self.files))
-                    yield from (Place(FETCHED, self.redact(each.label), self.redact(each.text)) for each in found)
+            if (entry := line.entry) is None:
+                continue
+            known = [place for part in entry.parts for place in places.places_of(part, "", self.files)]
+            if any(place.trust in (FETCHED, FILES) for place in known):  # most entries need not be condensed for it
+                for section in self.sections(entry, limit):
+                    yield from filter(_is_outside, section.places)
 
     def sections(self, entry: Entry, limit: int) -> list[_Section]:
         """The parts of *entry*, condensed harder than usual where they would take more than *limit* characters."""

@@ -249,7 +249,8 @@ def test_a_session_seen_by_many_events_is_learnt_from_once(client: Client, monke
     assert sum("first task" in said for said in asked) == 1
     assert sum("second task" in said for said in asked) == 1
     assert sum("look into part 0" in said for said in asked) == 1
-    assert client.rows("SELECT helpful FROM key_points WHERE name = 'pat-001'") == [(6,)]
+    # Votes on the user's words count; a subagent's user is the assistant, whose words are no evidence.
+    assert client.rows("SELECT helpful FROM key_points WHERE name = 'pat-001'") == [(2,)]
     assert client.rows("SELECT DISTINCT state FROM jobs") == [("done",)]
 
 
