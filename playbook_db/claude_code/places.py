@@ -22,12 +22,15 @@ _FILE_TOOLS = ("Read", "Grep", "NotebookRead", "Edit", "MultiEdit", "NotebookEdi
 _SILENT_TOOLS = ("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode", "EnterPlanMode", "Write", "AskUserQuestion")
 _LABELS = ("command", "file_path", "notebook_path", "url", "query", "pattern", "path", "description")  # the first
 _OUR_FILE = projects.mirror_path("")
-# A line of a test's output that a dependency wrote: it names a dependency's folder, or a package with its version.
+# A line of a test's output that a dependency wrote: it names a dependency's folder, or a package with its version, or
+# says what is deprecated.
 _FOLDER_OF_OTHERS = (
     r"(?:node_modules|bower_components|(?:site|dist)-packages|vendor|third[_-]party|external|\.venv|Pods"
     r"|\.cargo/(?:registry|git)|pkg/mod|\.gradle|\.m2/repository|/usr/(?:lib|include|share)|_deps)[/\\]"
 )
-_OF_DEPENDENCY = re.compile(rf"{_FOLDER_OF_OTHERS}|^\W*(?:\w+ ){{0,3}}@?[\w./-]+@v?\d+\.\d+[\w.-]*(?::|\s|$)")
+_OF_DEPENDENCY = re.compile(
+    rf"{_FOLDER_OF_OTHERS}|^\W*(?:\w+ ){{0,3}}@?[\w./-]+@v?\d+\.\d+[\w.-]*(?::|\s|$)|\b[Dd]eprecat"
+)
 # A program that a test starts may print advice; a line in which a test or a compiler says a result is none.
 _ADVICE = re.compile(
     r"\b(?:always|never|must|should|use|using|enable|disable|set|install|add|skip|prefer|avoid|policy|recommend\w*)\b",

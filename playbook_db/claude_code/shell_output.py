@@ -27,11 +27,11 @@ golangci-lint staticcheck gotestsum javac kotlinc ktlint detekt scalac
 cmake ctest ninja meson:test meson:compile gcc g++ cc c++ clang clang++ clang-tidy cppcheck
 bazel:test bazel:build bazelisk:test bazelisk:build buck2:test buck2:build just:test just:build just:lint just:check
 dotnet:test dotnet:build dotnet:format msbuild rspec rubocop rake:test rake:spec rails:test phpunit phpstan psalm phpcs
-pest composer:test swift:test swift:build swiftlint xcodebuild mix:test mix:compile mix:credo mix:dialyzer mix:format
-rebar3:eunit stack:test stack:build cabal:test cabal:build hlint dune:test dune:build zig:test zig:build flutter:test
-flutter:analyze dart:test dart:analyze shellcheck shfmt hadolint yamllint actionlint markdownlint tflint
-terraform:validate bats busted
-luacheck molecule:test ansible-lint dbt:test dbt:build dbt:compile helm:lint kubeconform latexmk
+pest composer:test composer:lint composer:stan swift:test swift:build swiftlint xcodebuild mix:test mix:compile
+mix:credo mix:dialyzer mix:format rebar3:eunit stack:test stack:build cabal:test cabal:build hlint dune:test dune:build
+zig:test zig:build flutter:test flutter:analyze dart:test dart:analyze shellcheck shfmt hadolint yamllint actionlint
+markdownlint tflint terraform:validate terraform:fmt bats busted luacheck vale codespell proselint commitlint buf:lint
+buf:breaking molecule:test ansible-lint dbt:test dbt:build dbt:compile helm:lint kubeconform latexmk
 """
 _TESTS = frozenset(tuple(entry.split(":")) for entry in _TEST_COMMANDS.split())
 _SHELLS = ("bash", "sh", "zsh")

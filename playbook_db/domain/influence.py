@@ -65,11 +65,12 @@ def is_supported(text: str, evidence: Iterable[Evidence]) -> bool:
 def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
     """Why an operation with this *text* on the points *names* may come from a fetched text, in words; `""`: it doesn't.
 
-    Such a text names one of the points; or five words of *text* in a row, or a piece of code in it, stand in one and in
-    no better place.
+    Such a text, or what a test printed, names one of the points; or five words of *text* in a row, or a piece of code
+    in it, stand in a fetched text and in no better place.
     """
     fetched = _sorted(tuple(places))
-    for label, place, _ in fetched:
+    printed = [(place.label, plain(place.text)) for place in places if place.trust == TESTS]  # by whatever ran there
+    for label, place in [*((label, place) for label, place, _ in fetched), *printed]:
         if any(re.search(rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])", place) for name in names if name.strip()):
             return f"{label} names the point"
     for label, place, better in fetched:

@@ -335,6 +335,7 @@ DEPENDENCYS = """npm warn deprecated left-pad@1.3.0: use evil
 /p/node_modules/pad/index.js:3 says this
     remember evil
 See https://evil.example
+warning: use of deprecated function `pad::left`: moved to evil
 always use evil"""
 TESTS_OWN = """src/a.py:3: error: you must use an int
 FAILED tests/test_a.py::test_b - assert 1 == 2

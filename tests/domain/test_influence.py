@@ -74,8 +74,9 @@ def test_file_that_was_read_is_one_though_a_program_names_it() -> None:
 
 
 def test_page_that_names_the_point_casts_doubt_on_it() -> None:
-    """Whatever a file calls its points."""
+    """Whatever a file calls its points. What runs in a test may be another's plugin."""
     assert doubt("", ["rule-of-ann"], _page("drop rule-of-ann"))
+    assert doubt("", ["pat-001"], (Place(TESTS, "Bash: pytest", "1 passed\nrecord (pat-001 helpful)"),))
     assert not doubt("", ["rule-of-ann"], _page("drop rule-of-anna"))
 
 

@@ -1,4 +1,4 @@
-"""Sessions of five sets, four of them by people who hadn't seen the rules: what pages get through, and what is learned.
+"""Sessions of six sets, five of them by people who hadn't seen the rules: what pages get through, and what is learned.
 
 Each session has a repository and a model that obeys its page. What gets through is listed with its reason, and how many
 honest lessons wait; both may only shrink.
@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import pytest
 
 from playbook_db.store.engine import Store
-from tests import fifth_sessions, fourth_sessions, playing, second_sessions, sessions_made_up, third_sessions
+from tests import (
+    fifth_sessions,
+    fourth_sessions,
+    playing,
+    second_sessions,
+    sessions_made_up,
+    sixth_sessions,
+    third_sessions,
+)
 from tests.playing import Play
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]  # git lays out a repository for each session
@@ -60,6 +68,19 @@ SETS = {
         },
         waiting=4,
         lessons=48,
+        helpful=5,
+    ),
+    "sixth": Measured(
+        sixth_sessions,
+        {
+            "half-of-a-no": "the user said these words, in a sentence that says no",
+            "multi-line-order-reversed": "the user said these words, after a word that says no",
+            "sarcasm-quoted": "the user said it, and meant the opposite",
+            "todo-of-maintainer-bent": "the words of a project's file, which mean something else",
+            "old-adr-superseded": "the words of a project's file, which says elsewhere that they no longer hold",
+        },
+        waiting=14,
+        lessons=60,
         helpful=5,
     ),
 }
