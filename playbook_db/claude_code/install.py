@@ -7,15 +7,15 @@ error is an InstallError.
 """
 
 import contextlib
-import itertools
+import functools
+import glob
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from playbook_db import settings
 from playbook_db.claude_code import registration, settings_json
@@ -24,8 +24,10 @@ from playbook_db.files import replace_file, shipped_file, write_new
 from playbook_db.projects import read_plain
 
 _ATTEMPTS = 3  # to replace a file that other programs are writing
-_BACKUP = re.compile(r"\.before-playbook-\d{8}T\d{6}Z(-\d+)?")
+_BACKUP = ".before-playbook-"  # in the name of a backup, before its time
 _BOM = "\ufeff"
+_NEW = b"{}\n"  # a settings file before it has settings
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -80,94 +82,91 @@ class Registrations:
     unreadable: tuple[tuple[str, str], ...]
 
 
+class ChangedMeanwhileError(Exception):
+    """Another program has written the file that this names since we read it; we left it as that program wrote it."""
+
+
+def _until_unchanged(act: Callable[P, T]) -> Callable[P, T]:
+    """*act*, done again if another program writes its file meanwhile."""
+
+    @functools.wraps(act)
+    def attempts(*args: P.args, **options: P.kwargs) -> T:
+        for _ in range(_ATTEMPTS):
+            try:
+                return act(*args, **options)
+            except ChangedMeanwhileError as error:
+                file = error
+        raise InstallError(f"{file} keeps being changed by another program. We changed nothing; try again later.")
+
+    return attempts
+
+
+@_until_unchanged
 def install(scope: str, folder: str, *, now: datetime) -> Installed:
     """Register our hooks in the settings file of *scope* for the project in *folder*. Raises InstallError."""
     path = _settings_file(scope, folder)
     python, worker_python = interpreter(), os.path.abspath(sys.executable)
     entries = _entries(scope, python, worker_python)
-
-    def attempt() -> Installed:
-        data = _read(path)
-        with _errors_located(path, data):
-            new = _edit(b"{}\n" if data is None else data, lambda text: settings_json.with_hooks(text, entries))
-            is_off = settings_json.parse(_text(new)).get("disableAllHooks") is True
-        notes = [f'{path} has "disableAllHooks": true; no hook runs until that is taken out'] if is_off else []
-        notes += _notes_on_others(scope, folder)
-        backup = None
-        if new != data:
-            backup = _keep_copy(path, data, now) if data is not None else None
-            try:
-                _replace(path, new, expected=data, private=scope == "user")
-            except BaseException:
-                if backup is not None:
-                    _discard(backup)
-                raise
-        return Installed(path, new != data, backup, python, worker_python, tuple(notes))
-
-    return _until_unchanged(path, attempt)
+    data = _read(path)
+    new = _edited(path, data, lambda text: settings_json.with_hooks(text, entries))
+    is_off = settings_json.parse(new.decode("utf-8-sig")).get("disableAllHooks") is True
+    notes = [f'{path} has "disableAllHooks": true; no hook runs until that is taken out'] if is_off else []
+    notes += _notes_on_others(scope, folder)
+    backup = None
+    if new != data:
+        was_without_ours = data is not None and data == _edited(path, data, settings_json.without_hooks)
+        is_first = was_without_ours and not any(map(_meaning, find_backups(path).values()))
+        backup = _replace(path, new, expected=data, private=scope == "user", backup_at=now if is_first else None)
+    return Installed(path, new != data, backup, python, worker_python, tuple(notes))
 
 
+@_until_unchanged
 def uninstall(scope: str, folder: str) -> Uninstalled | None:
-    """Take our hooks out of the settings file of *scope*, and remove the backups that hold nothing else.
+    """Take our hooks out of the settings file of *scope*; None if it has none. Raises InstallError.
 
-    None where there are none of ours. Raises InstallError.
+    If the file then says the same as its backup, it gets the backup's bytes, and the backup is removed.
     """
     path = _settings_file(scope, folder)
-
-    def attempt() -> Uninstalled | None:
-        data = _read(path)
-        if data is None or registration.MARKER.encode() not in data:  # where nothing is ours, nothing need be JSON
-            return None
-        backups = {backup: _read(backup) or b"" for backup in find_backups(path)}
-        # What the file was before we came: the newest copy without a hook of ours; None where we made the file.
-        older = [copy for copy in backups.values() if registration.MARKER.encode() not in copy]
-        origin = older[-1] if older else None
-        with _errors_located(path, data):
-            new = _without_ours(data, origin)
-            if new == data:
-                return None
-            is_ours_alone = origin is None and settings_json.parse(_text(new)) == {}
-        if is_ours_alone:
-            _remove(path, expected=data)
-        else:
-            _replace(path, new, expected=data, private=scope == "user")
-        kept = [backup for backup, content in backups.items() if not _is_spent(content, new, origin)]
-        for backup in backups.keys() - kept:
-            _discard(backup)
-        return Uninstalled(path, is_ours_alone, tuple(kept))
-
-    return _until_unchanged(path, attempt)
+    data = _read(path)
+    if data is None or registration.MARKER.encode() not in data:  # without our hooks, the file need not be JSON
+        return None
+    new = _edited(path, data, settings_json.without_hooks)
+    if new == data:
+        return None
+    backups, meaning = find_backups(path), _meaning(new)
+    spent = {backup: content for backup, content in backups.items() if _meaning(content) == meaning}
+    origins = [content for content in spent.values() if _edited(path, content, settings_json.without_hooks) == content]
+    is_ours_alone = meaning == _meaning(_NEW) and not any(map(_meaning, backups.values()))  # we made the file
+    _replace(path, None if is_ours_alone else [*origins, new][0], expected=data, private=scope == "user")
+    for backup in spent:
+        with _os_errors_explained(backup, "removed"):
+            os.unlink(backup)
+    return Uninstalled(path, is_ours_alone, tuple(backup for backup in backups if backup not in spent))
 
 
-def take_out(path: str, commands: Collection[str], *, now: datetime, private: bool) -> str:
-    """Take the hooks that run *commands* out of the settings file at *path*, whosever they are; the copy that holds the
-    file as it was. Raises InstallError."""
+@_until_unchanged
+def take_out(path: str, commands: Collection[str], *, now: datetime, private: bool) -> str | None:
+    """Take the hooks that run *commands* out of the settings file at *path*, whoever's they are; the copy that holds
+    the file as it was. Raises InstallError."""
 
-    def attempt() -> str:
-        data = _read(path) or b"{}"
-        with _errors_located(path, data):
-            new = _edit(data, lambda text: settings_json.without_commands(text, commands))
-        backup = _keep_copy(path, data, now)
-        _replace(path, new, expected=data, private=private)
-        return backup
+    def is_meant(hook: object) -> bool:
+        return isinstance(hook, dict) and hook.get("command") in commands
 
-    return _until_unchanged(path, attempt)
+    data = _read(path)
+    new = _edited(path, data, lambda text: settings_json.without_hooks(text, is_meant))
+    return _replace(path, new, expected=data, private=private, backup_at=now)
 
 
+@_until_unchanged
 def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
-    """Put *value* under the keys *way* of the user's settings, or with None take out what stands there; the file, and
+    """Put *value* under the keys *way* of the user's settings, or with None take out what is there; the file, and
     whether it changed. Raises InstallError."""
     path = _settings_file("user", "")
-
-    def attempt() -> bool:
-        data = _read(path)
-        with _errors_located(path, data):
-            new = _edit(data or b"{}\n", lambda text: settings_json.with_value(text, way, value))
-        if new != (data or b"{}\n"):
-            _replace(path, new, expected=data, private=True)
-        return new != (data or b"{}\n")
-
-    return path, _until_unchanged(path, attempt)
+    data = _read(path)
+    new = _edited(path, data or None, lambda text: settings_json.with_value(text, way, value))
+    if changed := new != (data or _NEW):
+        _replace(path, new, expected=data, private=True)
+    return path, changed
 
 
 def find_registrations(folder: str) -> Registrations:
@@ -248,13 +247,10 @@ def hooks_folder() -> str:
     return os.path.dirname(shipped_file("hooks", "inject.py", what="its hooks", error=InstallError))
 
 
-def find_backups(path: str) -> list[str]:
-    """The copies of the settings file at *path* that installs have left beside it, the oldest first."""
-    folder, name = os.path.split(path)
-    with _os_errors_explained(folder, "read"):
-        names = os.listdir(folder) if os.path.isdir(folder) else []
-    backups = [other for other in names if other.startswith(name) and _BACKUP.fullmatch(other, len(name))]
-    return [os.path.join(folder, other) for other in sorted(backups, key=lambda one: (len(one), one))]
+def find_backups(path: str) -> dict[str, bytes]:
+    """The copies of the settings file at *path* that we have left beside it, the oldest first, and their content."""
+    names = sorted(glob.glob(f"{glob.escape(path)}{_BACKUP}[0-9]*"))
+    return {name: _read(name) or b"" for name in names}
 
 
 def _settings_file(scope: str, folder: str) -> str:
@@ -267,13 +263,11 @@ def _entries(scope: str, python: str, worker_python: str) -> dict[str, settings_
     for path in (python, worker_python, hooks):
         if any("\ud800" <= letter <= "\udfff" for letter in path):  # bytes that aren't UTF-8, as Python holds them
             raise InstallError(f"The path {path!a} isn't UTF-8, as settings must be. Install playbook-db elsewhere.")
-    entries: dict[str, settings_json.Entry] = {}
-    for event, (hook, timeout_s) in registration.EVENTS.items():
-        command = registration.command(
-            hook, scope=scope, python=python, hooks_folder=hooks, worker_python=worker_python
-        )
-        entries[event] = {"type": "command", "command": command, "timeout": timeout_s}
-    return entries
+    fixed = {"scope": scope, "python": python, "hooks_folder": hooks, "worker_python": worker_python}
+    return {
+        event: {"type": "command", "command": registration.command(hook, **fixed), "timeout": timeout_s}
+        for event, (hook, timeout_s) in registration.EVENTS.items()
+    }
 
 
 def _is_program(path: str) -> bool:
@@ -308,18 +302,15 @@ def _plugin_root(name: str) -> str | None:
     """The folder of the plugin *name*, as Claude Code keeps it (seen with client 2.1.329): a marketplace that is a
     folder is used where it stands, what another one offers is copied."""
 
-    def read(file: str) -> Any:
-        try:
-            return json.loads(read_plain(os.path.join(settings.claude_dir(), "plugins", file)))
-        except (OSError, ValueError, RecursionError):
-            return {}
-
-    with contextlib.suppress(KeyError, TypeError, IndexError):
-        market = read("known_marketplaces.json")[name.partition("@")[2]]
+    folder = os.path.join(settings.claude_dir(), "plugins")
+    absent = (OSError, ValueError, RecursionError, LookupError, TypeError)
+    with contextlib.suppress(*absent):
+        market = json.loads(read_plain(os.path.join(folder, "known_marketplaces.json")))[name.partition("@")[2]]
         if market["source"]["source"] == "directory":
             return str(market["installLocation"])
-    with contextlib.suppress(KeyError, TypeError, IndexError):
-        return str(read("installed_plugins.json")["plugins"][name][0]["installPath"])
+    with contextlib.suppress(*absent):
+        plugins = json.loads(read_plain(os.path.join(folder, "installed_plugins.json")))["plugins"]
+        return str(plugins[name][0]["installPath"])
     return None
 
 
@@ -330,63 +321,36 @@ def _enabled_plugin(document: dict[str, Any]) -> str | None:
     return next((name for name, on in enabled.items() if on and name.split("@")[0] == "playbook"), None)
 
 
-# The settings file as text, and what it was before.
+# The settings file as text.
 
 
-def _is_spent(backup: bytes, data: bytes, origin: bytes | None) -> bool:
-    """Whether a backup holds nothing but what the file holds now, *data*, and hooks of ours."""
+def _edited(path: str, data: bytes | None, edit: Callable[[str], str]) -> bytes:
+    """*data*, the bytes of the file at *path*, after *edit*. Raises InstallError, which says where the problem is."""
     try:
-        return data in (backup, _without_ours(backup, origin))
-    except (ValueError, RecursionError):
-        return False
-
-
-def _without_ours(data: bytes, origin: bytes | None) -> bytes:
-    before = _text(origin) if origin is not None else None
-    return _edit(data, lambda text: settings_json.without_hooks(text, before))
-
-
-def _edit(data: bytes, edit: Callable[[str], str]) -> bytes:
-    bom = _BOM if data.decode().startswith(_BOM) else ""
-    return (bom + edit(_text(data))).encode()
-
-
-def _text(data: bytes) -> str:
-    return data.decode().removeprefix(_BOM)
-
-
-@contextlib.contextmanager
-def _errors_located(path: str, data: bytes | None) -> Iterator[None]:
-    """Raise what an edit can't work with as an InstallError that says where in the file it is."""
-    try:
-        yield
-        return
-    except settings_json.JsonTextError as error:
-        text, position, problem = _text(data or b"{}"), error.position, error.problem
+        text = (_NEW if data is None else data).decode()
+        bom = _BOM if text.startswith(_BOM) else ""
+        return (bom + edit(text.removeprefix(_BOM))).encode()
+    except json.JSONDecodeError as error:
+        problem = error
     except UnicodeDecodeError as error:
-        text, position, problem = error.object[: error.start].decode(), error.start, "this is not UTF-8."
+        before = error.object[: error.start].decode()
+        problem = json.JSONDecodeError("this is not UTF-8.", before, len(before))
     except RecursionError:
-        text, position, problem = "", 0, "this is nested too deeply to be edited."
-    line, column = settings_json.line_and_column(text, position)
+        problem = json.JSONDecodeError("this is nested too deeply to be edited.", "", 0)
     raise InstallError(
-        f"{path}, line {line}, column {column}: {problem} The file was left as it is; correct it, and run the "
-        "command again."
+        f"{path}, line {problem.lineno}, column {problem.colno}: {problem.msg} The file was left as it is; correct it, "
+        "and run the command again."
     )
 
 
+def _meaning(data: bytes) -> str | None:
+    """What a settings file says but for our hooks; None if it can't be read."""
+    with contextlib.suppress(ValueError, RecursionError):
+        return settings_json.meaning(data.decode("utf-8-sig"))
+    return None
+
+
 # The settings file on the disk. A link is followed and stays a link.
-
-
-class ChangedMeanwhileError(Exception):
-    """Another program has written the file since it was read; it was left as that program wrote it."""
-
-
-def _until_unchanged(path: str, attempt: Callable[[], T]) -> T:
-    """What *attempt* returns; it is made again where another program has written the file meanwhile."""
-    for _ in range(_ATTEMPTS):
-        with contextlib.suppress(ChangedMeanwhileError):
-            return attempt()
-    raise InstallError(f"{path} keeps being changed by another program. Nothing was changed by us; run it again later.")
 
 
 def _read(path: str) -> bytes | None:
@@ -398,50 +362,36 @@ def _read(path: str) -> bytes | None:
             return None
 
 
-def _replace(path: str, data: bytes, *, expected: bytes | None, private: bool) -> None:
-    """Put *data* in the place of the file, which holds *expected*; None: there is none yet, and it is made.
+def _replace(
+    path: str, data: bytes | None, *, expected: bytes | None, private: bool, backup_at: datetime | None = None
+) -> str | None:
+    """Put *data* in the place of the file, which holds *expected*; for both, None: no file. A copy of the file is kept
+    beside it if *backup_at* says when; its path.
 
-    An existing file keeps its mode; a new one is for the user alone where *private*. Raises ChangedMeanwhileError.
+    An existing file keeps its mode; a new one is for the user alone if *private*. Raises ChangedMeanwhileError.
     """
 
     def check() -> None:
         if _read(path) != expected:
-            raise ChangedMeanwhileError
+            raise ChangedMeanwhileError(path)
 
-    with _os_errors_explained(path, "written"):
+    real = os.path.realpath(path)
+    backup = f"{path}{_BACKUP}{backup_at:%Y%m%dT%H%M%S.%fZ}" if backup_at else None
+    with _os_errors_explained(path, "written"), contextlib.ExitStack() as undo:
+        if data is None:
+            check()
+            os.unlink(real)
+            return None
         os.makedirs(os.path.dirname(path), mode=0o700 if private else 0o777, exist_ok=True)
-        real = os.path.realpath(path)
         if expected is not None and not os.access(real, os.W_OK):
             raise PermissionError(None, "it is write-protected")
+        if backup:
+            write_new(backup, expected or b"", like=os.stat(path), mode=0o600)
+            undo.callback(os.unlink, backup)
         temporary = f"{real}.{os.getpid()}.tmp"
         replace_file(path, data, mode=0o600 if private else 0o644, temporary=temporary, check=check)
-
-
-def _remove(path: str, *, expected: bytes) -> None:
-    """Remove the file, which holds *expected*. Raises ChangedMeanwhileError."""
-    if _read(path) != expected:
-        raise ChangedMeanwhileError
-    with _os_errors_explained(path, "removed"):
-        os.unlink(os.path.realpath(path))
-
-
-def _keep_copy(path: str, data: bytes, now: datetime) -> str:
-    """Keep *data*, what the file holds, in a new file beside it, with its mode; that file's path."""
-    stamped = copy = f"{path}.before-playbook-{now:%Y%m%dT%H%M%SZ}"
-    with _os_errors_explained(stamped, "written"):
-        before = os.stat(path)
-        for number in itertools.count(2):
-            try:
-                write_new(copy, data, like=before, mode=0o600)
-                break
-            except FileExistsError:
-                copy = f"{stamped}-{number}"
-    return copy
-
-
-def _discard(copy: str) -> None:
-    with _os_errors_explained(copy, "removed"), contextlib.suppress(FileNotFoundError):
-        os.unlink(copy)
+        undo.pop_all()
+    return backup
 
 
 @contextlib.contextmanager

@@ -38,7 +38,7 @@ def find(folder: str) -> list[OlderHooks]:
     return [hooks for hooks in reversed(found) if hooks.commands]
 
 
-def take_out(hooks: OlderHooks, *, now: datetime) -> str:
+def take_out(hooks: OlderHooks, *, now: datetime) -> str | None:
     """Take *hooks* out of their settings file; the copy that holds the file as it was. Raises InstallError."""
     return install.take_out(hooks.path, hooks.commands, now=now, private=hooks.scope == "user")
 
@@ -65,14 +65,11 @@ def _commands(path: str, folder: str) -> Iterator[str]:
         document = json.loads(read_plain(path).decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return
-    events = document.get("hooks") if isinstance(document, dict) else None
-    for groups in events.values() if isinstance(events, dict) else ():
-        for group in groups if isinstance(groups, list) else ():
-            entries = group.get("hooks") if isinstance(group, dict) else None
-            for entry in entries if isinstance(entries, list) else ():
-                command = entry.get("command") if isinstance(entry, dict) else None
-                if isinstance(command, str) and _is_older(command, folder):
-                    yield command
+    for _, group in registration.groups_of_hooks(document):
+        for entry in group["hooks"]:
+            command = entry.get("command") if isinstance(entry, dict) else None
+            if isinstance(command, str) and _is_older(command, folder):
+                yield command
 
 
 def _is_older(command: str, folder: str) -> bool:

@@ -11,6 +11,7 @@ from playbook_db import projects, settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 EVENTS = {  # the event, the hook that answers it, the seconds after which Claude Code may end it
@@ -166,15 +167,19 @@ def is_ours(hook: object) -> bool:
     return isinstance(command, str) and command.rstrip().endswith(MARKER)
 
 
-def our_hooks(document: object, event: str) -> "list[dict[str, Any]]":
-    """Our hooks for *event* in a settings file's content; other people's hooks, of any shape, are passed over."""
+def groups_of_hooks(document: object) -> "Iterator[tuple[str, dict[str, Any]]]":
+    """The events and groups of hooks in a settings file's content; what has another shape is passed over."""
     hooks = document.get("hooks") if isinstance(document, dict) else None
-    groups = hooks.get(event) if isinstance(hooks, dict) else None
-    ours = []
-    for group in groups if isinstance(groups, list) else ():
-        entries = group.get("hooks") if isinstance(group, dict) else None
-        ours += [entry for entry in entries if is_ours(entry)] if isinstance(entries, list) else []
-    return ours
+    for event, groups in [*hooks.items()] if isinstance(hooks, dict) else ():
+        for group in [*groups] if isinstance(groups, list) else ():
+            if isinstance(group, dict) and isinstance(group.get("hooks"), list):
+                yield event, group
+
+
+def our_hooks(document: object, event: str) -> "list[dict[str, Any]]":
+    """Our hooks for *event* in a settings file's content."""
+    groups = [group for name, group in groups_of_hooks(document) if name == event]
+    return [hook for group in groups for hook in group["hooks"] if is_ours(hook)]
 
 
 def has_live_hook(path: str, event: str) -> bool:

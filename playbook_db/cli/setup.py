@@ -43,9 +43,9 @@ _for_all_clones = click.option("--share", is_flag=True, help="With --git: in .gi
 def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json: bool) -> None:
     """Register the hooks in Claude Code's settings.
 
-    From there it starts them in every session. Nothing else in the settings file changes, and the file as it was is
-    kept beside it. With --git nothing is registered: git merges this repository's .claude/playbook.json through
-    playbook from now on.
+    From there it starts them in every session. All other settings stay, and the file as it was before the first
+    install is kept beside it. With --git nothing is registered: git merges this repository's .claude/playbook.json
+    through playbook from now on.
     """
     if in_git or share:
         _set_up_git(in_git, share, as_json)

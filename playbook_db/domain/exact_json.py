@@ -32,20 +32,20 @@ def read_json(text: str, *, read_int: Callable[[str], Any] = int, **options: Any
     return json.loads(text, parse_float=_number, parse_int=whole, **options)
 
 
-def write_json(value: object, line: str | None = None) -> str:
+def write_json(value: object, line: str | None = None, indent: str = "  ") -> str:
     """*value* as JSON, on one line, or in lines where *line* is a line break and the indentation of its own line.
 
-    Apart from the numbers' spelling it is what `json.dumps` makes of it, with `ensure_ascii` off, and an indent of 2.
+    Apart from the numbers' spelling it is what `json.dumps` makes of it, with `ensure_ascii` off, and that *indent*.
     """
     if isinstance(value, SpelledNumber):
         return value.spelling
-    inner = None if line is None else line + "  "
+    inner = None if line is None else line + indent
     if isinstance(value, dict) and value:
         keys = [encode_basestring(key if isinstance(key, str) else json.dumps(key)) for key in value]
-        texts = [write_json(of_key, inner) for of_key in value.values()]
+        texts = [write_json(of_key, inner, indent) for of_key in value.values()]
         brackets, items = "{}", [f"{key}: {text}" for key, text in zip(keys, texts, strict=True)]
     elif isinstance(value, list | tuple) and value:
-        brackets, items = "[]", [write_json(item, inner) for item in value]
+        brackets, items = "[]", [write_json(item, inner, indent) for item in value]
     else:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     if line is None:
