@@ -211,7 +211,7 @@ def test_the_pages_are_served_from_the_wheel(environments: Callable[[str], Path]
         ).stdout
 
     assert "<title>" in pages
-    assert [int(length) > 500 for length in re.findall(r"^(\d+) /static/", pages, re.MULTILINE)] == [True, True]
+    assert [int(length) > 500 for length in re.findall(r"^(\d+) static/", pages, re.MULTILINE)] == [True, True]
 
 
 def test_an_editable_install_finds_the_repositorys_own_migrations_and_documentation() -> None:

@@ -69,15 +69,21 @@ def upgrade(as_json: bool) -> None:
 @database.command()
 @click.option("--quick", is_flag=True, help="Leave out what takes long.")
 @click.option("--rebuild-search", is_flag=True, help="First make the index for full text anew.")
+@click.option("--repair-points", is_flag=True, help="First do what `db repair --yes` does.")
 @as_json
-def check(quick: bool, rebuild_search: bool, as_json: bool) -> None:
+def check(quick: bool, rebuild_search: bool, repair_points: bool, as_json: bool) -> None:
     """Check that the database is sound. Exit code 1 if not.
 
     That is the file, its references, and that every playbook equals what its history says. Nothing is changed, whatever
-    is there, but the index for full text with --rebuild-search.
+    is there, but the index for full text with --rebuild-search, and what --repair-points repairs.
     """
     from playbook_db.services import maintenance
 
+    if repair_points:
+        from playbook_db.services import repair as repair_service
+
+        repaired = repair_service.repair(database_url(), folder=project_folder())
+        notify(one_line(line) for line in _repair_text(repaired))
     if rebuild_search and not maintenance.rebuild_search(database_url()):
         notify(["there is no index for full text here"])
     report = maintenance.check_database(database_url(), quick=quick)

@@ -44,6 +44,16 @@ def test_a_damaged_database_is_told_by_the_check_and_repaired(playbook: Playbook
     assert [point["name"] for point in playbook("list", "--json").json] == ["pat-001", "oth-001"]
 
 
+def test_the_check_repairs_first_if_told_to(playbook: Playbook) -> None:
+    """What it repaired is on stderr; then it checks."""
+    _damage(playbook)
+
+    result = playbook("db", "check", "--repair-points")
+
+    assert (result.code, result.out.endswith("all is well\n")) == (0, True)
+    assert "kept 2 live points in 1 playbook\n" in result.err
+
+
 def test_what_was_repaired_is_one_json_document(playbook: Playbook) -> None:
     """What was kept, how far the history goes, and where the damaged file is."""
     path = _damage(playbook)
