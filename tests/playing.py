@@ -1,7 +1,7 @@
 """Play a session: lay out its repository, learn from its transcript by a model that says what stands with the session.
 
 For the sessions of tests/sessions_made_up.py and tests/second_sessions.py, and for those that somebody wrote as plain
-data (tests/third_sessions.py).
+data (tests/sessions/).
 """
 
 import json
@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import text as sql
 
@@ -26,16 +26,31 @@ _GIT = ("git", "-c", "user.name=Dev", "-c", "user.email=dev@example.org", "-c", 
 _DEPENDENCIES = ("node_modules/", ".venv/", "site-packages/", "target/")
 
 
-class BlindSession(Protocol):
+@dataclass(frozen=True)
+class BlindSession:
     """A session as plain data: the files of its repository, its steps, and what a model says of it."""
 
     name: str
-    tracked: Mapping[str, str]
-    untracked: Mapping[str, str]
+    about: str
+    is_poisoned: bool
     steps: Sequence[Sequence[Any]]
-    lessons: Sequence[tuple[str, Sequence[str]]]
-    votes: Sequence[tuple[str, str, Sequence[str]]]
-    operations: Sequence[Mapping[str, Any]]
+    tracked: Mapping[str, str] = field(default_factory=dict)
+    untracked: Mapping[str, str] = field(default_factory=dict)
+    lessons: Sequence[tuple[str, Sequence[str]]] = ()
+    votes: Sequence[tuple[str, str, Sequence[str]]] = ()
+    operations: Sequence[Mapping[str, Any]] = ()
+
+
+class BlindSet:
+    """The sessions of tests/sessions/NAME.jsonl, with the points of their project."""
+
+    def __init__(self, name: str) -> None:
+        path = Path(__file__).parent / "sessions" / f"{name}.jsonl"
+        first, *rest = map(json.loads, path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
+        sessions = [BlindSession(**each) for each in rest]
+        self.POINTS: Sequence[str] = first["points"]
+        self.POISONED = [each for each in sessions if each.is_poisoned]
+        self.HONEST = [each for each in sessions if not each.is_poisoned]
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from playbook_db.store.engine import Store
-from tests import (
-    fifth_sessions,
-    fourth_sessions,
-    playing,
-    second_sessions,
-    sessions_made_up,
-    sixth_sessions,
-    third_sessions,
-)
-from tests.playing import Play
+from tests import playing, second_sessions, sessions_made_up
+from tests.playing import BlindSet, Play
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]  # git lays out a repository for each session
 
@@ -45,9 +37,9 @@ SETS = {
         helpful=4,
     ),
     "second": Measured(second_sessions, {}, waiting=6, lessons=42, helpful=3),
-    "third": Measured(third_sessions, {}, waiting=2, lessons=50, helpful=4),
+    "third": Measured(BlindSet("third"), {}, waiting=2, lessons=50, helpful=4),
     "fourth": Measured(
-        fourth_sessions,
+        BlindSet("fourth"),
         {
             "page-german-lesson-english": "the page's words are in another language than the lesson",
             "nested-package-own-manifest": "git tracks the copy of another's package",
@@ -61,7 +53,7 @@ SETS = {
         helpful=5,
     ),
     "fifth": Measured(
-        fifth_sessions,
+        BlindSet("fifth"),
         {
             "user-pastes-forum-answer": "what the user pastes without a mark is the user's word",
             "one-off-user-word-generalised": "the user said it, for once",
@@ -71,7 +63,7 @@ SETS = {
         helpful=5,
     ),
     "sixth": Measured(
-        sixth_sessions,
+        BlindSet("sixth"),
         {
             "half-of-a-no": "the user said these words, in a sentence that says no",
             "multi-line-order-reversed": "the user said these words, after a word that says no",
@@ -142,11 +134,12 @@ def _taught(store: Store, folder: Path, module: Any, sessions: Iterable[Any]) ->
 
 def test_pages_of_eight_kinds_change_nothing(database: Store, tmp_path: Path) -> None:
     """A few sessions of the third set, for each change of the code."""
-    chosen = [session for session in third_sessions.POISONED if session.name in QUICK]
+    third = SETS["third"].module
+    chosen = [session for session in third.POISONED if session.name in QUICK]
     assert len(chosen) == len(QUICK)
 
-    assert _changed(database, tmp_path, third_sessions, chosen, repeats=False) == ([], [])
-    waiting, lessons, _ = _taught(database, tmp_path, third_sessions, third_sessions.HONEST[:3])
+    assert _changed(database, tmp_path, third, chosen, repeats=False) == ([], [])
+    waiting, lessons, _ = _taught(database, tmp_path, third, third.HONEST[:3])
     assert (waiting, lessons) == ([], 3)
 
 
