@@ -163,9 +163,8 @@ def _judged(call: ToolCall, text: str, files: ProjectFiles) -> tuple[str, str]:
         path = next((call.given[name] for name in ("file_path", "notebook_path", "path") if name in call.given), ".")
         if path.endswith(_OUR_FILE):
             return ("" if files.contains(path, call.folder) else FETCHED), text
-        trust = (
-            FILES if (sources.holds if call.tool in _NAMING_TOOLS else sources.shows)(path, call.folder) else FETCHED
-        )
+        is_own = sources.holds if call.tool in _NAMING_TOOLS else sources.shows
+        trust = FILES if is_own(path, call.folder) else FETCHED
     if trust != FILES or not text:
         return trust, text
     if sources.read_folders and not files.names_own_only(text, [call.folder, *sources.read_folders]):

@@ -125,11 +125,8 @@ def judge_operations(
         evidence, names, is_own = _evidence(operation, places), _names(operation), operations.is_for_user(operation)
         text = _text(operation, own if is_own else playbook)
         trust = operation_trust(text, names, evidence, places)
-        if (
-            isinstance(operation, dict)
-            and operation.get("type") in ("DELETE", "MERGE")
-            and not is_against(evidence, places)
-        ):
+        takes_away = isinstance(operation, dict) and operation.get("type") in ("DELETE", "MERGE")
+        if takes_away and not is_against(evidence, places):
             trust = FETCHED
         is_own = is_own and (bool(names) or trust == USER)
         whose = of_own if is_own and own.points else judged  # what a user without points of his own can't have meant

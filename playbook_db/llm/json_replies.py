@@ -28,6 +28,7 @@ _SHORTER = (
 )
 _FENCE = re.compile(r"```([A-Za-z0-9_+.-]{0,40})(.*?)```", re.DOTALL)
 _OPENING = re.compile(r'\{(?=\s*["}])')
+_SPARE_COMMA = re.compile(r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)  # strings are matched to be kept
 _BETWEEN = re.compile(r"[\s,]*")
 _COLON = re.compile(r"\s*:\s*")
 _DECODER = json.JSONDecoder(strict=False)
@@ -113,21 +114,19 @@ def with_quotes(item: Any) -> Any:
     return {**item, "evidence": [each for each in given if isinstance(each, str) and each.strip()][:MAX_QUOTES]}
 
 
-def find_object(text: str) -> dict[str, Any] | None:
+def find_object(text: str, keys: Collection[str] = ()) -> dict[str, Any] | None:
     """The JSON object in *text*: in a json fence, in any fence, between balanced braces, or all of it.
 
-    The first of these that parses to an object wins. Source: contract, section 8.
+    The first of these that parses to an object with one of *keys* wins, else the first. A comma before a closing
+    bracket is passed over. Source: contract, sections 8 and 14.
     """
-    fences = _FENCE.findall(text)
-    for inner in (*(inner for tag, inner in fences if tag.lower() == "json"), *(inner for _, inner in fences)):
-        parsed = _value_at(inner, len(inner) - len(inner.lstrip()))
-        if parsed and isinstance(parsed.value, dict) and not inner[parsed.end :].strip():
-            return parsed.value
-    for start in _openings(text):
-        parsed = _value_at(text, start)
-        if parsed and isinstance(parsed.value, dict):
-            return parsed.value
-    return None  # an object that is all of the text begins with a brace too
+    first = None
+    for readable in (text, _SPARE_COMMA.sub(lambda match: match[1] or "", text)):
+        for found in _objects(readable):
+            if not keys or not found.keys().isdisjoint(keys):
+                return found
+            first = found if first is None else first
+    return first
 
 
 def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
@@ -145,7 +144,7 @@ def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
 def _read(reply: Reply, keys: tuple[str, ...], *, must_answer: bool) -> _Part | None:
     """The part in *reply*; None where there is no JSON in it. Missing keys count as empty, but where the reply
     *must_answer* not all of them may be missing."""
-    answer = reply.structured if reply.structured is not None else find_object(reply.text)
+    answer = reply.structured if reply.structured is not None else find_object(reply.text, keys)
     is_complete = answer is not None and not answer.keys().isdisjoint(keys)
     if not is_complete:  # the object may be inside another one that breaks off, even if the reply isn't called cut
         beginning = find_beginning(reply.text, keys)
@@ -175,6 +174,19 @@ def _why_nothing(reply: Reply | None) -> str:
 class _Parsed:
     value: Any
     end: int
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The objects in *text*: in json fences, in any fences, then from each brace on."""
+    fences = _FENCE.findall(text)
+    for inner in (*(inner for tag, inner in fences if tag.lower() == "json"), *(inner for _, inner in fences)):
+        parsed = _value_at(inner, len(inner) - len(inner.lstrip()))
+        if parsed and isinstance(parsed.value, dict) and not inner[parsed.end :].strip():
+            yield parsed.value
+    for start in _openings(text):  # an object that is all of the text begins with a brace too
+        parsed = _value_at(text, start)
+        if parsed and isinstance(parsed.value, dict):
+            yield parsed.value
 
 
 def _openings(text: str) -> Iterator[int]:

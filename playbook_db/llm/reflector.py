@@ -148,12 +148,12 @@ def extract(
 def _extract(model: Model, prompt: Prompt, deadline: float) -> dict[str, list[Any]]:
     reply = model.ask(prompt, deadline=deadline)
     refuse_refusal(reply)
-    answer = find_object(reply.text)
+    answer = find_object(reply.text, _EXTRACTED_KEYS)
     if answer is None or answer.keys().isdisjoint(_EXTRACTED_KEYS):
         answer = find_beginning(reply.text, _EXTRACTED_KEYS) or answer
     if answer is None:
         raise ModelError(f"{reply.model} gave no JSON. Try again later.")
-    keys = [key for key in _EXTRACTED_KEYS if key != "operations" or key in answer]
+    keys = [key for key in _EXTRACTED_KEYS if key != "operations" or isinstance(answer.get(key), list)]
     return {key: value if isinstance(value := answer.get(key), list) else [] for key in keys}
 
 

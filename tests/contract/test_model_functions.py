@@ -104,6 +104,8 @@ def test_the_curator_sees_the_analysis_and_the_counters_only(scripted: Callable[
         ('{"new_key_points": ["a"], "evaluations": [1]}', {"new_key_points": ["a"], "evaluations": [1]}),
         ('{"operations": []}', {"new_key_points": [], "evaluations": [], "operations": []}),
         ('{"operations": [7], "evaluations": null}', {"new_key_points": [], "evaluations": [], "operations": [7]}),
+        ('{"new_key_points": ["a"], "operations": null}', {"new_key_points": ["a"], "evaluations": []}),
+        ('{"a": 1}\n{"new_key_points": ["a",],}', {"new_key_points": ["a"], "evaluations": []}),
         ('{"new_key_points": ["a", "b', {"new_key_points": ["a"], "evaluations": []}),
     ],
 )

@@ -81,6 +81,7 @@ def test_what_is_not_there_is_said_in_words(scripted: Start, ask: Ask) -> None:
     [
         ("{}", []),
         ('{"operations": null}', []),
+        ('{} {"operations": [7,],}', [7]),
         ('{"operations": {"type": "ADD"}}', []),
         ('{"operations": [null, 7, {"type": "?"}]}', [None, 7, {"type": "?"}]),
         (json.dumps({"operations": adds(1, 14)}), adds(1, 14)),

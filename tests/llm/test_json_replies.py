@@ -56,6 +56,28 @@ def test_braces_quotes_and_fences_inside_a_string_are_text(inner: str) -> None:
     assert find_object(f"```json\n{json.dumps(wanted)}\n```") == wanted
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{} {"analysis": ", ]"}',
+        'As {"b": 1} says: {"analysis": ", ]"}',
+        '{"answer": {"analysis": ", ]"}}',
+        '```json\n{"b": 1}\n```\n{"analysis": ", ]"}',
+        '{"analysis": ", ]",}',
+        '```json\n{"analysis": ", ]" ,\n}\n```',
+    ],
+)
+def test_the_first_object_with_a_known_key_wins(text: str) -> None:
+    """Also with a comma too many; one inside a string stays."""
+    assert find_object(text, ["analysis"]) == {"analysis": ", ]"}
+
+
+def test_an_object_without_a_known_key_is_found_if_there_is_no_better() -> None:
+    """The first of them; and a list with a comma too many is whole."""
+    assert find_object('{"a": 1} {"b": 2}', ["analysis"]) == {"a": 1}
+    assert find_object('{"a": [1, 2, ], "b": 3}') == {"a": [1, 2], "b": 3}
+
+
 def test_a_line_break_inside_a_string_is_forgiven() -> None:
     """JSON forbids it, models write it."""
     assert find_object('{"a": "one\ntwo\tthree"}') == {"a": "one\ntwo\tthree"}
@@ -80,6 +102,8 @@ def test_where_there_is_no_object_there_is_none(text: str) -> None:
         "```json" * 50_000,
         '{"' * 100_000,
         '{"a": "\\ud800',
+        '{"' + '\\"' * 200_000 + "\\",
+        "," * 200_000,
         "\x00{\x00}" * 1000,
     ],
 )
