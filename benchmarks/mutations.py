@@ -1,83 +1,54 @@
-"""Whether the tests notice when the code does something else: `python -m benchmarks.mutations`.
+"""Whether the tests notice a broken promise: `python -m benchmarks.mutations`.
 
-Each entry of tests/mutations.toml is tried in a copy of this checkout. One that was caught `before`, when the list was
-made (`by` is the first test that failed then), and survives now is a proof that got lost.
+Each entry of tests/mutations.toml is broken by itself in a copy of this checkout, and its tests must fail then.
 """
 
 import argparse
 import os
-import queue
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 
+from benchmarks.promises import Promise, broken, read_list
 from benchmarks.sandbox import ROOT
 
-CAUGHT, SURVIVED, UNUSABLE = "caught", "survived", "does not apply"
-_OPTIONS = ("-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--hypothesis-profile=unshrunk", "--tier=all")
-_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+)", re.MULTILINE)
-
-
-class Mutation(NamedTuple):
-    """One change of one file: *old*, which stands there once, becomes *new*."""
-
-    behaviour: str
-    file: str
-    old: str
-    new: str
-    tests: list[str]
-    before: str
-    by: str = ""
-
-
-def read_list() -> list[Mutation]:
-    """The mutations of tests/mutations.toml."""
-    text = (ROOT / "tests" / "mutations.toml").read_text(encoding="utf-8")
-    return [Mutation(**entry) for entry in tomllib.loads(text)["mutation"]]
-
-
-def problem_of(mutation: Mutation) -> str | None:
-    """Why *mutation* can't be applied to this checkout, None where it can."""
-    path = ROOT / mutation.file
-    count = path.read_text(encoding="utf-8").count(mutation.old) if path.is_file() else 0
-    return None if count == 1 else f"{mutation.old!r} stands {count} times in {mutation.file}"
+_OPTIONS = ("-rfE", "--tb=no", "-p", "no:cacheprovider", "--hypothesis-profile=unshrunk", "--tier=all")
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.*)", re.MULTILINE)
+_TESTS_PASSED, _A_TEST_FAILED = 0, 1  # pytest's exit codes; with another one no test has failed
 
 
 def copy_checkout(target: Path) -> Path:
     """Copy this checkout to *target*, and see that the copy's package is what Python imports."""
     shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "dist"))
-    result = _python(target, "-P", "-c", "import playbook_db; print(playbook_db.__file__)")
-    assert result.stdout.startswith(f"{target}{os.sep}"), f"not the copy in {target} is imported: {result}"
+    done = _python(target, "-P", "-c", "import playbook_db; print(playbook_db.__file__)")
+    assert done.stdout.startswith(f"{target}{os.sep}"), f"not the copy in {target} is imported: {done}"
     return target
 
 
-def try_out(mutation: Mutation, copy: Path) -> tuple[str, str]:
-    """Run the tests of *mutation* with it in the checkout *copy*, up to the first that fails; the verdict, and why."""
-    if problem := problem_of(mutation):
-        return UNUSABLE, problem
-    path = copy / mutation.file
+def try_out(promise: Promise, checkout: Path) -> tuple[str, str]:
+    """Run the tests of *promise* with it broken in *checkout*; the verdict, and the first failure or the problem."""
+    path = checkout / promise.file
     original = path.read_text(encoding="utf-8")
     try:
-        _write(path, original.replace(mutation.old, mutation.new))
-        done = _python(copy, "-m", "pytest", *_OPTIONS, *mutation.tests)
+        _write(path, broken(promise))
+        done = _python(checkout, "-m", "pytest", "-x", *_OPTIONS, *promise.tests)
+    except LookupError as error:
+        return "unusable", str(error)
     except subprocess.TimeoutExpired:
-        return CAUGHT, "its tests don't end"
+        return "caught", "its tests don't end"
     finally:
         _write(path, original)
-    if done.returncode > 1:
-        return UNUSABLE, f"its tests can't be run: {(done.stdout + done.stderr)[-300:]}"
-    return (CAUGHT if done.returncode else SURVIVED), "".join(_FAILED.findall(done.stdout)[:1])
+    if done.returncode not in (_TESTS_PASSED, _A_TEST_FAILED):
+        return "unusable", (done.stdout + done.stderr)[-300:]
+    return ("caught" if done.returncode else "survived"), "".join(_FAILED.findall(done.stdout)[:1])
 
 
-def _python(copy: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    env = {**os.environ, "PYTHONPATH": str(copy)}
-    return subprocess.run([sys.executable, *arguments], cwd=copy, env=env, capture_output=True, text=True, timeout=600)
+def _python(checkout: Path, *arguments: str, timeout_s: float = 300) -> "subprocess.CompletedProcess[str]":
+    env, command = {**os.environ, "PYTHONPATH": str(checkout)}, [sys.executable, *arguments]
+    return subprocess.run(command, cwd=checkout, env=env, capture_output=True, text=True, timeout=timeout_s)
 
 
 def _write(path: Path, text: str) -> None:
@@ -86,33 +57,24 @@ def _write(path: Path, text: str) -> None:
 
 
 def main() -> None:
-    """Try the mutations out; the exit code is 1 where a proof got lost or a mutation doesn't apply."""
+    """Break each promise by itself; the exit code is 1 if one is broken unnoticed, or its tests fail anyway."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutations", description=__doc__)
-    parser.add_argument("--only", metavar="TEXT", default="", help="those with TEXT in their behaviour or file")
-    parser.add_argument("--jobs", metavar="N", type=int, default=1, help="how many at once (default: 1)")
-    parser.add_argument("--check", action="store_true", help="see that each applies exactly once, and run no test")
+    parser.add_argument("--only", metavar="TEXT", default="", help="those with TEXT in their behavior or function")
     given = parser.parse_args()
-    chosen = [m for m in read_list() if given.only.casefold() in f"{m.behaviour} {m.file}".casefold()]
-    if given.check:
-        sys.exit("\n".join(f"{m.behaviour}: {problem}" for m in chosen if (problem := problem_of(m))) or 0)
-    copies = queue.SimpleQueue[Path]()
-
-    def verdict_on(mutation: Mutation) -> str:
-        copy = copies.get()
-        verdict, why = try_out(mutation, copy)
-        copies.put(copy)
-        print(f"{verdict} (before: {mutation.before})\t{mutation.behaviour}\t{why}", flush=True)
-        return verdict
-
-    with tempfile.TemporaryDirectory(prefix="playbook-mutations-") as folder, ThreadPoolExecutor(given.jobs) as pool:
-        for number in range(given.jobs):
-            copies.put(copy_checkout(Path(folder).resolve() / str(number)))
-        verdicts = list(pool.map(verdict_on, chosen))
-    for verdict in (CAUGHT, SURVIVED, UNUSABLE):
-        print(f"{verdict}: {verdicts.count(verdict)} (before: {sum(m.before == verdict for m in chosen)})")
-    lost = sum(m.before == CAUGHT and verdict != CAUGHT for m, verdict in zip(chosen, verdicts, strict=True))
-    print(f"caught before and no longer: {lost}")
-    sys.exit(lost > 0 or UNUSABLE in verdicts)
+    chosen = [each for each in read_list() if given.only.casefold() in f"{each.behavior} {each.function}".casefold()]
+    with tempfile.TemporaryDirectory(prefix="playbook-mutations-") as folder:
+        checkout = copy_checkout(Path(folder).resolve() / "checkout")
+        tests = dict.fromkeys(test for promise in chosen for test in promise.tests)
+        done = _python(checkout, "-m", "pytest", *_OPTIONS, *tests, timeout_s=1800)
+        if done.returncode != _TESTS_PASSED:
+            sys.exit(f"The tests fail with no promise broken:\n{(done.stdout + done.stderr)[-2000:]}")
+        verdicts = []
+        for promise in chosen:
+            verdict, why = try_out(promise, checkout)
+            print(f"{verdict}\t{promise.behavior}\t{why}", flush=True)
+            verdicts.append(verdict)
+    print(f"caught: {verdicts.count('caught')} of {len(verdicts)}")
+    sys.exit(verdicts.count("caught") < len(verdicts))
 
 
 if __name__ == "__main__":

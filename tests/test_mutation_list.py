@@ -1,34 +1,53 @@
-"""The list of mutations follows the code. `python -m benchmarks.mutations` tries them out, which takes long."""
+"""The list of promises follows the code. `python -m benchmarks.mutations` breaks each of them, which takes long."""
 
+from collections import Counter
 from pathlib import Path
 
-from benchmarks.mutations import problem_of, read_list
+from benchmarks.promises import Promise, broken, read_list
 
 ROOT = Path(__file__).parents[1]
+LAYERS = {"domain", "store", "llm", "services", "claude_code", "hooks", "contract", "web", "mcp_server", "cli"}
+HOOKS = {"enqueue", "events", "hook_runner", "inject", "registration", "remind", "showing", "spool", "worker_start"}
 
 
-def test_each_mutation_applies_to_the_code_as_it_is() -> None:
-    """Whoever moves or rewords a line that one changes brings its entry in tests/mutations.toml after it."""
-    problems = {mutation.behaviour: problem for mutation in read_list() if (problem := problem_of(mutation))}
-
-    assert problems == {}
+def test_each_promise_can_be_broken() -> None:
+    """Its function is there, and the change makes another function of it that Python can read."""
+    assert {promise.behavior: problem for promise in read_list() if (problem := _problem_of(promise))} == {}
 
 
-def test_each_mutation_names_tests_that_are_there() -> None:
-    """A test that is renamed or moved is renamed in the list too."""
-    named = {test for mutation in read_list() for test in mutation.tests}
+def test_each_promise_names_tests_that_are_there() -> None:
+    """Each is a single test, so that a run takes seconds. If you rename a test, rename it in the list."""
+    named = {test for promise in read_list() for test in promise.tests}
 
     assert [test for test in sorted(named) if not _is_there(test)] == []
+    assert all(promise.tests for promise in read_list())
 
 
-def test_each_behaviour_stands_once_in_the_list() -> None:
-    """So that what the tests said before and what they say now can be compared one by one."""
-    behaviours = [mutation.behaviour for mutation in read_list()]
+def test_the_list_stays_one_of_promises_over_all_layers() -> None:
+    """About 150, none twice, five of each layer at least: a detail that no user was promised isn't worth an entry."""
+    promises = read_list()
+    count = Counter(map(_layer_of, promises))
 
-    assert len(set(behaviours)) == len(behaviours) >= 160
+    assert len({promise.behavior for promise in promises}) == len(promises)
+    assert 140 <= len(promises) <= 170
+    assert {layer: count[layer] for layer in LAYERS if count[layer] < 5} == {}
+
+
+def _problem_of(promise: Promise) -> str:
+    try:
+        broken(promise)
+    except (LookupError, SyntaxError) as error:
+        return repr(error)
+    return ""
 
 
 def _is_there(test: str) -> bool:
     file, _, name = test.partition("::")
-    path = ROOT / file
-    return path.is_file() and (not name or f"def {name}(" in path.read_text(encoding="utf-8"))
+    return (ROOT / file).is_file() and f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+def _layer_of(promise: Promise) -> str:
+    first, *folders = promise.file.with_suffix("").parts
+    if "hooks" in first or (folders[0] == "claude_code" and folders[-1] in HOOKS):
+        return "hooks"
+    return folders[0]

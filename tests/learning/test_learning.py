@@ -53,6 +53,24 @@ def test_votes_and_operations_become_one_revision(
     assert "3 passed" not in asked[1].last_said  # of the session it has what was quoted
 
 
+def test_a_point_that_a_session_makes_harmful_leaves_with_its_vote(
+    learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third harmful vote and the retirement are one revision, so that one undo takes both back."""
+    for _ in range(2):
+        edit.vote(learner_project, "pat-001", "harmful")
+    session = TranscriptBuilder("s-1")
+    session.user("mend the bug, please")
+    session.assistant("Following [pat-001], I run the tests.")
+    with MessagesApi(*answers(reflection(("pat-001", "harmful")), curation())) as api:
+        summary = learn_transcript(learner_project, session.write(tmp_path / "s-1.jsonl"), model_at(api, monkeypatch))
+
+    (revision,) = [outcome.revision for outcome in summary.learned]
+    assert revision is not None
+    assert [change.kind for change in revision.changes] == ["vote", "retire"]
+    assert _points(learner_project) == {}
+
+
 def test_a_vote_that_the_session_cast_itself_is_not_counted_again(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
