@@ -44,7 +44,12 @@ def few(each: _Test) -> _Test:
 _DISKS = "the matrix of disk states"
 _TOOLS = "what writes a migration"
 _MEMORY = "hundreds of megabytes"
-# What the commit tier leaves out: a folder, a file or a test, and the reason.
+_CROWD = "many processes at once"
+_GIT = "histories of git"
+_REAL = "real processes, from a hook or a command to what is kept"
+_LARGE = "large input"
+# What the commit tier leaves out: a folder, a file or a test, and the reason. Single values of a parameter are marked
+# `nightly` where they stand.
 NIGHTLY = {
     "tests/client": "the real client",
     "tests/web/test_browser.py": "a browser",
@@ -58,23 +63,49 @@ NIGHTLY = {
     "tests/test_packaging.py": "wheel and sdist in empty environments",
     "tests/mcp/test_malformed.py": "torture",
     "tests/learning/test_team.py::test_two_members_whose_workers_run_at_once_lose_and_double_nothing": "torture",
-    "tests/store/test_engine.py::test_processes_that_write_batches_at_once_lose_none[postgres]": "torture",
+    "tests/learning/test_team.py::test_a_worker_that_is_killed_anywhere_teaches_once": "torture",
+    "tests/services/test_transfer.py::test_a_kill_half_way_leaves_nothing": "torture",
+    "tests/store/test_engine.py::test_processes_that_write_batches_at_once_lose_none": _CROWD,
+    "tests/contract/test_programs_together.py::test_four_programs_at_once_lose_no_vote_and_no_point": _CROWD,
+    "tests/claude_code/test_showings.py::test_of_many_sessions_that_start_at_once_none_is_lost": _CROWD,
+    "tests/learning/test_whole_way.py": _REAL,
+    "tests/learning/test_corners.py::test_a_transcript_that_cant_be_read_does_not_hold_up_the_others": _REAL,
+    "tests/learning/test_team.py::test_a_read_erases_nothing_here_and_the_worker_then_does": _REAL,
+    "tests/cli/test_doctor.py::test_a_log_that_is_a_pipe_is_passed_over": _REAL,
+    "tests/cli/test_projects.py::test_a_folder_whose_name_is_no_utf_8_has_all_commands": _REAL,
+    "tests/cli/test_stats.py::test_no_warning_of_the_drawing_library_reaches_the_user": _REAL,
+    "tests/cli/test_team.py::test_on_a_terminal_password_and_consent_are_asked_for": _REAL,
+    "tests/cli/test_git_merges.py": _GIT,
     "tests/store/test_alembic.py::test_autogenerate_gives_the_next_migration_and_it_can_be_applied": _TOOLS,
     "tests/store/test_alembic.py::test_a_migration_that_is_written_by_hand_is_numbered_too": _TOOLS,
     "tests/services/test_maintenance.py::test_a_kill_in_the_middle_leaves_the_old_or_the_new_whole": "torture",
     "tests/docs/test_sql.py::test_demo_tells_its_story_to_the_end_and_leaves_the_user_alone": "the whole demo",
     "tests/learning/test_blind_sessions.py::test_what_gets_through_is_listed": "figures of trust",
     "tests/learning/test_blind_sessions.py::test_honest_sessions_teach": "figures of trust",
+    "tests/claude_code/test_full_disk.py": _DISKS,
     "tests/cli/test_disk_states.py::test_on_a_disk_that_takes_nothing_what_is_there_is_read": _DISKS,
     "tests/claude_code/test_chunks.py::test_a_long_transcript_takes_no_more_memory_than_a_short_one": _MEMORY,
     "tests/claude_code/test_chunks.py::"
     "test_a_single_line_of_any_length_takes_no_more_memory_than_the_longest_that_is_read": _MEMORY,
+    "tests/cli/test_sql.py::test_question_that_would_take_all_memory_is_ended": _MEMORY,
+    "tests/learning/test_corners.py::test_a_megabyte_of_talk_is_learnt_from_in_chunks": _LARGE,
+    "tests/learning/test_corners.py::test_of_all_kinds_of_secrets_none_is_found_anywhere": _LARGE,
     "tests/claude_code/test_plugin_env.py::test_without_uv_pip_makes_it": "an installation by pip",
 }
 # What of it stays in the commit tier.
 COMMIT = {
+    "tests/claude_code/test_full_disk.py::test_a_job_that_the_database_has_no_room_for_goes_into_the_reserve"
+    "[job_with_a_reserve-kept0]",
     "tests/cli/test_disk_states.py::test_on_a_disk_that_takes_nothing_what_is_there_is_read"
     "[read-only-file system is read-only-a file]",
+    "tests/cli/test_git_merges.py::test_a_plain_pull_brings_a_retirement",
+    "tests/cli/test_git_merges.py::test_what_two_members_did_adds_up[merge]",
+    "tests/learning/test_whole_way.py::test_from_a_hook_to_a_changed_playbook",
+    "tests/learning/test_whole_way.py::test_a_hook_never_waits_for_the_model",
+    "tests/learning/test_whole_way.py::test_a_job_queued_while_the_worker_ends_is_learnt_from_too",
+    "tests/learning/test_whole_way.py::test_an_endpoint_that_hangs_costs_one_deadline",
+    "tests/learning/test_whole_way.py::test_no_error_keeps_a_secret",
+    "tests/learning/test_whole_way.py::test_no_error_keeps_a_secret_that_the_project_brings",
 }
 # Folders whose tests run on SQLite in the commit tier; on PostgreSQL those that are marked `smoke` do.
 ON_SQLITE = ("tests/contract/", "tests/learning/", "tests/services/")
@@ -110,9 +141,8 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def reason_of(nodeid: str) -> str | None:
     """The reason for which the test *nodeid* is not in the commit tier, None if it is."""
-    if nodeid in COMMIT:
-        return None
-    return next((NIGHTLY[place] for place in _places(nodeid) if place in NIGHTLY), None)
+    entry = next((place for place in _places(nodeid) if place in NIGHTLY or place in COMMIT), None)
+    return None if entry is None or entry in COMMIT else NIGHTLY[entry]
 
 
 def _places(nodeid: str) -> Iterator[str]:
