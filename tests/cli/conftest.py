@@ -7,12 +7,14 @@ import json
 import os
 import pty
 import struct
+import subprocess
 import sys
 import termios
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -65,11 +67,29 @@ def on_terminal(*arguments: str, columns: int = 80) -> str:
 
 
 Playbook = Callable[..., Result]
+_answered: dict[tuple[str, ...], Any] = {}  # by a command that doctor ran
 
 
 @pytest.fixture
 def quick_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For doctor, each hook runs once, and the worker's Python imports less than all."""
+    """For doctor, each hook runs once, the worker's Python imports less than all, and code that gives the same each
+    time runs once for all tests."""
+
+    def run_once(command: list[str], **options: Any) -> Any:
+        if "-c" not in command:
+            return subprocess.run(command, **options)
+        asked = (
+            os.path.realpath(command[0]),
+            *command,
+            options.get("env", {}).get("PYTHONPATH", "") if "-P" in command else "",
+        )
+        if asked not in _answered:
+            _answered[asked] = subprocess.run(command, **options)
+        return _answered[asked]
+
+    names = ("CompletedProcess", "SubprocessError", "TimeoutExpired")
+    found = {name: getattr(subprocess, name) for name in names}
+    monkeypatch.setattr(doctor, "subprocess", SimpleNamespace(run=run_once, **found))
     monkeypatch.setattr(doctor, "_RUNS", 1)
     monkeypatch.setattr(worker_start, "WORKER", "playbook_db.claude_code.events")
 

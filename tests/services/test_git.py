@@ -74,7 +74,9 @@ def test_plain_git_starts_what_the_bait_names(tmp_path: Path, as_clone: bool) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [SETTINGS, *([name] for name in LIVE)], ids=["all", *LIVE])
+@pytest.mark.parametrize(
+    "settings", [SETTINGS, *(pytest.param([name], marks=pytest.mark.nightly) for name in LIVE)], ids=["all", *LIVE]
+)
 @pytest.mark.parametrize("as_clone", [False, True], ids=["archive", "clone with git before 2.38"])
 def test_no_question_starts_what_a_repository_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_clone: bool, settings: list[str]
