@@ -10,7 +10,7 @@ from tests import tiers
 _ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("entry", [*tiers.NIGHTLY, *tiers.COMMIT, *tiers.ON_SQLITE])
+@pytest.mark.parametrize("entry", [*tiers.NIGHTLY, *tiers.COMMIT, *tiers.CASES, *tiers.ON_SQLITE])
 def test_each_entry_names_tests_that_are_there(entry: str) -> None:
     """A test that was renamed would slip into the other tier."""
     path, _, name = entry.partition("[")[0].partition("::")

@@ -6,6 +6,7 @@ the command line, all of its tests run.
 
 import random
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -48,6 +49,8 @@ _CROWD = "many processes at once"
 _GIT = "histories of git"
 _REAL = "real processes, from a hook or a command to what is kept"
 _LARGE = "large input"
+_FIGURES = "figures of redaction"
+_PAGES = "whole pages, each of whose commands has tests"
 # What the commit tier leaves out: a folder, a file or a test, and the reason. Single values of a parameter are marked
 # `nightly` where they stand.
 NIGHTLY = {
@@ -91,6 +94,28 @@ NIGHTLY = {
     "tests/learning/test_corners.py::test_a_megabyte_of_talk_is_learnt_from_in_chunks": _LARGE,
     "tests/learning/test_corners.py::test_of_all_kinds_of_secrets_none_is_found_anywhere": _LARGE,
     "tests/claude_code/test_plugin_env.py::test_without_uv_pip_makes_it": "an installation by pip",
+    "tests/docs/test_every_way.py::test_each_documented_question_is_answered_truly": _PAGES,
+    "tests/docs/test_pages.py::test_the_commands_print_what_the_page_says": _PAGES,
+    "tests/docs/test_pictures.py::test_the_recorded_terminal_shows_what_the_commands_print": _PAGES,
+    "tests/store/test_full_text.py::test_retired_points_and_other_projects_cost_a_search_next_to_nothing": _LARGE,
+    "tests/store/test_upgrade.py::test_four_processes_that_open_a_new_database_at_once_make_one": _CROWD,
+    "tests/store/test_postgres.py::test_many_workers_claim_each_job_once_and_one_of_a_playbook_at_a_time": _CROWD,
+    "tests/services/test_maintenance.py::test_nothing_that_is_written_meanwhile_is_lost_unseen": _CROWD,
+    "tests/web/test_connections.py::test_an_accept_that_fails_is_logged_once": _REAL,
+    "tests/web/test_serve.py::test_a_browser_that_keeps_the_terminal_gets_its_page": _REAL,
+    "tests/web/test_serve.py::test_where_no_browser_is_the_address_is_printed_all_the_same": _REAL,
+    "tests/web/test_serve.py::test_it_ends_when_nobody_looks_any_more": _REAL,
+    "tests/mcp/test_stdio.py::test_the_sdks_own_client_uses_each_tool": _REAL,
+    "tests/cli/test_disk_states.py::test_in_a_folder_that_may_not_be_written_what_is_there_is_read": _DISKS,
+    "tests/cli/test_review.py::test_who_breaks_off_decides_nothing": _REAL,
+    "tests/cli/test_history.py::test_a_terminal_gets_colours_and_a_pipe_gets_none": _REAL,
+    "tests/cli/test_stats.py::test_drawing_is_not_loaded_unless_it_is_asked_for": _REAL,
+    "tests/cli/test_sql.py::test_ctrl_c_ends_a_question_that_would_never_end": _REAL,
+    "tests/store/test_alembic.py::test_upgrade_without_options_makes_the_user_s_database": _TOOLS,
+    "tests/store/test_alembic.py::test_another_database_can_be_named": _TOOLS,
+    "tests/domain/test_redaction.py::test_of_the_second_blind_set_as_many_are_redacted_as_ever": _FIGURES,
+    "tests/domain/test_redaction.py::test_of_the_blind_set_as_many_are_redacted_as_ever": _FIGURES,
+    "tests/domain/test_redaction.py::test_at_most_one_harmless_text_of_the_blind_set_is_changed": _FIGURES,
 }
 # What of it stays in the commit tier.
 COMMIT = {
@@ -106,6 +131,68 @@ COMMIT = {
     "tests/learning/test_whole_way.py::test_an_endpoint_that_hangs_costs_one_deadline",
     "tests/learning/test_whole_way.py::test_no_error_keeps_a_secret",
     "tests/learning/test_whole_way.py::test_no_error_keeps_a_secret_that_the_project_brings",
+}
+# Tests whose cases are of one rule, and how many of them the commit tier tries: the first ones.
+CASES = {
+    "tests/domain/test_redaction.py::test_no_text_takes_long": 12,
+    "tests/llm/test_anthropic_api.py::test_a_reply_ends_where_it_is_too_long": 2,
+    "tests/llm/test_json_replies.py::test_no_reply_takes_minutes_to_read": 1,
+    "tests/web/test_serve.py::test_without_the_extra_one_line_says_how_to_have_it": 1,
+    "tests/web/test_serve.py::test_who_ends_it_has_it_end_at_once": 1,
+    "tests/cli/test_quick_reads.py::test_both_ways_print_the_same": 5,
+    "tests/cli/test_quick_reads.py::test_a_database_that_cannot_be_read_is_explained_as_ever": 2,
+    "tests/store/test_on_record.py::test_a_playbook_is_put_back_to_what_its_history_says": 2,
+    "tests/cli/test_review.py::test_an_editor_that_fails_or_an_odd_file_decides_nothing": 3,
+    "tests/cli/test_review.py::test_what_is_not_clear_decides_nothing": 2,
+    "tests/learning/test_team.py::test_what_the_team_forgets_is_forgotten_on_each_members_machine": 1,
+    "tests/learning/test_team.py::test_a_replica_that_can_not_be_used_is_written_anew": 2,
+    "tests/learning/test_team.py::test_what_a_command_learns_is_the_teams": 1,
+    "tests/learning/test_team.py::test_who_forgets_or_leaves_keeps_no_forgotten_text_here": 1,
+    "tests/learning/test_corners.py::test_nasty_characters_do_no_harm": 2,
+    "tests/learning/test_lost_sessions.py::test_what_the_user_excludes_is_sent_to_no_model": 2,
+    "tests/learning/test_project_env.py::test_what_a_project_brings_is_its_own_however_its_settings_are_written": 2,
+    "tests/cli/test_database.py::test_what_is_not_true_is_told": 3,
+    "tests/cli/test_database.py::test_every_command_says_of_a_damaged_database_what_to_do": 5,
+    "tests/cli/test_database.py::test_whatever_stands_there_is_explained_and_left_as_it_is": 5,
+    "tests/claude_code/test_showings.py::test_a_file_that_says_no_showing_is_moved_out_of_the_way": 3,
+    "tests/claude_code/test_showings.py::test_a_share_that_is_none_holds_nobody_out": 2,
+    "tests/claude_code/test_remind.py::test_the_setting_says_which_types_of_subagents_are_told": 2,
+    "tests/claude_code/test_remind.py::test_what_nobody_asks_brings_nothing": 4,
+    "tests/claude_code/test_members.py::test_a_replica_that_can_not_be_read_is_left_to_the_worker": 2,
+    "tests/docs/test_sql.py::test_worked_query_gives_the_same_answer_on_a_server": 3,
+    "tests/cli/test_json.py::test_what_a_command_did_is_one_json_object": 5,
+    "tests/cli/test_terminal.py::test_what_a_command_shows_fits_the_terminal": 4,
+    "tests/cli/test_history.py::test_a_mistake_is_explained": 4,
+    "tests/cli/test_points.py::test_a_mistake_is_explained_and_changes_nothing": 4,
+    "tests/cli/test_points.py::test_a_listing_is_of_the_words_and_in_the_order_asked_for": 4,
+    "tests/cli/test_undoing.py::test_a_mistake_is_explained_and_changes_nothing": 3,
+    "tests/cli/test_search.py::test_no_words_are_an_error": 2,
+    "tests/cli/test_backups.py::test_a_database_that_is_gone_is_not_begun_anew": 4,
+    "tests/cli/test_times.py::test_a_time_on_the_screen_says_its_offset_and_can_be_given_back": 3,
+    "tests/cli/test_config.py::test_a_terminal_has_what_the_user_set": 1,
+    "tests/cli/test_git.py::test_an_install_in_git_is_taken_out_to_the_byte": 3,
+    "tests/cli/test_away.py::test_what_looks_at_the_points_answers_with_the_replicas_age": 2,
+    "tests/cli/test_away.py::test_what_needs_the_server_says_so_in_one_sentence": 3,
+    "tests/cli/test_foreign_files.py::test_what_a_user_adds_to_the_own_database_locks_nobody_out": 1,
+    "tests/cli/test_foreign_files.py::test_foreign_triggers_and_views_in_place_of_ours_are_refused": 2,
+    "tests/cli/test_foreign_files.py::test_what_else_is_in_a_foreign_file_runs_nothing": 1,
+    "tests/cli/test_doctor.py::test_settings_that_keep_the_hooks_from_running_are_broken": 1,
+    "tests/store/test_full_text.py::test_a_damaged_index_is_made_anew_when_asked": 2,
+    "tests/store/test_full_text.py::test_a_damaged_index_stops_no_write": 2,
+    "tests/store/test_full_text.py::test_broken_pages_of_the_index_stop_no_write_and_cost_no_history": 1,
+    "tests/store/test_grants.py::test_what_can_not_be_granted_is_told": 2,
+    "tests/store/test_alembic.py::test_commands_that_look_change_no_byte": 2,
+    "tests/services/test_forget.py::test_what_a_kill_kept_from_being_done_is_done_by_the_same_command": 2,
+    "tests/services/test_forget.py::test_a_forgotten_point_does_not_come_back_with_an_older_copy": 2,
+    "tests/services/test_forget.py::test_a_blanked_passage_does_not_come_back_with_a_copy_of_unknown_age": 2,
+    "tests/services/test_team.py::test_joining_that_was_killed_is_said_again": 1,
+    "tests/services/test_listing.py::test_a_list_has_what_was_asked_for": 8,
+    "tests/services/test_listing.py::test_the_pages_of_a_list_hold_each_point_once": 5,
+    "tests/services/test_markdown.py::test_odd_notes_are_read_without_an_error": 2,
+    "tests/services/test_repair.py::test_what_was_forgotten_stays_forgotten": 1,
+    "tests/services/test_repair.py::test_what_only_the_log_of_an_emptied_file_holds_is_saved": 1,
+    "tests/services/test_repair.py::test_a_mirror_that_is_kept_neither_takes_saved_points_away_nor_doubles_votes": 1,
+    "tests/store/test_salvage.py::test_all_points_are_found_without_the_first_page": 1,
 }
 # Folders whose tests run on SQLite in the commit tier; on PostgreSQL those that are marked `smoke` do.
 ON_SQLITE = ("tests/contract/", "tests/learning/", "tests/services/")
@@ -162,9 +249,15 @@ def is_thinned(definition: pytest.Item) -> bool:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the nightly tests, deselect them in the commit tier, and shuffle what is left if somebody asks for it."""
+    tried: Counter[str] = Counter()
     for item in items:
         if reason_of(item.nodeid):
             item.add_marker("nightly")
+        if not item.get_closest_marker("nightly"):
+            name = item.nodeid.partition("[")[0]
+            tried[name] += 1
+            if tried[name] > CASES.get(name, tried[name]):
+                item.add_marker("nightly")
     if config.option.tier == "commit":
         named = tuple(each for arg in config.args if ".py" in (each := arg.replace("\\", "/").partition("[")[0]))
         left_out = {item for item in items if item.get_closest_marker("nightly") and not _is_named(item, named)}
