@@ -49,6 +49,8 @@ _CROWD = "many processes at once"
 _GIT = "histories of git"
 _REAL = "real processes, from a hook or a command to what is kept"
 _LARGE = "large input"
+_DAMAGE = "damage to a database"
+_SERVER = "what a server rarely does"
 _FIGURES = "figures of redaction"
 _PAGES = "whole pages, each of whose commands has tests"
 # What the commit tier leaves out: a folder, a file or a test, and the reason. Single values of a parameter are marked
@@ -86,7 +88,6 @@ NIGHTLY = {
     "tests/learning/test_blind_sessions.py::test_what_gets_through_is_listed": "figures of trust",
     "tests/learning/test_blind_sessions.py::test_honest_sessions_teach": "figures of trust",
     "tests/claude_code/test_full_disk.py": _DISKS,
-    "tests/cli/test_disk_states.py::test_on_a_disk_that_takes_nothing_what_is_there_is_read": _DISKS,
     "tests/claude_code/test_chunks.py::test_a_long_transcript_takes_no_more_memory_than_a_short_one": _MEMORY,
     "tests/claude_code/test_chunks.py::"
     "test_a_single_line_of_any_length_takes_no_more_memory_than_the_longest_that_is_read": _MEMORY,
@@ -106,7 +107,6 @@ NIGHTLY = {
     "tests/web/test_serve.py::test_where_no_browser_is_the_address_is_printed_all_the_same": _REAL,
     "tests/web/test_serve.py::test_it_ends_when_nobody_looks_any_more": _REAL,
     "tests/mcp/test_stdio.py::test_the_sdks_own_client_uses_each_tool": _REAL,
-    "tests/cli/test_disk_states.py::test_in_a_folder_that_may_not_be_written_what_is_there_is_read": _DISKS,
     "tests/cli/test_review.py::test_who_breaks_off_decides_nothing": _REAL,
     "tests/cli/test_history.py::test_a_terminal_gets_colours_and_a_pipe_gets_none": _REAL,
     "tests/cli/test_stats.py::test_drawing_is_not_loaded_unless_it_is_asked_for": _REAL,
@@ -116,6 +116,22 @@ NIGHTLY = {
     "tests/domain/test_redaction.py::test_of_the_second_blind_set_as_many_are_redacted_as_ever": _FIGURES,
     "tests/domain/test_redaction.py::test_of_the_blind_set_as_many_are_redacted_as_ever": _FIGURES,
     "tests/domain/test_redaction.py::test_at_most_one_harmless_text_of_the_blind_set_is_changed": _FIGURES,
+    "tests/services/test_repair.py": _DAMAGE,
+    "tests/store/test_salvage.py::test_no_damage_to_a_real_file_makes_the_reading_fail": _DAMAGE,
+    "tests/cli/test_database.py::test_no_bytes_at_all_make_a_traceback": _DAMAGE,
+    "tests/cli/test_disk_states.py": _DISKS,
+    "tests/store/test_grants.py": _SERVER,
+    "tests/learning/test_team.py::test_a_server_that_is_frozen_holds_no_worker_for_ever": _SERVER,
+    "tests/learning/test_team.py::test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting": _SERVER,
+    "tests/learning/test_team.py::test_a_server_with_a_newer_schema_is_waited_for": _SERVER,
+    "tests/learning/test_team.py::test_a_job_that_was_dropped_while_the_server_was_away_stays_unlearned": _SERVER,
+    "tests/learning/test_team.py::test_a_replica_that_can_not_be_written_is_told_and_stops_nothing": _SERVER,
+    "tests/learning/test_team.py::test_a_connection_that_is_lost_in_the_commit_leaves_nothing_half_done": _SERVER,
+    "tests/store/test_postgres.py::test_the_first_writers_of_a_playbook_all_get_in": _CROWD,
+    "tests/learning/test_corners.py::test_votes_for_three_hundred_points_all_arrive": _LARGE,
+    "tests/web/test_review.py::test_many_proposals_come_by_pages": _LARGE,
+    "tests/domain/test_duplicates.py::test_a_huge_playbook_is_not_compared_to_the_last_pair": _LARGE,
+    "tests/cli/test_history.py::test_a_reader_that_leaves_early_is_no_error": _REAL,
 }
 # What of it stays in the commit tier.
 COMMIT = {
@@ -131,6 +147,14 @@ COMMIT = {
     "tests/learning/test_whole_way.py::test_an_endpoint_that_hangs_costs_one_deadline",
     "tests/learning/test_whole_way.py::test_no_error_keeps_a_secret",
     "tests/learning/test_whole_way.py::test_no_error_keeps_a_secret_that_the_project_brings",
+    "tests/services/test_repair.py::test_a_sound_database_is_left_alone",
+    "tests/services/test_repair.py::test_after_a_backup_only_what_was_changed_since_comes_in",
+    "tests/services/test_repair.py::test_what_was_forgotten_stays_forgotten",
+    "tests/services/test_repair.py::test_where_nothing_can_be_read_the_backup_becomes_the_database",
+    "tests/cli/test_disk_states.py::test_a_place_that_can_hold_no_database_is_told",
+    "tests/store/test_grants.py::test_a_member_writes_and_can_not_rewrite_the_history",
+    "tests/store/test_grants.py::test_a_reader_reads_everything_and_writes_nothing",
+    "tests/store/test_grants.py::test_what_can_not_be_granted_is_told",
 }
 # Tests whose cases are of one rule, and how many of them the commit tier tries: the first ones.
 CASES = {
@@ -190,9 +214,11 @@ CASES = {
     "tests/services/test_listing.py::test_the_pages_of_a_list_hold_each_point_once": 5,
     "tests/services/test_markdown.py::test_odd_notes_are_read_without_an_error": 2,
     "tests/services/test_repair.py::test_what_was_forgotten_stays_forgotten": 1,
-    "tests/services/test_repair.py::test_what_only_the_log_of_an_emptied_file_holds_is_saved": 1,
-    "tests/services/test_repair.py::test_a_mirror_that_is_kept_neither_takes_saved_points_away_nor_doubles_votes": 1,
     "tests/store/test_salvage.py::test_all_points_are_found_without_the_first_page": 1,
+    "tests/cli/test_disk_states.py::test_a_place_that_can_hold_no_database_is_told": 8,
+    "tests/test_settings.py::test_the_share_of_sessions_that_is_held_out_is_the_one_asked_for": 1,
+    "tests/services/test_git.py::test_no_question_starts_what_a_repository_names": 1,
+    "tests/mcp/test_stdio.py::test_who_cannot_serve_says_why_and_has_no_tools": 1,
 }
 # Folders whose tests run on SQLite in the commit tier; on PostgreSQL those that are marked `smoke` do.
 ON_SQLITE = ("tests/contract/", "tests/learning/", "tests/services/")

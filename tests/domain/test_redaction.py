@@ -143,8 +143,9 @@ def test_redacting_a_whole_transcript_leaks_nothing() -> None:
 def test_redacting_twice_changes_nothing() -> None:
     """Nothing in a redacted text looks like a secret again."""
     texts = [*(made.text for made in _MADE_UP), "\n".join(made.text for made in _MADE_UP)]
+    once = [redact(text) for text in texts]
 
-    assert [redact(redact(text)) for text in texts] == [redact(text) for text in texts]
+    assert [redact(text) for text in once] == once
 
 
 def test_user_and_host_of_a_url_stay() -> None:
