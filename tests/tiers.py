@@ -134,7 +134,7 @@ NIGHTLY = {
     "tests/cli/test_history.py::test_a_reader_that_leaves_early_is_no_error": _REAL,
 }
 # What of it stays in the commit tier.
-COMMIT = {
+COMMIT = (
     "tests/claude_code/test_full_disk.py::test_a_job_that_the_database_has_no_room_for_goes_into_the_reserve"
     "[job_with_a_reserve-kept0]",
     "tests/cli/test_disk_states.py::test_on_a_disk_that_takes_nothing_what_is_there_is_read"
@@ -155,7 +155,7 @@ COMMIT = {
     "tests/store/test_grants.py::test_a_member_writes_and_can_not_rewrite_the_history",
     "tests/store/test_grants.py::test_a_reader_reads_everything_and_writes_nothing",
     "tests/store/test_grants.py::test_what_can_not_be_granted_is_told",
-}
+)
 # Tests whose cases are of one rule, and how many of them the commit tier tries: the first ones.
 CASES = {
     "tests/domain/test_redaction.py::test_no_text_takes_long": 12,
