@@ -50,6 +50,7 @@ _GIT = "histories of git"
 _REAL = "real processes, from a hook or a command to what is kept"
 _LARGE = "large input"
 _DAMAGE = "damage to a database"
+_RARE = "what is done once in the life of a playbook or a team"
 _SERVER = "what a server rarely does"
 _FIGURES = "figures of redaction"
 _PAGES = "whole pages, each of whose commands has tests"
@@ -132,6 +133,24 @@ NIGHTLY = {
     "tests/web/test_review.py::test_many_proposals_come_by_pages": _LARGE,
     "tests/domain/test_duplicates.py::test_a_huge_playbook_is_not_compared_to_the_last_pair": _LARGE,
     "tests/cli/test_history.py::test_a_reader_that_leaves_early_is_no_error": _REAL,
+    "tests/learning/test_project_env.py::test_another_project_s_transcript_never_goes_where_the_session_s_project_says": _REAL,
+    "tests/web/test_connections.py::test_a_crowd_whose_requests_never_end_keeps_nobody_waiting": _CROWD,
+    "tests/services/test_kept_store.py::test_many_at_once_wait_for_one_another": _CROWD,
+    "tests/services/test_team.py::test_a_password_that_stands_elsewhere_is_left_there": _RARE,
+    "tests/services/test_team.py::test_a_backup_says_nothing_of_teams": _RARE,
+    "tests/services/test_team.py::test_the_mirror_from_before_stays_as_it_is_until_the_team_is_left": _RARE,
+    "tests/services/test_team.py::test_a_repair_keeps_the_membership": _RARE,
+    "tests/services/test_transfer.py::test_one_playbook_can_go_alone": _RARE,
+    "tests/services/test_transfer.py::test_the_users_own_playbook_is_his_own_in_the_other_database": _RARE,
+    "tests/learning/test_team.py::test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving": _RARE,
+    "tests/learning/test_team.py::test_a_text_of_which_a_part_is_forgotten_goes_here_where_it_stands_so": _RARE,
+    "tests/cli/test_doctor.py::test_a_database_on_a_server_is_told_with_what_brings_it_into_sessions": _SERVER,
+    "tests/cli/test_doctor.py::test_a_pip_install_beside_the_plugin_finds_nothing_broken": _RARE,
+    "tests/cli/test_doctor.py::test_an_installation_of_the_version_before_lacks_events_until_it_is_made_again": _RARE,
+    "tests/cli/test_doctor.py::test_what_a_session_may_write_at_once_is_named": _RARE,
+    "tests/cli/test_team.py::test_every_other_command_knows_the_project": _RARE,
+    "tests/cli/test_away.py::test_doctor_looks_at_the_team_and_the_replica": _SERVER,
+    "tests/cli/test_database.py::test_rights_are_granted_on_a_server_alone": _SERVER,
 }
 # What of it stays in the commit tier.
 COMMIT = (
@@ -228,6 +247,14 @@ CASES = {
     "tests/claude_code/test_remind.py::test_a_session_that_is_to_be_left_alone_is_told_nothing": 3,
     "tests/claude_code/test_inject.py::test_a_file_that_hangs_is_left_behind_in_time": 2,
     "tests/claude_code/test_session_message.py::test_a_session_that_goes_on_is_told_nothing": 3,
+    "tests/claude_code/test_hook_runner.py::test_a_function_that_lets_no_thread_run_is_ended_by_a_signal": 1,
+    "tests/store/test_query_costs.py::test_question_about_one_point_or_session_touches_its_own_rows": 6,
+    "tests/store/test_query_costs.py::test_documented_question_costs_a_few_passes_over_what_it_reads": 8,
+    "tests/learning/test_users_own.py::test_a_team_is_told_nothing_of_a_members_own_points": 1,
+    "tests/learning/test_resting.py::test_three_sessions_that_a_point_harmed_let_it_rest_until_somebody_votes_for_it": 1,
+    "tests/services/test_undo.py::test_going_back_gives_any_earlier_playbook_exactly": 1,
+    "tests/services/test_undo.py::test_votes_are_taken_back_in_any_order": 1,
+    "tests/services/test_history.py::test_pages_one_after_the_other_are_the_whole": 1,
 }
 # Folders whose tests run on SQLite in the commit tier; on PostgreSQL those that are marked `smoke` do.
 ON_SQLITE = ("tests/contract/", "tests/learning/", "tests/services/")
