@@ -133,7 +133,8 @@ NIGHTLY = {
     "tests/web/test_review.py::test_many_proposals_come_by_pages": _LARGE,
     "tests/domain/test_duplicates.py::test_a_huge_playbook_is_not_compared_to_the_last_pair": _LARGE,
     "tests/cli/test_history.py::test_a_reader_that_leaves_early_is_no_error": _REAL,
-    "tests/learning/test_project_env.py::test_another_project_s_transcript_never_goes_where_the_session_s_project_says": _REAL,
+    "tests/learning/test_project_env.py::"
+    "test_another_project_s_transcript_never_goes_where_the_session_s_project_says": _REAL,
     "tests/web/test_connections.py::test_a_crowd_whose_requests_never_end_keeps_nobody_waiting": _CROWD,
     "tests/services/test_kept_store.py::test_many_at_once_wait_for_one_another": _CROWD,
     "tests/services/test_team.py::test_a_password_that_stands_elsewhere_is_left_there": _RARE,
@@ -251,7 +252,8 @@ CASES = {
     "tests/store/test_query_costs.py::test_question_about_one_point_or_session_touches_its_own_rows": 6,
     "tests/store/test_query_costs.py::test_documented_question_costs_a_few_passes_over_what_it_reads": 8,
     "tests/learning/test_users_own.py::test_a_team_is_told_nothing_of_a_members_own_points": 1,
-    "tests/learning/test_resting.py::test_three_sessions_that_a_point_harmed_let_it_rest_until_somebody_votes_for_it": 1,
+    "tests/learning/test_resting.py::"
+    "test_three_sessions_that_a_point_harmed_let_it_rest_until_somebody_votes_for_it": 1,
     "tests/services/test_undo.py::test_going_back_gives_any_earlier_playbook_exactly": 1,
     "tests/services/test_undo.py::test_votes_are_taken_back_in_any_order": 1,
     "tests/services/test_history.py::test_pages_one_after_the_other_are_the_whole": 1,
