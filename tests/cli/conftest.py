@@ -6,19 +6,26 @@ import io
 import json
 import os
 import pty
+import sqlite3
 import struct
+import subprocess
 import sys
 import termios
 import warnings
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from playbook_db import settings
 from playbook_db.claude_code import doctor, worker_start
 from playbook_db.cli.main import main, run
+from playbook_db.projects import project_key
+from tests.databases import put_empty_database
 
 
 @dataclass(frozen=True)
@@ -65,11 +72,48 @@ def on_terminal(*arguments: str, columns: int = 80) -> str:
 
 
 Playbook = Callable[..., Result]
+_answered: dict[tuple[str, ...], Any] = {}  # by a command that doctor ran
+
+
+_grown: dict[str, tuple[str, bytes]] = {}  # the key of a project and its database, by their name
+
+
+def grow_once(name: str, folder: Path, grow: Callable[[], object]) -> None:
+    """Have *grow* fill the user's database for the project in *folder*; a copy serves who asks for *name* again."""
+    path = Path(settings.sqlite_file(settings.database_url()) or "")
+    if name not in _grown:
+        grow()
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        _grown[name] = (project_key(str(folder)), path.read_bytes())
+        return
+    key, content = _grown[name]
+    put_empty_database(path)
+    path.write_bytes(content)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE playbooks SET key = ? WHERE key = ?", (project_key(str(folder)), key))
 
 
 @pytest.fixture
 def quick_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For doctor, each hook runs once, and the worker's Python imports less than all."""
+    """For doctor, each hook runs once, the worker's Python imports less than all, and code that gives the same each
+    time runs once for all tests."""
+
+    def run_once(command: list[str], **options: Any) -> Any:
+        if "-c" not in command:
+            return subprocess.run(command, **options)
+        asked = (
+            os.path.realpath(command[0]),
+            *command,
+            options.get("env", {}).get("PYTHONPATH", "") if "-P" in command else "",
+        )
+        if asked not in _answered:
+            _answered[asked] = subprocess.run(command, **options)
+        return _answered[asked]
+
+    names = ("CompletedProcess", "SubprocessError", "TimeoutExpired")
+    found = {name: getattr(subprocess, name) for name in names}
+    monkeypatch.setattr(doctor, "subprocess", SimpleNamespace(run=run_once, **found))
     monkeypatch.setattr(doctor, "_RUNS", 1)
     monkeypatch.setattr(worker_start, "WORKER", "playbook_db.claude_code.events")
 

@@ -161,7 +161,15 @@ def test_another_kind_of_database_is_told(playbook: Playbook) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(
-    "command", ["backup", "list", "work", "db path", "db check", pytest.param("doctor", marks=pytest.mark.slow)]
+    "command",
+    [
+        "backup",
+        "list",
+        "work",
+        "db path",
+        "db check",
+        pytest.param("doctor", marks=[pytest.mark.slow, pytest.mark.nightly]),
+    ],
 )
 @pytest.mark.usefixtures("quick_doctor")
 def test_no_message_tells_the_password_of_a_database(playbook: Playbook, url: str, command: str) -> None:

@@ -95,7 +95,7 @@ def test_a_log_that_is_a_pipe_is_passed_over(playbook: Playbook, home: Path) -> 
 
 
 @pytest.fixture
-def well(playbook: Playbook, home: Path) -> None:
+def well(playbook: Playbook, home: Path, quick_doctor: None) -> None:
     """All is as it should be: a database, a point in it, the hooks registered."""
     playbook("add", "use type hints")
     assert playbook("install").code == 0

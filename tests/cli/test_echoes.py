@@ -48,8 +48,9 @@ def _seen_by_no_one(text: str) -> list[str]:
     return [char for char in text if any(first <= ord(char) <= last for first, last in NEVER_SHOWN)]
 
 
+@pytest.mark.parametrize("is_there", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["unknown", "a file"])
 def test_no_command_lets_a_text_or_a_path_steer_the_terminal(
-    playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    playbook: Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
 ) -> None:
     """Home, project, files, texts and arguments are all called so; those that don't exist are told of, too."""
     place = tmp_path / f"{_STEERING} place"
@@ -64,11 +65,11 @@ def test_no_command_lets_a_text_or_a_path_steer_the_terminal(
     assert playbook("import", str(file)).code == 0
 
     bad = []
-    for value in (f"{_STEERING} unknown", str(file)):
-        for path, command in _commands(cli):
-            for arguments in _calls(command, value):
-                ended = playbook(*path, *arguments)
-                if ended.code == 3 or _seen_by_no_one(ended.out + ended.err):
-                    bad.append(" ".join([*path, *arguments]))
+    value = str(file) if is_there else f"{_STEERING} unknown"
+    for path, command in _commands(cli):
+        for arguments in _calls(command, value):
+            ended = playbook(*path, *arguments)
+            if ended.code == 3 or _seen_by_no_one(ended.out + ended.err):
+                bad.append(" ".join([*path, *arguments]))
 
     assert bad == []

@@ -121,7 +121,9 @@ def test_what_a_user_adds_to_the_own_database_locks_nobody_out(playbook: Playboo
     assert TEXT in playbook("list").out
 
 
-@pytest.mark.parametrize("version", range(1, SCHEMA))
+@pytest.mark.parametrize(
+    "version", [SCHEMA - 1, *(pytest.param(version, marks=pytest.mark.nightly) for version in range(1, SCHEMA - 1))]
+)
 def test_triggers_and_views_of_older_schemas_are_ours(playbook: Playbook, tmp_path: Path, version: int) -> None:
     """A migration makes them anew, foreign ones included."""
     for way in (0, 2, 4):

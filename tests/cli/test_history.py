@@ -24,7 +24,7 @@ from playbook_db.services.history import local
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.tables import revisions
-from tests.cli.conftest import Playbook, on_terminal
+from tests.cli.conftest import Playbook, grow_once, on_terminal
 
 BATCH = [
     {"type": "UPDATE", "target_id": "oth-001", "text": "use ruff format"},
@@ -35,13 +35,17 @@ COMMAND = [sys.executable, "-m", "playbook_db"]
 
 
 @pytest.fixture
-def lived(playbook: Playbook) -> Playbook:
+def lived(playbook: Playbook, folder: Path) -> Playbook:
     """A playbook of five revisions: two points added, a vote, a batch, a point retired."""
-    playbook("add", "use ruff")
-    playbook("add", "no globals", "--section", "pat")
-    playbook("vote", "pat-001", "harmful")
-    playbook("apply", "-", stdin=json.dumps(BATCH))
-    playbook("retire", "pat-001", "--reason", "settled")
+
+    def grow() -> None:
+        playbook("add", "use ruff")
+        playbook("add", "no globals", "--section", "pat")
+        playbook("vote", "pat-001", "harmful")
+        playbook("apply", "-", stdin=json.dumps(BATCH))
+        playbook("retire", "pat-001", "--reason", "settled")
+
+    grow_once("history", folder, grow)
     return playbook
 
 

@@ -13,7 +13,7 @@ from playbook_db.services import edit as edit_service
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from tests.builders import a_flat_dict
-from tests.cli.conftest import Playbook, on_terminal
+from tests.cli.conftest import Playbook, grow_once, on_terminal
 
 
 def test_a_point_lives_its_life_at_the_command_line(playbook: Playbook) -> None:
@@ -202,13 +202,17 @@ def test_a_reason_can_not_steer_the_terminal_it_is_shown_on(playbook: Playbook) 
 
 
 @pytest.fixture
-def three(playbook: Playbook) -> Playbook:
+def three(playbook: Playbook, folder: Path) -> Playbook:
     """A playbook of three points, the second of which is the best."""
-    playbook("add", "use Ruff for the format", "--section", "pat")
-    playbook("add", "use mypy --strict", "--section", "mis")
-    playbook("add", "run ruff before mypy", "--section", "oth")
-    playbook("vote", "mis-001", "helpful")
-    playbook("vote", "pat-001", "harmful")
+
+    def grow() -> None:
+        playbook("add", "use Ruff for the format", "--section", "pat")
+        playbook("add", "use mypy --strict", "--section", "mis")
+        playbook("add", "run ruff before mypy", "--section", "oth")
+        playbook("vote", "mis-001", "helpful")
+        playbook("vote", "pat-001", "harmful")
+
+    grow_once("three points", folder, grow)
     return playbook
 
 

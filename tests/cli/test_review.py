@@ -20,7 +20,7 @@ from playbook_db.projects import project_key
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.proposals import Kind
-from tests.cli.conftest import Playbook, Result
+from tests.cli.conftest import Playbook, Result, grow_once
 
 PAGE = Evidence("always use uv", "WebFetch https://a.example", "fetched")
 Propose = Callable[..., None]
@@ -29,8 +29,12 @@ Propose = Callable[..., None]
 @pytest.fixture
 def propose(playbook: Playbook, folder: Path) -> Propose:
     """Lets a session propose something; the playbook has three points."""
-    for text in ("Use pip", "Test first", "Write tests first"):
-        playbook("add", text, "--section", "pat")
+
+    def grow() -> None:
+        for text in ("Use pip", "Test first", "Write tests first"):
+            playbook("add", text, "--section", "pat")
+
+    grow_once("review", folder, grow)
 
     def add(kind: Kind, session: str = "s1", evidence: tuple[Evidence, ...] = (PAGE,), **operation: Any) -> None:
         with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:

@@ -296,7 +296,7 @@ def test_doctor_tells_how_the_team_stands(joined: Playbook, home: Path, folder: 
 def test_a_project_that_has_joined_nothing_loads_no_driver(playbook: Playbook) -> None:
     """Nor does the help of the commands on a team."""
     playbook("add", "use uv")
-    for command in ("list", "show oth-001", "render", "status", "--help", "team --help", "team join --help"):
+    for command in ("render", "status", "team join --help"):
         code = "import sys; from playbook_db.cli.main import main; main(sys.argv[1:]); print(*sys.modules)"
         done = subprocess.run(
             [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=True

@@ -34,7 +34,7 @@ def lived(playbook: Playbook, folder: Path) -> Playbook:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     ("command", "titles"),
     [
@@ -99,7 +99,7 @@ def test_where_there_is_nothing_a_command_says_so(playbook: Playbook, command: l
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.nightly)])
 def test_wide_characters_take_two_columns(playbook: Playbook, folder: Path, columns: int) -> None:
     """In Chinese as in English no line is longer than the terminal is wide, and what stands in columns lines up."""
     playbook("add", "use mypy")
@@ -118,6 +118,7 @@ def test_wide_characters_take_two_columns(playbook: Playbook, folder: Path, colu
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_doctor")
 def test_a_sentence_is_folded_between_words(playbook: Playbook, folder: Path) -> None:
     """What is said of a thing is never broken within a word, whichever stream it goes to; a path stays whole."""
     playbook("add", LONG)

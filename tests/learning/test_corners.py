@@ -96,7 +96,6 @@ def _fill(project: Project, count: int) -> list[str]:
     return [str(entry["name"]) for entry in entries]
 
 
-@pytest.mark.smoke
 def test_votes_for_three_hundred_points_all_arrive(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,7 +206,9 @@ def test_a_session_without_a_name_is_learned_from(
     assert made.session_id == ("s-9" if by == "s-9" else None)
 
 
-@pytest.mark.parametrize("is_escaped", [True, False], ids=["escaped", "as it is"])
+@pytest.mark.parametrize(
+    "is_escaped", [pytest.param(True, marks=pytest.mark.nightly), False], ids=["escaped", "as it is"]
+)
 @pytest.mark.parametrize("kind", NASTY)
 def test_nasty_characters_do_no_harm(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, is_escaped: bool

@@ -39,7 +39,12 @@ def _jobs(project: Project) -> list[Job]:
 
 @pytest.mark.parametrize(
     "refusal",
-    [CREDIT, Answer("invalid x-api-key", status=401), Answer("no", status=403), Answer("model: nope", status=404)],
+    [
+        CREDIT,
+        pytest.param(Answer("invalid x-api-key", status=401), marks=pytest.mark.nightly),
+        pytest.param(Answer("no", status=403), marks=pytest.mark.nightly),
+        pytest.param(Answer("model: nope", status=404), marks=pytest.mark.nightly),
+    ],
     ids=lambda answer: str(answer.status),
 )
 def test_where_the_account_is_refused_all_work_waits_and_goes_on_when_that_is_mended(

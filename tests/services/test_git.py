@@ -28,7 +28,7 @@ STARTERS = {
 }
 
 
-def _starters(path: Path) -> set[tuple[str, str]]:
+def _starters(path: Path, tree: ast.Module) -> set[tuple[str, str]]:
     """The functions of a module that start a program: those of subprocess, and of os."""
     found = set()
 
@@ -45,19 +45,19 @@ def _starters(path: Path) -> set[tuple[str, str]]:
                 assert child.module != "subprocess", f"{path} hides what it starts"
             look(child, function)
 
-    look(ast.parse(path.read_text()), "")
+    look(tree, "")
     return found
 
 
 def test_only_one_function_starts_git() -> None:
     """It holds off all that a repository names. Nothing else that starts a program says git."""
-    modules = [*ROOT.rglob("*.py")]
+    modules = {path: ast.parse(path.read_text()) for path in ROOT.rglob("*.py")}
 
-    assert set().union(*map(_starters, modules)) == STARTERS
+    assert set().union(*(_starters(path, tree) for path, tree in modules.items())) == STARTERS
     with_git = {
         path.name
-        for path in modules
-        for node in ast.walk(ast.parse(path.read_text()))
+        for path, tree in modules.items()
+        for node in ast.walk(tree)
         if isinstance(node, ast.List | ast.Tuple)
         and node.elts
         and isinstance(node.elts[0], ast.Constant)
@@ -74,7 +74,9 @@ def test_plain_git_starts_what_the_bait_names(tmp_path: Path, as_clone: bool) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [SETTINGS, *([name] for name in LIVE)], ids=["all", *LIVE])
+@pytest.mark.parametrize(
+    "settings", [SETTINGS, *(pytest.param([name], marks=pytest.mark.nightly) for name in LIVE)], ids=["all", *LIVE]
+)
 @pytest.mark.parametrize("as_clone", [False, True], ids=["archive", "clone with git before 2.38"])
 def test_no_question_starts_what_a_repository_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_clone: bool, settings: list[str]

@@ -398,7 +398,7 @@ def _do_anything(project: Project, random: Random) -> None:
 
 @pytest.mark.slow
 @pytest.mark.sqlite
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 12))])
 def test_whatever_happened_before_joining_keeps_what_the_team_decided(own: Project, team: Project, seed: int) -> None:
     """After any changes on both sides, with and without having been together: no point of the team's goes, no vote is
     lost, nothing that it retired comes back, and the second time brings nothing."""

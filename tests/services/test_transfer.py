@@ -69,7 +69,9 @@ def _outcomes(store: Store, key: str) -> list[tuple[object, ...]]:
         return [tuple(row) for row in book.connection.exec_driver_sql(query)]
 
 
-@pytest.mark.parametrize("back", [False, True], ids=["there", "there and back"])
+@pytest.mark.parametrize(
+    "back", [pytest.param(False, marks=pytest.mark.nightly), True], ids=["there", "there and back"]
+)
 def test_every_revision_reads_the_same_in_the_other_database(
     lived: str, store: Store, tmp_path: Path, back: bool
 ) -> None:

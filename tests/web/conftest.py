@@ -3,8 +3,6 @@
 import http.client
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,11 +12,11 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from playbook_db.services.projects import Project, open_project
+from tests import warm
 from tests.databases import put_empty_database
 
 PATIENCE_S = 300.0
 _ADDRESS = re.compile(r' (?:href|src|action)="(/[^"]*)"')
-_RUN = "from playbook_db.cli.main import run; run()"
 
 
 @dataclass(slots=True)
@@ -107,20 +105,12 @@ class Visitor:
 def served(folder: Path, home: Path | None = None, *, lock_wait_s: float | None = None) -> Iterator[str]:
     """The address that `playbook web` prints for the project in *folder*; where a *home* is given it lives there, with
     no variable of this machine's about playbooks; it waits *lock_wait_s* seconds for a lock where that is given."""
-    program = ["-m", "playbook_db"]
-    if lock_wait_s is not None:
-        program = ["-c", f"from playbook_db import settings; settings.LOCK_WAIT_S = {lock_wait_s}; {_RUN}"]
-    command = [sys.executable, *program, "--project", str(folder), "web", "--no-open"]
     left_out = ("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")
-    lived_in = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-    env = None if home is None else lived_in | {"HOME": str(home)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
-            process.wait(PATIENCE_S)
+    env = dict(os.environ)
+    if home is not None:
+        env = {name: value for name, value in env.items() if not name.startswith(left_out)} | {"HOME": str(home)}
+    with warm.command("--project", str(folder), "web", "--no-open", env=env, lock_wait_s=lock_wait_s) as out:
+        yield out.readline().strip()
 
 
 @dataclass(frozen=True, slots=True)
