@@ -161,6 +161,8 @@ COMMIT = (
     "[read-only-file system is read-only-a file]",
     "tests/cli/test_git_merges.py::test_a_plain_pull_brings_a_retirement",
     "tests/cli/test_git_merges.py::test_what_two_members_did_adds_up[merge]",
+    "tests/docs/test_pages.py::test_the_commands_print_what_the_page_says[README.md]",
+    "tests/docs/test_pages.py::test_the_commands_print_what_the_page_says[docs/first-hour.md]",
     "tests/learning/test_whole_way.py::test_from_a_hook_to_a_changed_playbook",
     "tests/learning/test_whole_way.py::test_a_hook_never_waits_for_the_model",
     "tests/learning/test_whole_way.py::test_a_job_queued_while_the_worker_ends_is_learnt_from_too",
