@@ -25,6 +25,7 @@ from playbook_db.domain import playbook_file
 from playbook_db.errors import RepairError
 from playbook_db.services import edit, import_export, maintenance, repair
 from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store.check import SEARCH_IS_WRONG
 from playbook_db.store.engine import open_store
 
 _HOOKS = sandbox.ROOT / "hooks"
@@ -161,10 +162,8 @@ def _try(folder: Path, variables: Mapping[str, str], original: _Original, found:
         promise(problems and _files(path) == before, f"{what}: what can't be repaired must be left as it is")
         return
     if not repaired.is_damaged:
-        promise(
-            not problems or original.name.startswith("schema"),
-            f"{what}: the check found {problems[:1]}, the repair nothing",
-        )
+        is_index_alone = problems == (SEARCH_IS_WRONG,)  # which the repair makes anew without a word
+        promise(not problems or is_index_alone, f"{what}: the check found {problems[:1]}, the repair nothing")
     else:
         found.found += 1
         found.whole += repaired.is_whole
