@@ -54,7 +54,7 @@ _DAMAGE = "damage to a database"
 _RARE = "what is done once in the life of a playbook or a team"
 _SERVER = "what a server rarely does"
 _FIGURES = "figures of redaction"
-_PAGES = "whole pages, each of whose commands has tests"
+_PAGES = "whole pages or all commands, each of which has tests"
 # What the commit tier leaves out: a folder, a file or a test, and the reason. Single values of a parameter are marked
 # `nightly` where they stand.
 NIGHTLY = {
@@ -82,6 +82,10 @@ NIGHTLY = {
     "tests/cli/test_projects.py::test_a_folder_whose_name_is_no_utf_8_has_all_commands": _REAL,
     "tests/cli/test_stats.py::test_no_warning_of_the_drawing_library_reaches_the_user": _REAL,
     "tests/cli/test_team.py::test_on_a_terminal_password_and_consent_are_asked_for": _REAL,
+    "tests/cli/test_team.py::test_what_writes_writes_the_teams_playbook": _REAL,
+    "tests/learning/test_citations.py::test_a_chunk_that_taught_nothing_leaves_what_it_cited": _REAL,
+    "tests/cli/test_echoes.py::test_no_command_lets_a_text_or_a_path_steer_the_terminal": _PAGES,
+    "tests/store/test_query_costs.py::test_question_about_one_point_or_session_touches_its_own_rows": _LARGE,
     "tests/cli/test_git_merges.py": _GIT,
     "tests/store/test_alembic.py::test_autogenerate_gives_the_next_migration_and_it_can_be_applied": _TOOLS,
     "tests/store/test_alembic.py::test_a_migration_that_is_written_by_hand_is_numbered_too": _TOOLS,
@@ -158,12 +162,9 @@ NIGHTLY = {
 COMMIT = (
     "tests/claude_code/test_full_disk.py::test_a_job_that_the_database_has_no_room_for_goes_into_the_reserve"
     "[job_with_a_reserve-kept0]",
-    "tests/cli/test_disk_states.py::test_on_a_disk_that_takes_nothing_what_is_there_is_read"
-    "[read-only-file system is read-only-a file]",
     "tests/cli/test_git_merges.py::test_a_plain_pull_brings_a_retirement",
     "tests/cli/test_git_merges.py::test_what_two_members_did_adds_up[merge]",
     "tests/docs/test_pages.py::test_the_commands_print_what_the_page_says[README.md]",
-    "tests/docs/test_pages.py::test_the_commands_print_what_the_page_says[docs/first-hour.md]",
     "tests/learning/test_whole_way.py::test_from_a_hook_to_a_changed_playbook",
     "tests/learning/test_whole_way.py::test_a_hook_never_waits_for_the_model",
     "tests/learning/test_whole_way.py::test_a_job_queued_while_the_worker_ends_is_learnt_from_too",
@@ -182,6 +183,7 @@ COMMIT = (
 # Tests whose cases are of one rule, and how many of them the commit tier tries: the first ones.
 CASES = {
     "tests/domain/test_redaction.py::test_no_text_takes_long": 12,
+    "tests/cli/test_doctor.py::test_the_model_is_asked_where_that_is_wanted": 1,
     "tests/llm/test_anthropic_api.py::test_a_reply_ends_where_it_is_too_long": 2,
     "tests/llm/test_json_replies.py::test_no_reply_takes_minutes_to_read": 1,
     "tests/web/test_serve.py::test_without_the_extra_one_line_says_how_to_have_it": 1,
