@@ -130,52 +130,47 @@ def hook(python: str, name: str, *, root: Path = sandbox.ROOT) -> list[str]:
 
 
 def session_start(session: str) -> dict[str, str]:
-    """What Claude Code tells `inject`."""
-    transcript = f"/transcripts/{session}.jsonl"
-    told = {"session_id": session, "transcript_path": transcript}
-    return {"hook_event_name": "SessionStart", "source": "startup", **told}
+    """The input that Claude Code gives to `inject`."""
+    return {"hook_event_name": "SessionStart", "source": "startup", **_of(session)}
 
 
 def session_end(session: str) -> dict[str, str]:
-    """What Claude Code tells `enqueue`."""
-    return {
-        "hook_event_name": "SessionEnd",
-        "reason": "other",
-        "session_id": session,
-        "transcript_path": f"/transcripts/{session}.jsonl",
-    }
+    """The input that it gives to `enqueue`."""
+    return {"hook_event_name": "SessionEnd", "reason": "other", **_of(session)}
 
 
 def prompt(session: str) -> dict[str, Any]:
-    """What Claude Code tells `remind` of a prompt that one point fits."""
-    return {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": _PROMPT}
+    """The input that it gives to `remind` for a prompt that one point fits."""
+    return {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT, **_of(session)}
 
 
 def unfitting_prompt(session: str) -> dict[str, Any]:
-    """The same of one that none fits, though all of its words but the place are in points."""
+    """The same for a prompt that no point fits, though points hold all of its words but the place."""
     return {**prompt(session), "prompt": _PROMPT.replace(_PLACE, "somewhere")}
 
 
 def error(session: str) -> dict[str, Any]:
-    """What it tells of a tool call that failed, in words that one point knows."""
+    """The input for a tool call that failed, in words that one point knows."""
     told = {"command": "tools/reindex.sh --all", "description": "Make the index anew"}
     message = (
         "Exit code 1\n" + "adding a row to the index\n" * 40 + "tools/reindex.sh: E4711, var/reindex.lock is there"
     )
     return {
-        "hook_event_name": "PostToolUseFailure", "session_id": session, "tool_name": "Bash", "tool_input": told,
-        "error": message, "is_interrupt": False,
+        "hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_input": told, "error": message,
+        "is_interrupt": False, **_of(session),
     }  # fmt: skip
 
 
 def subagent(session: str) -> dict[str, Any]:
-    """What it tells of a subagent's start."""
+    """The input for a subagent's start."""
     return {
-        "hook_event_name": "SubagentStart",
-        "session_id": session,
-        "agent_id": "a1",
-        "agent_type": "general-purpose",
-    }
+        "hook_event_name": "SubagentStart", "agent_id": "a1", "agent_type": "general-purpose", **_of(session)
+    }  # fmt: skip
+
+
+def _of(session: str) -> dict[str, str]:
+    """The fields that each event of a *session* has; without them a hook takes the program for another host."""
+    return {"session_id": session, "transcript_path": f"/transcripts/{session}.jsonl"}
 
 
 def _work(
