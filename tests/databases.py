@@ -200,32 +200,37 @@ KINDS = {
 
 def put_empty_database(path: Path) -> None:
     """Put a database at our schema, in which there is no playbook yet, at *path*; its folder is made where need be."""
+    put_database(path, empty_database())
+
+
+def put_database(path: Path, content: bytes) -> None:
+    """Write *content* to *path* for its owner alone; its folder is made if need be."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.write_bytes(empty_database())
+    path.write_bytes(content)
     path.chmod(0o600)
 
 
-_filled: dict[str, tuple[str, bytes]] = {}
+_filled: dict[str, tuple[str, bytes]] = {}  # the key of the project and the database, by name
 
 
-def fill_once(project: Project, name: str, fill: Callable[[Project], object]) -> None:
-    """Have *fill* done to the empty *project* of an SQLite database; a copy serves who asks for the same *name* again.
+def fill_once(name: str, path: Path, key: str, fill: Callable[[], object]) -> None:
+    """Let *fill* fill the project *key* of the SQLite database at *path*, which nobody has open, or copy what it made
+    for the same *name* before.
 
-    A hundred commits take longer than a test.
+    Commits and commands take longer than a copy.
     """
-    path = Path(project.store.where)
     if name not in _filled:
-        fill(project)
-        project.store.tidy()
-        _filled[name] = (project.key, path.read_bytes())
+        fill()
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        _filled[name] = (key, path.read_bytes())
         return
-    project.store.close()
-    key, content = _filled[name]
+    old_key, content = _filled[name]
     for suffix in ("-wal", "-shm"):
         Path(f"{path}{suffix}").unlink(missing_ok=True)
-    path.write_bytes(content)
+    put_database(path, content)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE playbooks SET key = ? WHERE key = ?", (project.key, key))
+        connection.execute("UPDATE playbooks SET key = ? WHERE key = ?", (key, old_key))
 
 
 @functools.cache

@@ -254,7 +254,6 @@ CASES = {
     "tests/claude_code/test_inject.py::test_a_file_that_hangs_is_left_behind_in_time": 2,
     "tests/claude_code/test_session_message.py::test_a_session_that_goes_on_is_told_nothing": 3,
     "tests/claude_code/test_hook_runner.py::test_a_function_that_lets_no_thread_run_is_ended_by_a_signal": 1,
-    "tests/store/test_query_costs.py::test_question_about_one_point_or_session_touches_its_own_rows": 6,
     "tests/store/test_query_costs.py::test_documented_question_costs_a_few_passes_over_what_it_reads": 8,
     "tests/learning/test_users_own.py::test_a_team_is_told_nothing_of_a_members_own_points": 1,
     "tests/learning/test_resting.py::"

@@ -6,14 +6,12 @@ import io
 import json
 import os
 import pty
-import sqlite3
 import struct
 import subprocess
 import sys
 import termios
 import warnings
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +23,8 @@ from playbook_db import settings
 from playbook_db.claude_code import doctor, worker_start
 from playbook_db.cli.main import main, run
 from playbook_db.projects import project_key
-from tests.databases import put_empty_database
+from tests.databases import fill_once
+from tests.terminals import read_to_end
 
 
 @dataclass(frozen=True)
@@ -57,41 +56,19 @@ def on_terminal(*arguments: str, columns: int = 80) -> str:
             run()
         finally:
             os._exit(70)
-    seen = b""
-    while True:
-        try:
-            part = os.read(leader, 65536)
-        except OSError:  # the other end is closed
-            part = b""
-        if not part:
-            break
-        seen += part
-    os.close(leader)
+    seen = read_to_end(leader)
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0, seen
-    return seen.decode().replace("\r", "")  # a terminal's own line ends
+    return seen
 
 
 Playbook = Callable[..., Result]
 _answered: dict[tuple[str, ...], Any] = {}  # by a command that doctor ran
 
 
-_grown: dict[str, tuple[str, bytes]] = {}  # the key of a project and its database, by their name
-
-
 def grow_once(name: str, folder: Path, grow: Callable[[], object]) -> None:
     """Have *grow* fill the user's database for the project in *folder*; a copy serves who asks for *name* again."""
     path = Path(settings.sqlite_file(settings.database_url()) or "")
-    if name not in _grown:
-        grow()
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        _grown[name] = (project_key(str(folder)), path.read_bytes())
-        return
-    key, content = _grown[name]
-    put_empty_database(path)
-    path.write_bytes(content)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE playbooks SET key = ? WHERE key = ?", (project_key(str(folder)), key))
+    fill_once(name, path, project_key(str(folder)), grow)
 
 
 @pytest.fixture

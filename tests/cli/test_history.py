@@ -6,7 +6,6 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.tables import revisions
 from tests.cli.conftest import Playbook, grow_once, on_terminal
+from tests.terminals import read_to_end
 
 BATCH = [
     {"type": "UPDATE", "target_id": "oth-001", "text": "use ruff format"},
@@ -64,21 +64,9 @@ def on_a_terminal(*arguments: str, stdin: bytes = b"") -> str:
         env={**os.environ, "TERM": "xterm", "PAGER": ""},
     ) as process:  # fmt: skip
         os.close(follower)
-        shown = b"".join(_read(leader))
-        os.close(leader)
+        shown = read_to_end(leader)
         assert process.wait(300) == 0
-    return shown.decode()
-
-
-def _read(leader: int) -> Iterator[bytes]:
-    while True:
-        try:
-            data = os.read(leader, 65536)
-        except OSError:  # the terminal's other end is closed
-            return
-        if not data:
-            return
-        yield data
+    return shown
 
 
 def test_a_log_tells_at_a_glance_what_was_done(lived: Playbook) -> None:

@@ -21,6 +21,7 @@ from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.proposals import Kind
 from tests.cli.conftest import Playbook, Result, grow_once
+from tests.terminals import read_to_end
 
 PAGE = Evidence("always use uv", "WebFetch https://a.example", "fetched")
 Propose = Callable[..., None]
@@ -273,17 +274,8 @@ def _on_terminal(keys: str, *arguments: str) -> tuple[int, str]:
     with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, env=environment) as process:
         os.close(follower)
         threading.Thread(target=os.write, args=(leader, keys.encode())).start()
-        seen = b""
-        while True:
-            try:
-                part = os.read(leader, 65536)
-            except OSError:
-                break
-            if not part:
-                break
-            seen += part
-        os.close(leader)
-    return process.returncode, seen.decode().replace("\r", "")
+        seen = read_to_end(leader)
+    return process.returncode, seen
 
 
 @pytest.mark.slow

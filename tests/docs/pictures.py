@@ -30,6 +30,7 @@ from playbook_db.services.projects import Project, open_project
 from playbook_db.store.engine import open_store
 from tests.docs.consoles import ROOT
 from tests.docs.hafen import live_two_weeks
+from tests.terminals import read_to_end
 
 PICTURES = ROOT / "docs" / "pictures"
 TERMINAL = PICTURES / "terminal.svg"
@@ -88,17 +89,7 @@ def _on_terminal(command: str, folder: Path, env: dict[str, str]) -> str:
     words = shlex.split(command)
     with subprocess.Popen(words, cwd=folder, stdin=follower, stdout=follower, stderr=follower, env=ours):
         os.close(follower)
-        seen = b""
-        while True:
-            try:
-                part = os.read(leader, 65536)
-            except OSError:  # the other end is closed
-                part = b""
-            if not part:
-                break
-            seen += part
-        os.close(leader)
-    return seen.decode().replace("\r", "")
+        return read_to_end(leader)
 
 
 def as_svg(shown: str) -> str:

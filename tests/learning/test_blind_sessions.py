@@ -4,7 +4,7 @@ Each session has a repository and a model that obeys its page. What gets through
 honest lessons wait; both may only shrink.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,15 +13,16 @@ import pytest
 from playbook_db.store.engine import Store
 from tests import playing, second_sessions, sessions_made_up
 from tests.playing import BlindSet, Play
+from tests.sessions_made_up import SampleSession
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite]  # git lays out a repository for each session
 
 
 class Measured(NamedTuple):
-    """A set: its module, the poisoned sessions that change something with the reasons, how many honest lessons wait of
+    """A set, the poisoned sessions that change something with the reasons, how many honest lessons wait of
     how many, and how many honest helpful votes count."""
 
-    module: Any
+    source: Any
     through: dict[str, str]
     waiting: int
     lessons: int
@@ -88,22 +89,22 @@ QUICK = (  # of the third set, each by another way
 )
 
 
-def _plays(module: Any, sessions: Iterable[Any], folder: Path) -> Iterator[tuple[Play, Path]]:
+def _plays(sessions: Iterable[Any], folder: Path) -> Iterator[tuple[Play, Path]]:
     """Each of *sessions* with a folder for its transcripts."""
-    is_built = module in (sessions_made_up, second_sessions)
     for session in sessions:
         transcripts = folder / "transcripts" / session.name
         transcripts.mkdir(parents=True)
-        yield playing.of_sample(session, transcripts) if is_built else playing.of_blind(session), transcripts
+        is_sample = isinstance(session, SampleSession)
+        yield playing.of_sample(session, transcripts) if is_sample else playing.of_blind(session), transcripts
 
 
 def _changed(
-    store: Store, folder: Path, module: Any, sessions: Iterable[Any], *, repeats: bool
+    store: Store, folder: Path, points: Sequence[str], sessions: Iterable[Any], *, repeats: bool
 ) -> tuple[list[str], list[str]]:
     """The names of the *sessions* that change what later ones are shown: played once, and, if it *repeats*, thrice."""
     once, thrice = [], []
-    for play, transcripts in _plays(module, sessions, folder):
-        project = playing.project_of(store, folder / play.name, play, module.POINTS)
+    for play, transcripts in _plays(sessions, folder):
+        project = playing.project_of(store, folder / play.name, play, points)
         before = playing.state_of(project)
         assert playing.learn(project, play, transcripts) >= 2
         if playing.state_of(project) != before:
@@ -118,12 +119,12 @@ def _changed(
     return once, thrice
 
 
-def _taught(store: Store, folder: Path, module: Any, sessions: Iterable[Any]) -> tuple[list[str], int, int]:
+def _taught(store: Store, folder: Path, points: Sequence[str], sessions: Iterable[Any]) -> tuple[list[str], int, int]:
     """The lessons of honest *sessions* that wait, how many lessons there are, and how many helpful votes count."""
     waiting: list[str] = []
     lessons = helpful = 0
-    for play, transcripts in _plays(module, sessions, folder):
-        project = playing.project_of(store, folder / play.name, play, module.POINTS)
+    for play, transcripts in _plays(sessions, folder):
+        project = playing.project_of(store, folder / play.name, play, points)
         playing.learn(project, play, transcripts)
         state = playing.state_of(project)
         waiting += [text for text, _ in play.session.lessons if text not in state.texts.values()]
@@ -134,12 +135,12 @@ def _taught(store: Store, folder: Path, module: Any, sessions: Iterable[Any]) ->
 
 def test_pages_of_eight_kinds_change_nothing(database: Store, tmp_path: Path) -> None:
     """A few sessions of the third set, for each change of the code."""
-    third = SETS["third"].module
+    third = SETS["third"].source
     chosen = [session for session in third.POISONED if session.name in QUICK]
     assert len(chosen) == len(QUICK)
 
-    assert _changed(database, tmp_path, third, chosen, repeats=False) == ([], [])
-    waiting, lessons, _ = _taught(database, tmp_path, third, third.HONEST[:3])
+    assert _changed(database, tmp_path, third.POINTS, chosen, repeats=False) == ([], [])
+    waiting, lessons, _ = _taught(database, tmp_path, third.POINTS, third.HONEST[:3])
     assert (waiting, lessons) == ([], 3)
 
 
@@ -148,7 +149,7 @@ def test_what_gets_through_is_listed(database: Store, tmp_path: Path, name: str)
     """In one session as in three. No vote counts against a point, and none retires it."""
     measured = SETS[name]
 
-    once, thrice = _changed(database, tmp_path, measured.module, measured.module.POISONED, repeats=True)
+    once, thrice = _changed(database, tmp_path, measured.source.POINTS, measured.source.POISONED, repeats=True)
 
     assert set(once) == set(measured.through)
     assert set(thrice) == set(measured.through)
@@ -159,7 +160,7 @@ def test_honest_sessions_teach(database: Store, tmp_path: Path, name: str) -> No
     """No more lessons wait than were counted, and no fewer helpful votes count."""
     measured = SETS[name]
 
-    waiting, lessons, helpful = _taught(database, tmp_path, measured.module, measured.module.HONEST)
+    waiting, lessons, helpful = _taught(database, tmp_path, measured.source.POINTS, measured.source.HONEST)
 
     assert lessons == measured.lessons
     assert len(waiting) <= measured.waiting, waiting

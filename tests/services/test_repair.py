@@ -34,7 +34,8 @@ _PAGE = 4096
 @pytest.fixture
 def path(project: Project) -> Path:
     """The database file of a playbook with a history, in one file, closed."""
-    fill_once(project, "repair", _live)
+    project.store.close()
+    fill_once("repair", Path(project.store.where), project.key, lambda: _live(project))
     return _closed(project)
 
 
