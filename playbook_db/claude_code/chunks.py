@@ -170,7 +170,7 @@ class _Writer:
     files: ProjectFiles
 
     def outside_before(self, path: str, start: int, limit: int) -> Iterator[Place]:
-        """The texts from outside before byte *start*, as the chunks there had them."""
+        """Yield the outside texts before byte *start*, condensed as in the chunks that hold them."""
         for line in read_lines(path) if start else ():
             if line.end > start:
                 return

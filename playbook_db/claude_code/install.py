@@ -122,9 +122,9 @@ def install(scope: str, folder: str, *, now: datetime) -> Installed:
 
 @_until_unchanged
 def uninstall(scope: str, folder: str) -> Uninstalled | None:
-    """Take our hooks out of the settings file of *scope*; None if it has none. Raises InstallError.
+    """Remove our hooks from the settings file of *scope*. Returns None if it has none. Raises InstallError.
 
-    If the file then says the same as its backup, it gets the backup's bytes, and the backup is removed.
+    If the result equals the backup, the file gets the backup's bytes, and the backup is removed.
     """
     path = _settings_file(scope, folder)
     data = _read(path)
@@ -146,8 +146,8 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
 
 @_until_unchanged
 def take_out(path: str, commands: Collection[str], *, now: datetime, private: bool) -> str | None:
-    """Take the hooks that run *commands* out of the settings file at *path*, whoever's they are; the copy that holds
-    the file as it was. Raises InstallError."""
+    """Remove all hooks that run one of *commands* from the settings file at *path*. Returns the path of the backup.
+    Raises InstallError."""
 
     def is_meant(hook: object) -> bool:
         return isinstance(hook, dict) and hook.get("command") in commands
@@ -159,8 +159,8 @@ def take_out(path: str, commands: Collection[str], *, now: datetime, private: bo
 
 @_until_unchanged
 def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
-    """Put *value* under the keys *way* of the user's settings, or with None take out what is there; the file, and
-    whether it changed. Raises InstallError."""
+    """Set the key path *way* of the user's settings to *value*, or remove it if *value* is None. Returns the path
+    of the file, and whether it changed. Raises InstallError."""
     path = _settings_file("user", "")
     data = _read(path)
     new = _edited(path, data or None, lambda text: settings_json.with_value(text, way, value))
@@ -344,7 +344,7 @@ def _edited(path: str, data: bytes | None, edit: Callable[[str], str]) -> bytes:
 
 
 def _meaning(data: bytes) -> str | None:
-    """What a settings file says but for our hooks; None if it can't be read."""
+    """The content of a settings file without our hooks, in one spelling; None if it can't be read."""
     with contextlib.suppress(ValueError, RecursionError):
         return settings_json.meaning(data.decode("utf-8-sig"))
     return None

@@ -65,7 +65,7 @@ def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Eviden
 
     White space, case and colours don't matter; the pieces of a quote with an ellipsis stand in one place, in order.
     """
-    texts = _plain_texts(tuple(places))
+    texts = plain_texts(tuple(places))
     return [_evidence(quote, places, texts) for quote in quotes if isinstance(quote, str) and quote.strip()]
 
 
@@ -86,8 +86,8 @@ def read_json(text: str | None) -> tuple[Evidence, ...]:
 
 
 @lru_cache(maxsize=2)
-def _plain_texts(places: tuple[Place, ...]) -> list[str]:
-    """The texts of a chunk's *places* as they are compared: once for all that is quoted of them."""
+def plain_texts(places: tuple[Place, ...]) -> list[str]:
+    """The texts of a chunk's *places* as they are compared, kept for all that is asked of the chunk."""
     return [plain(place.text) for place in places]
 
 

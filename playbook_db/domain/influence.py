@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from playbook_db.domain.evidence import FETCHED, FILES, TESTS, USER, Evidence, Place, lowest, plain
+from playbook_db.domain.evidence import FETCHED, FILES, TESTS, USER, Evidence, Place, lowest, plain, plain_texts
 
 _RUN = 5  # words in a row that are no coincidence
 _CARRIED = 0.4  # of an operation's words, if the user's words alone carry it
@@ -68,13 +68,13 @@ def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
     Such a text, or what a test printed, names one of the points; or five words of *text* in a row, or a piece of code
     in it, stand in a fetched text and in no better place.
     """
-    fetched = _sorted(tuple(places))
-    printed = [(place.label, plain(place.text)) for place in places if place.trust == TESTS]  # by whatever ran there
-    for label, place in [*((label, place) for label, place, _ in fetched), *printed]:
-        if any(re.search(rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])", place) for name in names if name.strip()):
-            return f"{label} names the point"
-    for label, place, better in fetched:
-        if shared := _shared(text, place, better):
+    patterns = [rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])" for name in names if name.strip()]
+    for trust in (FETCHED, TESTS):
+        for place, place_text in zip(places, plain_texts(tuple(places)), strict=True):
+            if place.trust == trust and any(re.search(pattern, place_text) for pattern in patterns):
+                return f"{place.label} names the point"
+    for label, place_text, better in _sorted(tuple(places)):
+        if shared := _shared(text, place_text, better):
             return f"{label} says {shared!r}, and nothing better does"
     return ""
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from playbook_db.errors import ModelError, RefusalError
@@ -121,11 +121,10 @@ def find_object(text: str, keys: Collection[str] = ()) -> dict[str, Any] | None:
     bracket is passed over. Source: contract, sections 8 and 14.
     """
     first = None
-    for readable in (text, _SPARE_COMMA.sub(lambda match: match[1] or "", text)):
-        for found in _objects(readable):
-            if not keys or not found.keys().isdisjoint(keys):
-                return found
-            first = found if first is None else first
+    for candidate in chain(_objects(text), _objects(text, spare_commas=True)):
+        if not keys or not candidate.keys().isdisjoint(keys):
+            return candidate
+        first = candidate if first is None else first
     return first
 
 
@@ -176,8 +175,12 @@ class _Parsed:
     end: int
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The objects in *text*: in json fences, in any fences, then from each brace on."""
+def _objects(text: str, *, spare_commas: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield the objects in *text*: from json fences, from any fence, then from each opening brace.
+
+    With *spare_commas*, a comma before a closing bracket doesn't count."""
+    if spare_commas:
+        text = _SPARE_COMMA.sub(lambda match: match[1] or "", text)
     fences = _FENCE.findall(text)
     for inner in (*(inner for tag, inner in fences if tag.lower() == "json"), *(inner for _, inner in fences)):
         parsed = _value_at(inner, len(inner) - len(inner.lstrip()))

@@ -266,7 +266,7 @@ def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:
 
 
 def usable(text: str) -> str:
-    """*text* as a point keeps it. Raises PointRuleError where it can't be kept, or is longer than a session's text."""
+    """*text* as a point keeps it. Raises PointRuleError if it can't be kept, or is longer than a session's text."""
     if problem := why_text_unusable(text) or why_too_long(text):
         raise PointRuleError(f"This text can't be kept: {problem}.")
     return text.strip()
