@@ -162,7 +162,7 @@ def _try(folder: Path, variables: Mapping[str, str], original: _Original, found:
         promise(problems and _files(path) == before, f"{what}: what can't be repaired must be left as it is")
         return
     if not repaired.is_damaged:
-        is_index_alone = problems == (SEARCH_IS_WRONG,)  # which the repair makes anew without a word
+        is_index_alone = problems == (SEARCH_IS_WRONG,)  # the repair rebuilds it and reports nothing
         promise(not problems or is_index_alone, f"{what}: the check found {problems[:1]}, the repair nothing")
     else:
         found.found += 1
