@@ -155,3 +155,8 @@ def is_of_subagent(request: Request) -> bool:
 def is_turn(request: Request) -> bool:
     """Whether a session's own conversation goes on with *request*."""
     return bool(request.body.get("tools")) and not is_compaction(request) and not is_of_subagent(request)
+
+
+def turns(api: MessagesApi) -> list[Request]:
+    """What sessions' own conversations sent to *api*; a worker may ask it meanwhile."""
+    return [request for request in api.messages() if is_turn(request)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.client.harness import Run, World, is_turn, run_command, run_print
+from tests.client.harness import Run, World, is_turn, run_command, run_print, turns
 from tests.client.ours import REPOSITORY, ask_playbook, data_folder, fill, revisions, set_plugin_up
 from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
 
@@ -92,7 +92,7 @@ def _session(world: World, server: str, calls: list[tuple[str, dict[str, Any]]])
     with MessagesApi(*[Rule(answer, when=is_turn, times=1) for answer in answers]) as api:
         plugin = ["--plugin-dir", str(REPOSITORY)] if server == BY_PLUGIN else []
         run = run_print(replace(world, api=api), *plugin, "--output-format", "stream-json", "--verbose", "hello")
-        last = api.messages()[-1]
+        last = turns(api)[-1]
         return run, json.dumps(last.body), _results(last)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.harness import World, run_command, run_print
+from tests.client.harness import World, run_command, run_print, turns
 from tests.client.ours import REPOSITORY, data_folder, fill, jobs, log, times_told
 
 POINT = "say why before how"
@@ -50,6 +50,6 @@ def test_installed_from_the_marketplace_it_works_and_leaves_the_data_behind(worl
     assert [job.reason for job in queued] == ["SessionEnd:other"]
     assert log(world) == ""
     assert (after.code, after.err) == (0, "")
-    assert times_told(world.api.messages()[-1], POINT) == 0
+    assert times_told(turns(world.api)[-1], POINT) == 0
     assert jobs(world) == queued
     assert (data_folder(world) / "playbook.db").read_bytes() == before

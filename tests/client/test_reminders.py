@@ -13,7 +13,7 @@ import pytest
 
 from playbook_db.claude_code import registration
 from tests.client.conftest import installed
-from tests.client.harness import World, is_of_subagent, is_turn, run_print
+from tests.client.harness import World, is_of_subagent, is_turn, run_print, turns
 from tests.client.install import OLDEST, VERSION, Client
 from tests.client.ours import REPOSITORY, fill, foreign_hook, log, our_hooks, register, shown_events, times_told
 from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
@@ -147,7 +147,7 @@ def test_nothing_is_told_twice_in_a_session(world: World, arguments: tuple[str, 
     with MessagesApi() as api:
         run_print(replace(world, api=api), "--continue", *arguments, "Why does tools/reindex.sh end with E4711?")
 
-    last = api.messages()[-1]
+    last = turns(api)[-1]
     assert "E4711?" in last.said
     for each in again[-1], last:
         assert (times_told(each, OF_PROMPT), times_told(each, OF_ERROR)) == (1, 1)

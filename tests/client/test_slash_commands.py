@@ -9,7 +9,7 @@ from click import Context
 
 from playbook_db.claude_code.chunks import read_chunks
 from playbook_db.cli.main import cli
-from tests.client.harness import World, is_turn, run_print, wait_until
+from tests.client.harness import World, is_turn, run_print, turns, wait_until
 from tests.client.ours import (
     REPOSITORY,
     data_folder,
@@ -73,7 +73,7 @@ def test_the_model_is_told_of_those_that_look_and_can_not_call_the_others(ready:
     with MessagesApi(*[Rule(call, when=is_turn, times=1) for call in calls]) as api:
         run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "hello")
 
-    first, last = api.messages()[0], api.messages()[-1]
+    first, last = turns(api)[0], turns(api)[-1]
     assert {*re.findall(r"playbook:(\w+): ", json.dumps(first.body))} == {*COMMANDS} - {*kept}
     assert all("due to disable-model-invocation" in result for result in _results(last))
     assert len(_results(last)) == len(kept)
@@ -165,7 +165,7 @@ def test_a_slash_command_lets_the_model_run_its_command_unasked(
         run = run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), typed)
 
     assert (run.code, run.err) == (0, "")
-    assert answer in _last_result(api.messages()[-1])
+    assert answer in _last_result(turns(api)[-1])
 
 
 @pytest.mark.usefixtures("tmux")
@@ -191,7 +191,7 @@ def test_a_private_session_is_not_learned_from(ready: World, is_said: str) -> No
     asked = ["this is my plan" in request.said for request in questions_of_the_worker(ready.api)]
     assert asked[:1] == ([True] if is_said == "never" else [])
     told = f"nothing is learned from session {ready.transcripts()[0].stem} from now on"
-    assert (told in ready.api.messages()[-1].said) == (is_said != "never")
+    assert (told in turns(ready.api)[-1].said) == (is_said != "never")
 
 
 @pytest.mark.smoke
@@ -202,7 +202,7 @@ def test_claude_s_own_shell_has_the_command_and_writes_in_the_session_s_name(rea
     with MessagesApi(Rule(call, times=1)) as api:
         run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "hello")
 
-    said = _last_result(api.messages()[-1])
+    said = _last_result(turns(api)[-1])
     assert POINT in said
     assert "run it in a terminal of your own" in said
     assert revisions(ready)[-1] == (ready.transcripts()[0].stem, None)
@@ -254,10 +254,10 @@ def test_a_session_s_shell_means_the_session_s_own_project_wherever_it_has_gone(
         run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "hello")
         run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "--continue", "/playbook:list")
 
-    first, second = _results(api.messages()[2])
+    first, second = _results(turns(api)[2])
     assert POINT in first
     assert "from below" in second
-    assert "oth-002\t0\t0\tOTHERS\tfrom below" in api.messages()[-1].said
+    assert "oth-002\t0\t0\tOTHERS\tfrom below" in turns(api)[-1].said
     assert len(revisions(ready)) == 2
 
 
