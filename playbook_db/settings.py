@@ -80,11 +80,6 @@ def worker_lock() -> str:
     return os.path.join(data_dir(), "worker.lock")
 
 
-def fold_mark() -> str:
-    """The file whose time says when the worker last looked for showings that are long past."""
-    return os.path.join(data_dir(), "folded")
-
-
 def skip_mark(session: str) -> str:
     """The file whose being there says that nothing is to be learned from *session*. Not made here."""
     return os.path.join(data_dir(), "skipped", session)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from playbook_db import files, project_env, projects, settings
+from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import learner, registration, spool
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.hook_runner import append_line
@@ -50,7 +50,6 @@ MAX_MINUTES = 30  # alive; what remains then waits for the next worker
 SILENT_S = 3600.0  # a transcript that grew later than that may belong to a session that goes on
 _LAST_WORDS_S = 60.0  # that a transcript may grow after its session's end was noted
 _FORGET_START_S = 30 * 86400.0  # after which nobody waits for a session's end; Claude Code keeps transcripts as long
-_FOLD_AFTER_S = 86400.0  # a day
 _ROUNDS = 3  # times that the spool is read: a job may come in while the last round is under way
 _LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
 _WAIT_S = 3600.0  # of a job for what isn't its own fault; each worker looks again when it begins
@@ -233,7 +232,6 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
         if _learn(store, servers, result, models, ends_at):
             _sync(store, result)
             result.replicas += len(team.serve(store, servers, _note_once))
-        _fold_past(store, servers)
         try:
             forget.finish_waiting(store)
         except PlaybookError as error:  # somebody still reads it; the next worker tries again
@@ -288,17 +286,6 @@ def _sync(store: Store, result: WorkResult) -> None:
             result.changed.append(synced.result.key)
         for message in synced.notes:
             note(message)
-
-
-def _fold_past(store: Store, servers: Servers) -> None:
-    """Once a day, let counts take the place of what sessions were shown long ago."""
-    last = settings.fold_mark()
-    with contextlib.suppress(OSError):
-        if abs(time.time() - os.stat(last).st_mtime) < _FOLD_AFTER_S:
-            return
-    maintenance.fold_all(store, servers, _note_once)
-    with contextlib.suppress(OSError):
-        files.replace_file(last, b"", mode=0o600)
 
 
 def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, ends_at: float) -> bool:

@@ -36,7 +36,7 @@ _PIPE_WIDTH = 120  # characters of a line where there is no terminal
 _PARTS = {
     "points": {"key_points"},
     "history": {"revisions", "changes", "votes", "skipped_operations"},
-    "shown and cited": {"injections", "citations", "showings", "folded_showings", "folded_sessions"},
+    "shown and cited": {"injections", "citations", "showings"},
     "learning": {"transcripts", "reflections", "model_calls", "jobs", "session_outcomes"},
 }  # of the file, and the tables that hold them
 

@@ -24,8 +24,8 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _ELLIPSIS = re.compile(r"\[\.\.\.[^\]\n]{0,60}\]|\.{3,}|…")
 _FRAME = " \t\"'`:>→$-"  # what a model puts around a quote, or between a command and its output
 _SPEAKER = re.compile(r"(?:(?:the )?user(?: said| wrote)?|tool\(\w+\)|tool(?: \(error\))?|bash): ?")
-_INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF])
-_COMPARED = str.maketrans("\u2018\u2019\u201c\u201d\xa0", "''\"\" ") | _INVISIBLE
+INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF])
+_COMPARED = str.maketrans("\u2018\u2019\u201c\u201d\xa0", "''\"\" ") | INVISIBLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from playbook_db.domain.evidence import Evidence
+from playbook_db.domain.evidence import INVISIBLE, Evidence
 from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SLUG_SECTIONS, USERS_MARK, find_section
 from playbook_db.errors import PointRuleError
@@ -222,7 +222,7 @@ def why_text_unusable(text: object) -> str | None:
     """Why *text* can't be the text of a point, or None."""
     if not isinstance(text, str):
         return "a text must be a string"
-    if not text.strip():
+    if not text.translate(INVISIBLE).strip():
         return "a text must not be blank"
     try:
         text.encode("utf-8")

@@ -1,20 +1,19 @@
 """Looking after the database: backups taken, listed and put back; whether it is sound."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from playbook_db import projects, settings
-from playbook_db.domain.times import timestamp
-from playbook_db.errors import DamagedError, DatabaseError, PlaybookError, Remedy
+from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services import mirror
-from playbook_db.services.projects import Project, Servers, of_team
+from playbook_db.services.projects import Project
 from playbook_db.store import check as store_check
-from playbook_db.store import connect, folded_showings, memberships, migrate, repository
-from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store import connect, memberships, migrate, repository
+from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import backups, files, restore
 from playbook_db.store.sqlite.backups import Backup, Held
@@ -29,8 +28,6 @@ _REPAIR = Remedy("Salvage what can be read: {}", ("db", "repair"))
 _PUT_RIGHT = Remedy("Put back what each playbook's history says: {}", ("--db", "URL", "db", "repair"))
 REBUILD_SEARCH = Remedy("Make it anew: {}", ("db", "check", "--rebuild-search"))
 _DAILY_AFTER = timedelta(hours=24)
-SHOWN_FOR = timedelta(days=365)  # that long each showing is a row of its own; then counts take its place
-_FOLDED_AT_ONCE = 50  # sessions in one transaction, less than a tenth of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,38 +155,6 @@ def take_daily(url: str) -> Backup | None:
     taken = backups.take(path, backups.DAILY, now=now)
     backups.rotate(path)
     return taken
-
-
-def fold_showings(store: Store, key: str, *, now: datetime | None = None) -> int:
-    """Let counts take the place of what sessions of the project *key* were shown more than a year ago; how many
-    sessions that were. Killed in between, it goes on the next time: some sessions are folded at once, or none of them.
-    """
-    before = timestamp((now or _now()) - SHOWN_FOR)
-    with store.read(key) as book:
-        over = folded_showings.sessions_over(book, before=before)
-    batches = (over[start : start + _FOLDED_AT_ONCE] for start in range(0, len(over), _FOLDED_AT_ONCE))
-    return sum(_fold(store, key, sessions, before) for sessions in batches)
-
-
-def fold_all(store: Store, servers: Servers, note: Callable[[str], object]) -> None:
-    """Do that for all playbooks of *store*, and those of the teams that their projects have joined; *note* is given
-    what goes wrong here. What is wrong with a team's server says who keeps in step with it."""
-    with store.snapshot() as connection:
-        own = [Project(store, key) for key in repository.all_keys(connection)]
-    for project in own:
-        try:
-            fold_showings(store, project.key)
-        except (PlaybookError, OSError) as error:
-            note(f"what sessions of {project.key} were shown long ago stays as it is: {error}")
-        with suppress(PlaybookError, OSError), of_team(project, servers) as playbook:
-            if playbook.here:
-                fold_showings(playbook.store, playbook.key)
-
-
-@tried_again
-def _fold(store: Store, key: str, sessions: list[str], before: str) -> int:
-    with store.write(key) as book:
-        return folded_showings.fold(book, sessions, before=before)
 
 
 def list_all(url: str) -> list[Listed]:

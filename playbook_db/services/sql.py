@@ -131,8 +131,6 @@ DATASETTE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "showings": {"sort_desc": "sessions"},
     "session_outcomes": {"sort_desc": "updated_at"},
     "injections": {"facets": ["event"], "sort_desc": "time"},
-    "folded_showings": {"facets": ["event"], "sort_desc": "last_at"},
-    "folded_sessions": {"sort_desc": "first_at"},
     "citations": {"sort_desc": "time"},
     "erasures": {"sort_desc": "time"},
     "heads": {"hidden": True},

@@ -59,9 +59,6 @@ WITH told AS (
           WHERE b.playbook_id = i.playbook_id AND b.session_id = i.session_id AND b.seq < i.seq
             AND instr(b.points, CAST(k.id AS TEXT)) > 0 AND CAST(before.value AS BIGINT) = k.id)
     GROUP BY i.playbook_id, k.id
-    UNION ALL
-    SELECT playbook_id, point_id, sum(sessions), {_COUNT_EVENTS.format("sessions")}, max(last_at)
-    FROM folded_showings GROUP BY playbook_id, point_id
 ), counted AS (
     SELECT playbook_id, point_id, sum(sessions), sum(by_prompt), sum(at_error), sum(to_subagent), max(last_at)
     FROM told GROUP BY playbook_id, point_id

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int]]  # what an index finds in a playbook
 
-SCHEMA = 8  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 9  # the migration that this code is written for, as in PRAGMA user_version
 
 _POINT = "k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 

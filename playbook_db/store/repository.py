@@ -38,7 +38,6 @@ from playbook_db.store.proposals import ProposalRows
 from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
 from playbook_db.store.tables import (
-    folded_sessions,
     heads,
     injections,
     jobs,
@@ -390,8 +389,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Verd
             of_empty = table.c.playbook_id == empty.playbook_id
             moved = {"playbook_id": self.playbook_id, "id": table.c.id + highest}
             self.connection.execute(update(table).where(of_empty).values(moved))
-        for table in (injections, folded_sessions):
-            self.connection.execute(delete(table).where(table.c.playbook_id == empty.playbook_id))
+        self.connection.execute(delete(injections).where(injections.c.playbook_id == empty.playbook_id))
         self._execute(TAKE_OVER_COUNTS, empty_id=empty.playbook_id)
         self.connection.execute(delete(session_outcomes).where(session_outcomes.c.playbook_id == empty.playbook_id))
         for table in (transcripts, mirrors):

@@ -23,11 +23,8 @@ SELECT k.name, w.sessions FROM playbooks AS p JOIN showings AS w ON w.playbook_i
 JOIN key_points AS k ON k.playbook_id = w.playbook_id AND k.id = w.point_id WHERE p.key = :key
 """)
 _SHOWN_IN = sql("""
-SELECT min(s.first_at), count(DISTINCT s.session_id) FROM (
-    SELECT playbook_id, session_id, time AS first_at FROM injections WHERE points <> '[]'
-    UNION ALL SELECT playbook_id, session_id, NULL FROM folded_sessions WHERE was_shown = 1
-    UNION ALL SELECT playbook_id, NULL, first_at FROM folded_showings
-) AS s JOIN playbooks AS p ON p.id = s.playbook_id WHERE p.key = :key
+SELECT min(i.time), count(DISTINCT i.session_id)
+FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE i.points <> '[]' AND p.key = :key
 """)
 _BY_EVENT = sql("""
 SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event

@@ -535,33 +535,6 @@ showings = table(
     with_rowid=False,
 )
 
-# What is left of injections that are a year old: of points, by the event that first told a session of them, in how many
-# sessions that was and what these made of it; of sessions, when they began and whether they were shown anything.
-folded_showings = table(
-    "folded_showings",
-    *in_playbook("folded_showings", "point_id", "event"),
-    Column("point_id", COUNT, nullable=False),
-    Column("event", TEXT, nullable=False),
-    *(Column(name, COUNT, nullable=False) for name in ("sessions", "cited", "helpful", "harmful")),
-    Column("first_at", TEXT, nullable=False),
-    Column("last_at", TEXT, nullable=False),
-    of_point("folded_showings"),
-    one_of("folded_showings", "event", *EVENTS),
-    *at_least(1, "folded_showings", "sessions"),
-    *at_least(0, "folded_showings", "cited", "helpful", "harmful"),
-    with_rowid=False,
-)
-
-folded_sessions = table(
-    "folded_sessions",
-    *in_playbook("folded_sessions", "session_id"),
-    Column("session_id", TEXT, nullable=False),
-    Column("first_at", TEXT, nullable=False),
-    Column("was_shown", Integer, nullable=False),
-    CheckConstraint("was_shown IN (0, 1)", name="ck_folded_sessions_was_shown"),
-    with_rowid=False,
-)
-
 citations = table(
     "citations",
     *in_playbook("citations", "session_id", "point_id"),

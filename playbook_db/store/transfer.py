@@ -21,8 +21,6 @@ from playbook_db.store.tables import (
     citations,
     erasures,
     extra_fields,
-    folded_sessions,
-    folded_showings,
     heads,
     injections,
     jobs,
@@ -45,7 +43,7 @@ from playbook_db.store.tables import (
 _OF_REVISIONS = (changes, votes, skipped_operations)
 _AFTERWARDS = (
     taken_back, extra_fields, mirrors, transcripts, reflections, model_calls, jobs, injections, citations, proposals,
-    kept_apart, session_outcomes, folded_showings, folded_sessions,
+    kept_apart, session_outcomes,
 )  # fmt: skip
 _COPIED = (heads, revisions, key_points, *_OF_REVISIONS, erasures, *_AFTERWARDS, showings)  # these a trigger fills
 _ROWS_AT_ONCE = 500

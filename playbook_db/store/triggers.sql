@@ -112,6 +112,31 @@ BEGIN
     SELECT RAISE(ABORT, 'a name is given once in a playbook');
 END;
 
+-- A check would say so too, but an older database may hold such a text. Beside white space these characters are invisible.
+CREATE TRIGGER key_points_not_blank BEFORE INSERT ON key_points WHEN trim(NEW.text, char(
+    9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 173, 5760, 8192, 8193, 8194, 8195, 8196, 8197, 8198, 8199,
+    8200, 8201, 8202, 8203, 8204, 8205, 8206, 8207, 8232, 8233, 8234, 8235, 8236, 8237, 8238, 8239, 8287, 8288,
+    8289, 8290, 8291, 8292, 12288, 65279
+)) = '' BEGIN
+    SELECT RAISE(ABORT, 'the text of a key point is not blank');
+END;
+
+CREATE TRIGGER key_points_stay_not_blank BEFORE UPDATE OF text ON key_points WHEN trim(NEW.text, char(
+    9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 173, 5760, 8192, 8193, 8194, 8195, 8196, 8197, 8198, 8199,
+    8200, 8201, 8202, 8203, 8204, 8205, 8206, 8207, 8232, 8233, 8234, 8235, 8236, 8237, 8238, 8239, 8287, 8288,
+    8289, 8290, 8291, 8292, 12288, 65279
+)) = '' BEGIN
+    SELECT RAISE(ABORT, 'the text of a key point is not blank');
+END;
+
+CREATE TRIGGER sections_no_delete BEFORE DELETE ON sections BEGIN
+    SELECT RAISE(ABORT, 'the sections are fixed');
+END;
+
+CREATE TRIGGER sections_no_update BEFORE UPDATE ON sections BEGIN
+    SELECT RAISE(ABORT, 'the sections are fixed');
+END;
+
 CREATE TRIGGER playbooks_no_delete BEFORE DELETE ON playbooks BEGIN
     SELECT RAISE(ABORT, 'a playbook holds its history; it is never deleted');
 END;

@@ -120,13 +120,11 @@ SELECT p.key AS playbook, k.name, s.name AS section, k.text,
        coalesce(w.sessions, 0) AS shown_in,
        (SELECT count(*) FROM citations AS c
         WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id) AS cited_in,
-       1.0 * ((SELECT count(*) FROM citations AS c
-               WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id
-                 AND EXISTS (SELECT 1 FROM injections AS i CROSS JOIN json_each(i.points) AS point
-                             WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
-                               AND CAST(point.value AS BIGINT) = c.point_id))
-              + (SELECT coalesce(sum(g.cited), 0) FROM folded_showings AS g
-                 WHERE g.playbook_id = k.playbook_id AND g.point_id = k.id)) / w.sessions AS cited_rate,
+       1.0 * (SELECT count(*) FROM citations AS c
+              WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id
+                AND EXISTS (SELECT 1 FROM injections AS i CROSS JOIN json_each(i.points) AS point
+                            WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
+                              AND CAST(point.value AS BIGINT) = c.point_id)) / w.sessions AS cited_rate,
        sum(CASE WHEN v.tag = 'helpful' THEN 1 ELSE 0 END) AS helpful,
        sum(CASE WHEN v.tag = 'harmful' THEN 1 ELSE 0 END) AS harmful,
        avg(CASE v.tag WHEN 'helpful' THEN 1.0 WHEN 'harmful' THEN 0.0 END) AS helpful_rate,
@@ -158,11 +156,6 @@ JOIN showings AS w ON w.playbook_id = p.id
 JOIN key_points AS k ON k.playbook_id = w.playbook_id AND k.id = w.point_id
 CROSS JOIN (SELECT 'SessionStart' AS event UNION ALL SELECT 'UserPromptSubmit'
             UNION ALL SELECT 'PostToolUseFailure' UNION ALL SELECT 'SubagentStart') AS e
-UNION ALL
-SELECT p.key, k.name, g.event, NULL, 0, g.cited, g.helpful, g.harmful
-FROM playbooks AS p
-JOIN folded_showings AS g ON g.playbook_id = p.id
-JOIN key_points AS k ON k.playbook_id = g.playbook_id AND k.id = g.point_id
 UNION ALL
 SELECT p.key, k.name, i.event, c.session_id, 0, 1, 0, 0
 FROM playbooks AS p
@@ -225,17 +218,14 @@ GROUP BY p.key, r.session_id;
 
 -- Sessions of which both is known: what they were shown, and how they went.
 CREATE VIEW session_comparison AS
-SELECT p.key AS playbook, o.session_id, coalesce(q.first_at, f.time) AS first_at,
-       CASE WHEN q.was_shown = 1
-              OR EXISTS (SELECT 1 FROM injections AS i
+SELECT p.key AS playbook, o.session_id, f.time AS first_at,
+       CASE WHEN EXISTS (SELECT 1 FROM injections AS i
                          WHERE i.playbook_id = o.playbook_id AND i.session_id = o.session_id AND i.points <> '[]')
             THEN 0 ELSE 1 END AS is_held_out,
        o.tool_calls, o.failed_calls, o.corrections, o.turns, o.tokens
 FROM session_outcomes AS o
 JOIN playbooks AS p ON p.id = o.playbook_id
-LEFT JOIN folded_sessions AS q ON q.playbook_id = o.playbook_id AND q.session_id = o.session_id
-LEFT JOIN injections AS f ON f.playbook_id = o.playbook_id AND f.session_id = o.session_id AND f.seq = 1
-WHERE coalesce(q.first_at, f.time) IS NOT NULL;
+JOIN injections AS f ON f.playbook_id = o.playbook_id AND f.session_id = o.session_id AND f.seq = 1;
 
 CREATE VIEW skipped AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.source, r.actor, o.operation, o.reason

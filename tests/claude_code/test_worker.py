@@ -50,35 +50,6 @@ def test_all_that_waits_is_taken_in_oldest_first(client: Client) -> None:
     assert worker.run(settings.database_url()) == WorkResult()
 
 
-def test_once_a_day_what_was_shown_long_ago_becomes_counts(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first worker does it, and the next one of the same day doesn't look; one that couldn't do it for a playbook
-    says so and goes on with the others."""
-    shown = (
-        "INSERT INTO injections VALUES (1, '{}', 1, 'startup', 1, '[]', 0, '2024-01-05T10:00:00.000000+00:00', '{}')"
-    )
-    spool.keep(_job(client.folder))
-    worker.run(settings.database_url())
-    os.unlink(settings.fold_mark())
-    client.change(shown.format("a", "SessionStart"))
-
-    worker.run(settings.database_url())
-    assert client.rows("SELECT session_id FROM injections") == []
-    assert client.rows("SELECT session_id, was_shown FROM folded_sessions") == [("a", 0)]
-
-    client.change(shown.format("b", "SessionStart"))
-    worker.run(settings.database_url())
-    assert client.rows("SELECT session_id FROM injections") == [("b",)]
-
-    def fails(*_: object) -> int:
-        raise DatabaseBusyError("a database", 1.0)
-
-    os.utime(settings.fold_mark(), (0, 0))
-    with monkeypatch.context() as patch:
-        patch.setattr(maintenance, "fold_showings", fails)
-        worker.run(settings.database_url())
-    assert [line for line in _log() if "long ago stays as it is: " in line] != []
-
-
 def test_of_two_workers_one_leaves(client: Client) -> None:
     """At once, with nothing done."""
     spool.keep(_job(client.folder))

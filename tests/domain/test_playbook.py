@@ -113,6 +113,7 @@ def test_usable_name_ends_where_its_bracket_does(name: str) -> None:
         (["use ruff"], "must be a string"),
         ("", "must not be blank"),
         (" \n\t\u3000", "must not be blank"),
+        ("\u200b \ufeff", "must not be blank"),
         ("ab\ud83d", "half a surrogate pair at character 2"),
     ],
 )

@@ -27,7 +27,6 @@ from playbook_db.store import memberships, replica
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.postgres import dialect as postgres_dialect
-from playbook_db.store.tables import EVENTS
 from tests import postgres
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection
 from tests.members import NAME, Member, NewMember, rows
@@ -720,20 +719,3 @@ def test_what_a_command_learns_is_the_teams(ann: Member, team_server: Store, api
     ann.work()
     assert ann.rows("SELECT count(*) FROM revisions WHERE source = 'learn'") == [(0,)]
     assert ann.rows("SELECT count(*) > 0 FROM model_calls") == [(1,)]
-
-
-def test_what_members_were_shown_long_ago_becomes_counts_in_the_team_s_database(
-    ann: Member, bob: Member, team_server: Store
-) -> None:
-    """Any member's worker does it, for all."""
-    with team_server.write(NAME) as book:
-        long_ago = "2024-01-05T10:00:00.000000+00:00"
-        showings = [memberships.Showing(name, long_ago, "startup", 1, "[1]", 0, EVENTS[0]) for name in ("s-1", "s-2")]
-        memberships.take_in(book, showings)
-    ann.work()
-    bob.work()
-
-    assert rows(team_server, "SELECT count(*) FROM injections") == [(0,)]
-    assert rows(team_server, "SELECT point_id, event, sessions FROM folded_showings") == [(1, EVENTS[0], 2)]
-    assert rows(team_server, "SELECT sessions FROM showings") == [(2,)]
-    assert ann.log() == bob.log() == []

@@ -38,8 +38,6 @@ _STRUCTURE = {
     "unsent_injections": ("session_id", "source", "points", "time", "event", "sent_at"),
     "memberships": ("url", "name", "joined_at"),
     "showings": ("last_at",),
-    "folded_showings": ("event", "first_at", "last_at"),
-    "folded_sessions": ("session_id", "first_at"),
     "citations": ("session_id", "time"),
     "erasures": ("asked", "points", "time", "finished_at", "scrubbed_at"),
 }  # fmt: skip

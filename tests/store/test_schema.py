@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine
 
+from playbook_db.domain.playbook import why_text_unusable
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
@@ -168,6 +169,28 @@ def test_a_change_can_not_be_slipped_into_an_older_revision(raw: Any, project: P
             "INSERT INTO changes (playbook_id, revision, seq, point_id, kind, section, position, helpful, harmful) "
             "VALUES (1, 1, 9, 1, 'vote', 'pat', 1, 9, 0)"
         )
+
+
+def test_a_text_of_invisible_characters_alone_is_refused(raw: Any) -> None:
+    """By the database as by the rules, however a person writes it; among visible ones they do no harm."""
+    codes = [*range(1, 0xD800), *range(0xE000, 0x10000)]
+    invisible = [chr(code) for code in codes if why_text_unusable(chr(code))]
+    assert {" ", "\u200b", "\ufeff", "\u3000"} <= {*invisible}
+    for text in (*invisible, "".join(invisible)):
+        with pytest.raises(REFUSALS, match=r"the text of a key point is not blank|_text_not_blank"):
+            raw.execute("UPDATE key_points SET text = ?", (text,))
+    with pytest.raises(REFUSALS, match="the text of a key point is not blank"):
+        _insert(raw, text="\u200b\n\u2060")
+
+    raw.execute("UPDATE key_points SET text = ?", ("".join([*invisible, "a", *invisible]),))
+    _insert(raw, text="\u2070")  # a superscript zero, beside the invisible ones
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM sections", "UPDATE sections SET position = position + 10"])
+def test_the_sections_stay_as_they_are(raw: Any, statement: str) -> None:
+    """In a shell, too, that knows no foreign keys."""
+    with pytest.raises(REFUSALS, match="the sections are fixed"):
+        raw.execute(statement)
 
 
 def test_the_sections_in_the_database_are_those_of_the_rules(raw: Any) -> None:

@@ -354,3 +354,28 @@ def test_points_of_older_databases_are_confirmed_by_what_was_last_said_for_them(
     assert voted > created["pat-001"]
     assert reworded > created["ctx-001"]
     assert confirmed["mis-002"] == created["mis-002"]
+
+
+def test_counts_of_showings_of_more_than_a_year_ago_are_taken_off(tmp_path: Path) -> None:
+    """Schema 8 kept such counts in a table of its own; the sum goes on being that of the single rows."""
+    path = tmp_path / "playbook.db"
+    shutil.copy(_FROZEN / "0008.db", path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "UPDATE showings SET sessions = 5, used_at = 4, by_prompt = 2 WHERE (playbook_id, point_id) = (1, 1)"
+        )
+        connection.execute("INSERT INTO showings VALUES (1, 3, 4, '2024', 4, 0, 4, 0)")
+        for point, event, sessions in (
+            (1, "SessionStart", 1),
+            (1, "UserPromptSubmit", 2),
+            (3, "PostToolUseFailure", 4),
+        ):
+            counts = (1, point, event, sessions, 0, 0, 0, "2024", "2024")
+            connection.execute("INSERT INTO folded_showings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", counts)
+
+    migrate.ensure_current(f"sqlite:///{path}")
+
+    with closing(sqlite3.connect(path)) as connection:
+        counted = connection.execute("SELECT * FROM showings WHERE playbook_id = 1").fetchall()
+    assert [(*row[:3], *row[4:]) for row in counted] == [(1, 1, 2, 1, 0, 0, 0), (1, 2, 2, 0, 0, 0, 0)]
+    assert maintenance.check_database(f"sqlite:///{path}").problems == ()

@@ -123,6 +123,13 @@ DO $$ BEGIN  -- Citus knows no such triggers
     END IF;
 END $$;
 
+CREATE TRIGGER key_points_not_blank BEFORE INSERT OR UPDATE OF text ON key_points FOR EACH ROW
+WHEN (NEW.text ~ '^[\u0009-\u000d\u001c-\u0020\u0085\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff]*$')
+EXECUTE FUNCTION refuse('the text of a key point is not blank');
+
+CREATE TRIGGER sections_are_fixed BEFORE UPDATE OR DELETE ON sections FOR EACH ROW
+EXECUTE FUNCTION refuse('the sections are fixed');
+
 CREATE TRIGGER playbooks_no_delete BEFORE DELETE ON playbooks FOR EACH ROW
 EXECUTE FUNCTION refuse('a playbook holds its history; it is never deleted');
 
