@@ -21,7 +21,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    insert,
 )
 from sqlalchemy import text as sql
 from sqlalchemy.schema import SchemaItem
@@ -463,11 +462,8 @@ Index("ix_citations_point", citations.c.playbook_id, citations.c.point_id)
 
 
 def upgrade() -> None:
-    connection = op.get_bind()
-    metadata.create_all(connection, checkfirst=False)
-    connection.execute(
-        insert(sections), [{"slug": slug, "name": name, "position": position} for slug, name, position in SECTIONS]
-    )
+    metadata.create_all(op.get_bind(), checkfirst=False)
+    op.bulk_insert(sections, [{"slug": slug, "name": name, "position": position} for slug, name, position in SECTIONS])
 
 
 def downgrade() -> None:

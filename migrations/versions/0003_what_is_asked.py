@@ -60,8 +60,9 @@ def upgrade() -> None:
     ):
         condition = sa.text(where)
         op.create_index(name, table, ["playbook_id", column], sqlite_where=condition, postgresql_where=condition)
-    _fill_taken_back(op.get_bind())
-    _fill_showings(op.get_bind())
+    if not op.get_context().as_sql:  # `--sql` begins with an empty database, or later
+        _fill_taken_back(op.get_bind())
+        _fill_showings(op.get_bind())
 
 
 def _fill_taken_back(connection: sa.Connection) -> None:

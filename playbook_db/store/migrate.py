@@ -2,8 +2,8 @@
 
 import functools
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from playbook_db import settings
@@ -20,6 +20,8 @@ from playbook_db.files import shipped_file
 from playbook_db.store.connect import Dialect, dialect_for, dialect_of, sqlite_path
 from playbook_db.store.hook_queries import SCHEMA, newest_backup
 from playbook_db.store.sqlite import full_text
+
+_ROWS_READ_BY = 6  # the last migration that computes what it writes
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -100,10 +102,10 @@ def refuse_unreleased(dialect: Dialect) -> None:
 
 def migrate(url: str) -> None:
     """Run all migrations on the database at *url*, in one transaction; nobody else may be at it."""
-    dialect = dialect_for(url)
-    dialect.prepare()
-    with _migrating(dialect) as connection:
-        run_migrations(connection)
+    with closing(dialect_for(url)) as dialect:
+        dialect.prepare()
+        with dialect.make_engine(foreign_keys=False).begin() as connection:
+            run_migrations(connection)
 
 
 def run_migrations(connection: "Connection") -> None:
@@ -120,36 +122,108 @@ def run_alembic_command(context: Any, url: str | None) -> None:
     """Run the command that somebody gave to Alembic, which calls `migrations/env.py` with its *context*, on the
     database at *url*, else on the configured one. Commands that only look change nothing and make no file."""
     from alembic.util import CommandError
+    from sqlalchemy.exc import DBAPIError
 
     url = settings.database_url(url)
     try:
-        dialect = dialect_for(url)
-        context.configure(url=url)
-        if "destination_rev" not in context.get_context().opts:  # upgrade, downgrade and stamp have one
-            with dialect.unchanged() as connection:
-                run_alembic(context, connection)
-            return
-        if not dialect.schema_version():  # which raises where the database isn't ours
-            refuse_lost(url)
-        refuse_unreleased(dialect)
-        dialect.prepare()
-        with dialect.exclusive(), _migrating(dialect) as connection:
-            run_alembic(context, connection)
+        with closing(dialect_for(url)) as dialect:
+            context.configure(url=url)
+            if _only_looks(context.get_context().opts):
+                with dialect.unchanged() as connection:
+                    run_alembic(context, connection)
+                return
+            version = dialect.schema_version()  # which raises where the database isn't ours
+            if not version:
+                refuse_lost(url)
+            refuse_unreleased(dialect)
+            dialect.prepare()
+            with dialect.exclusive():
+                if version and version != SCHEMA:
+                    dialect.back_up_before_migration(version)
+                with dialect.make_engine(foreign_keys=False).begin() as connection:
+                    run_alembic(context, connection)
     except PlaybookError as error:
         raise CommandError(str(error)) from error
+    except DBAPIError as error:
+        raise CommandError(
+            f"{error.orig}. Nothing was changed. If the tables are not those of the revision that the database is "
+            "stamped with, stamp the right one: alembic stamp REVISION"
+        ) from error
+
+
+def print_sql(context: Any, url: str | None) -> None:
+    """Print the statements that Alembic would run on a server, for `alembic upgrade --sql`. Raises CommandError."""
+    from alembic.util import CommandError
+
+    from playbook_db.store.postgres import dialect
+
+    url = settings.database_url(url)
+    if sqlite_path(url):
+        raise CommandError("--sql prints statements for a server; name it: alembic -x db=postgresql://HOST/NAME ...")
+    start = context.get_starting_revision_argument()
+    if start and int(start) < _ROWS_READ_BY:
+        raise CommandError(
+            f"The migrations up to {_ROWS_READ_BY:04d} compute what they write from the rows that are there. Begin "
+            f"later, as in {_ROWS_READ_BY:04d}:head, or run the upgrade without --sql."
+        )
+
+    def print_all(statements: Iterable[str]) -> None:
+        for statement in statements:
+            context.get_context().impl.static_output(statement)
+
+    def begin(migrates: bool) -> None:
+        print_all(dialect.dropping_statements() if migrates else ())
+
+    migrations = _configure(context, begin, url=url, literal_binds=True)
+    with context.begin_transaction():
+        context.run_migrations()
+        if migrations and context.get_revision_argument() == context.script.get_current_head():
+            print_all(dialect.making_statements())
 
 
 def run_alembic(context: Any, connection: "Connection") -> None:
     """Run Alembic's *context* on *connection*, inside the transaction that is under way there.
 
-    Where migrations are to run, views and triggers are dropped before and made after.
+    Before migrations run, views and triggers are dropped. They are made again at the newest schema, which they fit.
     """
+    from alembic.util import CommandError
+    from sqlalchemy import inspect
+
+    dialect = dialect_of(connection)
+
+    def begin(migrates: bool) -> None:
+        if migrates:
+            dialect.drop_views_and_triggers(connection)
+        elif not inspect(connection).has_table("revisions"):
+            raise CommandError(f"{dialect.where} has no tables to stamp. Make them: alembic upgrade head")
+
+    migrations = _configure(
+        context,
+        begin,
+        connection=connection,
+        include_name=_is_of_migrations,
+        on_version_apply=_mirror_version,
+        process_revision_directives=functools.partial(_number, context),
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+    if migrations and context.get_context().get_current_revision() == context.script.get_current_head():
+        dialect.make_views_and_triggers(connection)
+        broken = dialect.broken_references(connection)
+        if broken:
+            raise DatabaseError(
+                f"A migration would have left {len(broken)} rows without their parents; nothing was changed."
+            )
+
+
+def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> list[Any]:
+    """Configure Alembic's *context* so that it calls *begin* before it takes a step, and says if it migrates. Returns a
+    list that gets the migrations then."""
     from alembic.runtime.migration import RevisionStep
     from alembic.util import CommandError
 
     from playbook_db.store.tables import metadata
 
-    dialect = dialect_of(connection)
     migrations: list[RevisionStep] = []
 
     def plan(heads: Any, migration_context: Any) -> list[Any]:
@@ -160,29 +234,20 @@ def run_alembic(context: Any, connection: "Connection") -> None:
                 "playbook-db doesn't migrate down, which would lose what was written since; put back the backup that "
                 "was taken before the upgrade: playbook restore-backup FILE"
             )
-        if migrations:
-            dialect.drop_views_and_triggers(connection)
+        if steps:
+            begin(bool(migrations))
         return steps
 
-    context.configure(connection=connection)
-    alembics_plan = context.get_context().opts["fn"]
-    context.configure(
-        connection=connection,
-        target_metadata=metadata,
-        include_name=_is_of_migrations,
-        on_version_apply=_mirror_version,
-        process_revision_directives=functools.partial(_number, context),
-        fn=plan,
-    )
-    with context.begin_transaction():
-        context.run_migrations()
-    if migrations:
-        dialect.make_views_and_triggers(connection)
-        broken = dialect.broken_references(connection)
-        if broken:
-            raise DatabaseError(
-                f"A migration would have left {len(broken)} rows without their parents; nothing was changed."
-            )
+    context.configure(target_metadata=metadata, **options)
+    asked = context.get_context().opts
+    alembics_plan = asked["fn"]
+    context.configure(target_metadata=metadata, fn=plan, dont_mutate=_only_looks(asked), **options)
+    return migrations
+
+
+def _only_looks(options: dict[str, Any]) -> bool:
+    """Whether a command with these *options* of Alembic's changes nothing: upgrade, downgrade and stamp have an aim."""
+    return "destination_rev" not in options
 
 
 def migrations_folder() -> str:
@@ -196,20 +261,9 @@ def _version(dialect: Dialect) -> int | None:
     return version
 
 
-@contextmanager
-def _migrating(dialect: Dialect) -> "Iterator[Connection]":
-    """A transaction for migrations: a rebuilt table must not empty those that refer to it."""
-    engine = dialect.make_engine(foreign_keys=False)
-    try:
-        with engine.begin() as connection:
-            yield connection
-    finally:
-        engine.dispose()
-
-
 def _is_of_migrations(name: str | None, kind: str, _parents: Any) -> bool:
     """Whether migrations make what is called *name*: the index for full text is made after them."""
-    return not (kind == "table" and name in full_text.TABLES)
+    return (kind, name) != ("index", "ix_key_points_search") and not (kind == "table" and name in full_text.TABLES)
 
 
 def _number(context: Any, _migration_context: Any, _revision: Any, scripts: "list[Any]") -> None:

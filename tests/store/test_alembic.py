@@ -7,16 +7,22 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import config
+from sqlalchemy.engine import make_url
 
-from playbook_db.services import edit
+from playbook_db.services import edit, maintenance
 from playbook_db.services.projects import Project
+from playbook_db.store import migrate
+from playbook_db.store.connect import dialect_for, sqlite_path
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
-from tests.databases import put_empty_database
+from tests import postgres
+from tests.databases import put_database, put_empty_database
 
 pytestmark = pytest.mark.slow  # some start processes, the others migrate
 
@@ -56,17 +62,61 @@ def default(home: Path) -> Path:
     return home / ".claude" / "playbook" / "playbook.db"
 
 
-def tables(path: Path) -> set[str]:
-    """What there is in the database."""
-    with closing(sqlite3.connect(path)) as connection:
-        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+@dataclass(frozen=True)
+class Database:
+    """A database of either kind that somebody gives to Alembic; at first there are no tables in it."""
+
+    url: str
+
+    def alembic(self, *arguments: str, code: int = 0) -> str:
+        """What Alembic says to *arguments* about it."""
+        return alembic("-x", f"db={self.url}", *arguments, code=code)
+
+    def rows(self, query: str) -> list[Any]:
+        """The values in the first column of what a person's shell says to *query*."""
+        path = sqlite_path(self.url)
+        with closing(sqlite3.connect(path) if path else postgres.connected(make_url(self.url))) as shell:
+            return [row[0] for row in shell.execute(query).fetchall()]
+
+    def names(self) -> set[str]:
+        """Its tables, indexes, views and triggers."""
+        schema = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+        triggers = "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal"
+        return set(
+            self.rows("SELECT name FROM sqlite_master" if sqlite_path(self.url) else f"{schema} UNION {triggers}")
+        )
+
+    def version(self) -> tuple[int | None, list[str]]:
+        """The schema's number, as a hook reads it and as Alembic does."""
+        with closing(dialect_for(self.url)) as dialect:
+            return dialect.schema_version(), self.rows("SELECT version_num FROM alembic_version")
+
+    def fill(self) -> None:
+        """Make it whole, with a point in it."""
+        migrate.migrate(self.url)
+        with open_store(self.url) as store:
+            edit.add(Project(store, "/work/harbour"), "use type hints")
+
+    def texts(self) -> list[str]:
+        """The texts of the points in it."""
+        with open_store(self.url) as store, store.read("/work/harbour") as book:
+            return [point.text for point in book.live_points()]
 
 
-def version(path: Path) -> tuple[int, list[tuple[str]]]:
-    """The schema's number, as a hook reads it and as Alembic does."""
-    with closing(sqlite3.connect(path)) as connection:
-        (number,) = connection.execute("PRAGMA user_version").fetchone()
-        return number, connection.execute("SELECT version_num FROM alembic_version").fetchall()
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, default: Path) -> Database:
+    """One of each kind."""
+    if request.param == "sqlite":
+        default.parent.mkdir(parents=True, mode=0o700)
+        default.touch()
+        return Database(f"sqlite:///{default}")
+    return Database(server_database())
+
+
+def server_database() -> str:
+    """The URL of an empty database on a server."""
+    postgres.require_server()
+    return postgres.new_database().render_as_string(hide_password=False)
 
 
 def state(path: Path) -> dict[str, bytes | None]:
@@ -80,9 +130,10 @@ def test_upgrade_without_options_makes_the_user_s_database(default: Path) -> Non
 
     assert oct(default.stat().st_mode & 0o777) == "0o600"
     assert oct(default.parent.stat().st_mode & 0o777) == "0o700"
-    assert version(default) == (SCHEMA, [(HEAD,)])
-    assert {"key_points", "live_key_points", "changes_no_update"} <= tables(default)
-    with open_store(f"sqlite:///{default}") as store:
+    made = Database(f"sqlite:///{default}")
+    assert made.version() == (SCHEMA, [HEAD])
+    assert {"key_points", "live_key_points", "changes_no_update"} <= made.names()
+    with open_store(made.url) as store:
         edit.add(Project(store, "/work/harbour"), "use type hints")
 
 
@@ -102,7 +153,7 @@ def test_another_database_can_be_named(tmp_path: Path, default: Path, way: str) 
     else:
         alembic("-x", f"db={url if way == '-x' else path}", "upgrade", "head")
 
-    assert version(path) == (SCHEMA, [(HEAD,)])
+    assert Database(url).version() == (SCHEMA, [HEAD])
     assert oct(path.stat().st_mode & 0o777) == "0o600"
     assert not default.exists()
     assert not (tmp_path / "not this.db").exists()
@@ -133,40 +184,101 @@ def test_commands_that_look_change_no_byte(default: Path, kind: str, command: st
         assert (f"{HEAD} (head)" in said) == (kind == "current")
 
 
-def test_stamp_writes_the_version_alone(default: Path) -> None:
-    """In both places where it is read; tables, views and triggers stay as they are."""
-    put_empty_database(default)
-    before = tables(default)
+def test_commands_that_look_change_nothing_on_a_server() -> None:
+    """Nor do they find a difference between the tables and their description."""
+    server = Database(server_database())
+    assert server.alembic("current") == ""
+    assert "FAILED: Target database is not up to date." in server.alembic("check", code=255)
+    assert "alembic_version" not in server.names()
+    server.fill()
+    before = server.names()
 
-    alembic("stamp", "base")
-    assert version(default) == (0, [])
-    alembic("stamp", "head")
+    said = "".join(server.alembic(*command.split()) for command in (*READING, "branches", "show head"))
 
-    assert version(default) == (SCHEMA, [(HEAD,)])
-    assert tables(default) == before
+    assert f"{HEAD} (head)" in said
+    assert "No new upgrade operations detected." in said
+    assert server.names() == before
 
 
-def test_upgrade_goes_step_by_step(default: Path) -> None:
-    """`+1` is the next migration."""
-    alembic("upgrade", "+1")
+def test_stamp_writes_the_version_alone(database: Database) -> None:
+    """In each place where it is read; tables, views and triggers stay as they are."""
+    migrate.migrate(database.url)
+    before = database.names()
 
-    assert version(default) == (1, [("0001",)])
+    database.alembic("stamp", "base")
+    assert database.version() == (0, [])
+    database.alembic("stamp", "head")
+
+    assert database.version() == (SCHEMA, [HEAD])
+    assert database.names() == before
+
+
+def test_a_database_without_tables_is_not_stamped(database: Database) -> None:
+    """It would be called damaged from then on."""
+    said = database.alembic("stamp", "head", code=255)
+
+    assert said.endswith("has no tables to stamp. Make them: alembic upgrade head\n")
+    assert len(said.splitlines()) == 1
+    database.alembic("upgrade", "head")
+    assert database.version() == (SCHEMA, [HEAD])
+
+
+def test_a_wrong_stamp_is_explained(database: Database) -> None:
+    """The migrations fail, nothing is changed, and the right stamp helps."""
+    database.fill()
+    database.alembic("stamp", "0003")
+    before = database.names()
+
+    said = database.alembic("upgrade", "head", code=255)
+
+    assert " exists" in said or "duplicate column" in said
+    assert said.endswith(
+        "Nothing was changed. If the tables are not those of the revision that the database is stamped with, "
+        "stamp the right one: alembic stamp REVISION\n"
+    )
+    assert len(said.splitlines()) == 1
+    assert database.names() == before
+    database.alembic("stamp", "head")
+    assert database.texts() == ["use type hints"]
+
+
+def test_upgrade_goes_step_by_step(database: Database) -> None:
+    """`+1` is the next migration. Views and triggers, which fit the newest schema, come with the last one."""
+    for number in range(1, SCHEMA + 1):
+        assert "live_key_points" not in database.names()
+        database.alembic("upgrade", "+1")
+        assert database.version() == (number, [f"{number:04d}"])
+
+    assert "live_key_points" in database.names()
+    assert maintenance.check_database(database.url).problems == ()
+    assert "No new upgrade operations detected." in database.alembic("check")
+
+
+def test_a_file_is_backed_up_before_it_is_migrated(default: Path) -> None:
+    """As a command that migrates does it; a file at the newest schema needs none."""
+    put_database(default, (ROOT / "tests" / "frozen" / f"{SCHEMA - 1:04d}.db").read_bytes())
+
+    alembic("upgrade", "head")
+    alembic("upgrade", "head")
+
+    (backup,) = maintenance.list_all(f"sqlite:///{default}")
+    assert backup.backup.kind == f"schema-{SCHEMA - 1:04d}"
+    assert backup.schema == SCHEMA - 1
 
 
 @pytest.mark.parametrize("target", ["base", "-1"])
-def test_downgrade_is_refused_in_one_sentence(default: Path, target: str) -> None:
+def test_downgrade_is_refused_in_one_sentence(database: Database, target: str) -> None:
     """It says why, and what to do instead; nothing is changed."""
-    put_empty_database(default)
-    with closing(sqlite3.connect(default)) as connection:
-        before = list(connection.iterdump())
+    database.fill()
+    before = database.names()
 
-    said = alembic("downgrade", target, code=255)
+    said = database.alembic("downgrade", target, code=255)
 
     assert said.startswith("FAILED: playbook-db doesn't migrate down")
     assert len(said.splitlines()) == 1
     assert "playbook restore-backup FILE" in said
-    with closing(sqlite3.connect(default)) as connection:
-        assert list(connection.iterdump()) == before
+    assert database.names() == before
+    assert database.texts() == ["use type hints"]
 
 
 @pytest.mark.parametrize("command", ["current", "upgrade head", "stamp head"])
@@ -183,11 +295,41 @@ def test_the_database_of_another_program_is_refused_in_one_line(default: Path, c
     assert default.read_bytes() == before
 
 
-def test_offline_mode_is_refused_in_one_sentence() -> None:
-    """Views, triggers and the version's mirror need a database."""
+def test_printed_statements_make_and_upgrade_a_server() -> None:
+    """A DBA reads them first and runs them: on an empty database, or on one with points of an older schema."""
+    empty, older = Database(server_database()), Database(server_database())
+    older.alembic("upgrade", f"{SCHEMA - 1:04d}")
+    for database, start in ((empty, ""), (older, f"{SCHEMA - 1:04d}:")):
+        printed = database.alembic("upgrade", f"{start}head", "--sql")
+        with postgres.connected(make_url(database.url)) as shell:
+            shell.execute(printed.encode())
+        assert database.version() == (SCHEMA, [HEAD])
+        assert maintenance.check_database(database.url).problems == ()
+        assert "No new upgrade operations detected." in database.alembic("check")
+    assert empty.names() == older.names()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("upgrade 0003:head --sql", "Begin later, as in 0006:head, or run the upgrade without --sql."),
+        ("downgrade 0009:0008 --sql", "playbook restore-backup FILE"),
+    ],
+)
+def test_statements_that_need_the_rows_are_not_printed(arguments: str, said: str) -> None:
+    """What they would write is computed from the rows."""
+    printed = alembic("-x", "db=postgresql://localhost/nowhere", *arguments.split(), code=255)
+
+    assert printed.rstrip().endswith(said)
+    assert "Traceback" not in printed
+
+
+def test_statements_are_printed_for_a_server_alone(default: Path) -> None:
+    """A file is its user's own; a backup is made before it is migrated."""
     said = alembic("upgrade", "head", "--sql", code=255)
 
-    assert said == "FAILED: playbook-db migrates a real database only; run it without --sql.\n"
+    assert said == "FAILED: --sql prints statements for a server; name it: alembic -x db=postgresql://HOST/NAME ...\n"
+    assert not default.exists()
 
 
 @pytest.fixture
@@ -205,23 +347,22 @@ def checkout(tmp_path: Path) -> Path:
     return made
 
 
-def test_autogenerate_gives_the_next_migration_and_it_can_be_applied(checkout: Path, default: Path) -> None:
+def test_autogenerate_gives_the_next_migration_and_it_can_be_applied(checkout: Path, database: Database) -> None:
     """It is numbered in order, holds what is missing, and makes it; the points that are there stay."""
-    alembic_process("upgrade", "head", cwd=checkout)
-    with open_store(f"sqlite:///{default}") as store:
-        edit.add(Project(store, "/work/harbour"), "use type hints")
+    database.fill()
+    of_database = functools.partial(alembic_process, "-x", f"db={database.url}", cwd=checkout)
 
-    assert "FAILED: New upgrade operations detected" in alembic_process("check", cwd=checkout, code=255)
-    alembic_process("revision", "--autogenerate", "-m", "Labels and a note", cwd=checkout)
+    assert "FAILED: New upgrade operations detected" in of_database("check", code=255)
+    of_database("revision", "--autogenerate", "-m", "Labels and a note")
     made = checkout / "migrations" / "versions" / f"{SCHEMA + 1:04d}_labels_and_a_note.py"
-    alembic_process("upgrade", "+1", cwd=checkout)
+    of_database("upgrade", "+1")
 
     assert f'down_revision = "{HEAD}"' in made.read_text().replace("'", '"')
-    assert version(default) == (SCHEMA + 1, [(f"{SCHEMA + 1:04d}",)])
-    assert {"labels", "live_key_points", "changes_no_update"} <= tables(default)
-    with closing(sqlite3.connect(default)) as connection:
-        assert connection.execute("SELECT text, note FROM key_points").fetchall() == [("use type hints", None)]
-    assert "No new upgrade operations detected." in alembic_process("check", cwd=checkout)
+    assert "drop_" not in made.read_text().partition("def downgrade")[0]
+    assert database.version() == (SCHEMA + 1, [f"{SCHEMA + 1:04d}"])
+    assert {"labels", "live_key_points"} <= database.names()
+    assert database.rows("SELECT text FROM key_points WHERE note IS NULL") == ["use type hints"]
+    assert "No new upgrade operations detected." in of_database("check")
 
 
 def test_a_migration_that_is_written_by_hand_is_numbered_too(checkout: Path, default: Path) -> None:

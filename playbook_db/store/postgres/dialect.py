@@ -54,7 +54,7 @@ _LOCK_AT_ONCE = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UP
 _HAS_HEAD = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id")
 _ADD_HEAD = sql(hook_queries.ADD_HEAD)
 _WHAT_IS_THERE = sql("""
-SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('heads') IS NOT NULL, pg_backend_pid()
+SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('skipped_operations') IS NOT NULL, pg_backend_pid()
 """)
 # The playbook's number, and for how long this transaction waits for others and others for it.
 _FIND = sql("""
@@ -204,8 +204,8 @@ class PostgresDialect:
         self._prepare_if_direct(connection, there[2])
         if there[0]:
             version = connection.scalar(sql("SELECT max(version_num) FROM alembic_version"))
-            if there[1] and re.fullmatch(r"\d{4}", version or ""):
-                return int(version)
+            if there[1] and re.fullmatch(r"\d{4}", version or "0000"):
+                return int(version or 0)
             raise OtherProgramError(self.where)
         taken = connection.scalar(
             sql(f"SELECT count(*) FROM pg_class WHERE relnamespace = {_OURS} AND relname = ANY(:names)"),
@@ -492,10 +492,24 @@ def _make(connection: Connection, *files: str) -> None:
     """Carry out the statements in *files*."""
     distributed.let_citus(connection)
     driver = connection.connection.dbapi_connection
-    schema = connection.scalar(sql("SELECT quote_ident(current_schema())"))
-    connection.exec_driver_sql(f"SET LOCAL search_path = {schema}, pg_temp")  # the functions keep it
-    for statement in (each for file in files for each in _statements(file)):
+    for statement in making_statements(files):
         driver.execute(statement)  # type: ignore[union-attr]
+
+
+def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
+    """The statements in *files*: those that make the views and triggers, as this version of the code has them."""
+    yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # functions keep it
+    for file in files:
+        yield from _statements(file)
+
+
+def dropping_statements() -> Iterator[str]:
+    """The statements that drop what `making_statements` makes, without a look at the server. Triggers go with their
+    functions."""
+    text = "".join(map(_read, _FILES))
+    made = r"^CREATE (INDEX|VIEW|FUNCTION|AGGREGATE|TEXT SEARCH DICTIONARY) (\w+(?:\([^)]*\))?)"
+    for kind, name in reversed(re.findall(made, text, re.MULTILINE)):
+        yield f"DROP {kind} IF EXISTS {name}{' CASCADE' if kind == 'FUNCTION' else ''};"
 
 
 def _names() -> list[str]:

@@ -56,7 +56,8 @@ class SqliteDialect:
         return self.path
 
     def make_engine(self, *, foreign_keys: bool = True) -> Engine:
-        """An engine whose transactions are ours.
+        """An engine whose transactions are ours; without *foreign_keys* one for migrations, as a rebuilt table must not
+        empty those that refer to it.
 
         The driver must not begin transactions by itself: its deferred BEGIN loses updates between processes
         and leaves DDL and SAVEPOINT outside. A writer begins with IMMEDIATE, so that what it reads is still
@@ -72,7 +73,7 @@ class SqliteDialect:
         engine = create_engine(
             URL.create("sqlite", database=self.path),
             creator=lambda: self._connect(foreign_keys),
-            poolclass=QueuePool if writes else NullPool,
+            poolclass=QueuePool if writes and foreign_keys else NullPool,
             execution_options={"playbook_dialect": self},
         )
 
