@@ -2,9 +2,11 @@
 
 import atexit
 import fcntl
+import importlib
 import io
 import json
 import os
+import pkgutil
 import pty
 import struct
 import subprocess
@@ -19,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db import settings
+from playbook_db import cli, settings
 from playbook_db.claude_code import doctor, worker_start
 from playbook_db.cli.main import main, run
 from playbook_db.projects import project_key
@@ -60,6 +62,10 @@ def on_terminal(*arguments: str, columns: int = 80) -> str:
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0, seen
     return seen
 
+
+# Commands are imported late. One that is first imported while a test replaces a function would keep the replacement.
+for _module in pkgutil.iter_modules(cli.__path__, f"{cli.__name__}."):
+    importlib.import_module(_module.name)
 
 Playbook = Callable[..., Result]
 _answered: dict[tuple[str, ...], Any] = {}  # by a command that doctor ran

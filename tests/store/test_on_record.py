@@ -212,7 +212,8 @@ def test_a_server_from_before_gets_the_triggers_by_its_upgrade(fresh: str, store
     with dialect.make_engine().begin() as connection:
         dialect.drop_views_and_triggers(connection)
     dialect.close()
-    shell.execute("CREATE TABLE folded_showings (); CREATE TABLE folded_sessions ()")
+    columns = "playbook_id integer, point_id bigint, event text, sessions bigint"
+    shell.execute(f"CREATE TABLE folded_showings ({columns}); CREATE TABLE folded_sessions ()")
     shell.execute("ALTER TABLE revisions DROP COLUMN role; UPDATE alembic_version SET version_num = '0007'")
     shell.execute("UPDATE key_points SET text = 'owned'")
 

@@ -82,8 +82,8 @@ def test_a_filter_shows_those_alone(shared: SharedPages) -> None:
     assert one not in see(since=last)
     assert one in see(until=last - 1)
     assert other not in see(until=last - 1)
-    assert "There is no such revision." in see(source="learn")
-    assert "There is no such revision." in see(by="a stranger")
+    assert "There is no such revision." in see(name=one, source="learn")
+    assert "There is no such revision." in see(name=one, by="a stranger")
     for query in ({"name": "pat-999"}, {"since": "someday"}, {"session": "unknown"}, {"until": "99999"}):
         answer = shared.visitor.see("/history", **query)
         assert answer.status == 404
