@@ -29,7 +29,6 @@ from playbook_db.services import undo as undo_service
 from playbook_db.services.forget import Request, forget
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.services.undo import go_back, restore_as_of, undo
-from playbook_db.store.engine import Store
 from playbook_db.store.repository import PlaybookRepository
 from tests.builders import few_texts, headers, last_revision, playbooks_of_few_texts
 from tests.databases import NewProject
@@ -146,18 +145,6 @@ def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> N
     assert message == "took back revision 3 (undo: took back revision 2 (edit: retired oth-001))"
 
 
-def test_what_came_later_stays(project: Project) -> None:
-    """Votes given after the reworded text are kept when the text goes back."""
-    edit.add(project, "use ruff")
-    edit.edit(project, "oth-001", text="use ruff always")
-    edit.vote(project, "oth-001", "helpful")
-    edit.add(project, "use mypy")
-
-    undo(project, RevisionRange(2, 2))
-
-    assert [(p.text, p.helpful) for p in now(project).points] == [("use ruff", 1), ("use mypy", 0)]
-
-
 def test_a_collision_refuses_everything_and_shows_both_sides(project: Project) -> None:
     """Also what doesn't collide stays; a preference lets it through."""
     edit.add(project, "use ruff")
@@ -241,17 +228,6 @@ def test_an_undo_that_would_come_back_is_refused_where_its_votes_were_taken_back
     undo(project, RevisionRange(5, 5))
     assert read_playbook(project).by_name["oth-001"].helpful == 0
     assert maintenance.check(project.store) == []
-
-
-def test_a_revision_of_neutral_votes_has_nothing_to_take_back(project: Project) -> None:
-    """That is said, and no revision made."""
-    edit.add(project, "use ruff")
-    edit.vote(project, "oth-001", "neutral")
-
-    undone = undo(project)
-
-    assert undone.result.notes == ["nothing of revision 2 is left to take back"]
-    assert (undone.message, last(project)) == (None, 2)
 
 
 def test_revisions_that_are_not_there_are_refused(project: Project) -> None:
@@ -428,18 +404,6 @@ def test_going_back_gives_any_earlier_playbook_exactly(new_project: NewProject, 
 
 
 @few
-@given(history=histories)
-def test_taking_everything_back_gives_the_empty_playbook(new_project: NewProject, history: list[Step]) -> None:
-    """From the first revision to the last."""
-    project = new_project()
-
-    undo(project, RevisionRange(1, live_through(project, history)))
-
-    assert now(project) == Playbook()
-    assert maintenance.check(project.store) == []
-
-
-@few
 @given(rounds=st.lists(_votes, min_size=1, max_size=5), data=st.data())
 @pytest.mark.smoke
 def test_votes_are_taken_back_in_any_order(new_project: NewProject, rounds: list[list[Vote]], data: Any) -> None:
@@ -459,17 +423,3 @@ def test_votes_are_taken_back_in_any_order(new_project: NewProject, rounds: list
             counted = [given_still.count((point.name, tag)) for tag in ("helpful", "harmful")]
             assert [point.helpful, point.harmful] == counted
     assert maintenance.check(project.store) == []
-
-
-@pytest.mark.smoke
-def test_an_undo_is_all_or_nothing(project: Project, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure while it is being kept leaves the playbook as it was."""
-    edit.add(project, "use ruff")
-
-    def fail(*_: object, **__: object) -> int:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(PlaybookRepository, "append_revision", fail)
-    with pytest.raises(OSError, match="disk full"):
-        undo_service.undo(project)
-    assert (len(now(project).points), last(project), maintenance.check(store)) == (1, 1, [])
