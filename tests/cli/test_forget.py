@@ -17,7 +17,7 @@ def _said(playbook: Playbook) -> None:
     playbook("add", "use ruff", "--section", "pat")
 
 
-def test_a_point_is_forgotten_at_the_command_line(playbook: Playbook, home: Path) -> None:
+def test_a_point_is_forgotten_at_the_command_line(playbook: Playbook) -> None:
     """The answer names what went, never its text; the point is a tombstone afterwards."""
     result = playbook("forget", "oth-001", "--yes")
 
@@ -29,7 +29,6 @@ def test_a_point_is_forgotten_at_the_command_line(playbook: Playbook, home: Path
     assert [point["name"] for point in playbook("list", "--json").json] == ["pat-001"]
     (gone,) = playbook("list", "--retired", "--json").json
     assert (gone["name"], gone["text"], gone["retired_reason"]) == ("oth-001", "[forgotten]", "forgotten")
-    assert not [path for path in home.rglob("*") if path.is_file() and b"Zanzibar" in path.read_bytes()]
 
 
 def test_without_a_terminal_it_wants_a_yes(playbook: Playbook) -> None:
@@ -139,7 +138,6 @@ def test_what_matches_nothing_is_nothing(playbook: Playbook) -> None:
         (("oth-001", "--all-projects"), 2, "Give the NAME"),
         (("oth-009",), 1, "Did you mean oth-001?"),
         (("--match", "a(b"), 1, "at character 2"),
-        (("--match", "x*"), 1, "matches the empty text"),
     ],
     ids=str,
 )

@@ -157,6 +157,7 @@ def test_what_a_pattern_matches_goes_and_reworded_advice_stays(spread: Project, 
 
     assert _holding(tmp_path) == []
     assert done.erasures[spread.key].names == ("ctx-001",)
+    assert edit.list_retired(spread)["ctx-001"].reason == "forgotten"
     assert {point.text for point in read_playbook(spread).points} == {
         "the token is in the vault", "use ruff", "never print tokens"
     }  # fmt: skip
@@ -468,18 +469,6 @@ def test_a_point_that_says_much_the_same_is_named(project: Project) -> None:
     assert len(others) == 2 * project.store.is_shared  # what a server keeps
 
     assert "oth-002" in note
-
-
-def test_a_retired_point_can_be_forgotten(project: Project) -> None:
-    """Nothing live changes, and yet it is a revision."""
-    edit.add(project, _TEXT)
-    edit.retire(project, "oth-001", reason=f"it said {_TEXT}")
-
-    forget.forget(project, Request(name="oth-001"))
-
-    assert last_revision(project) == 3
-    assert edit.list_retired(project)["oth-001"].reason == "forgotten"
-    assert maintenance.check(project.store) == []
 
 
 def test_what_is_not_there_can_not_be_forgotten(project: Project) -> None:

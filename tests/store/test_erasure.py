@@ -1,11 +1,10 @@
 """Erasing in the tables and in the bytes: nothing is overlooked, and the way through leaves its trace."""
 
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Text
 
-from playbook_db.domain.erasure import MARK, Eraser
+from playbook_db.domain.erasure import Eraser
 from playbook_db.services import edit, forget
 from playbook_db.services.forget import Request
 from playbook_db.services.projects import Project
@@ -67,18 +66,6 @@ def test_every_written_column_is_searched(project: Project) -> None:
 
     assert {field.name for field in fields} == {f"{name}.{c}" for name, held in WRITTEN.items() for c in held}
     assert all(_TEXT not in (field.after or "") for field in fields)
-
-
-def test_only_the_playbook_that_is_meant_is_touched(project: Project, tmp_path: Path) -> None:
-    """The same words in another project's playbook stay."""
-    other = Project.in_folder(project.store, str(tmp_path / "other"))
-    for each in (project, other):
-        edit.add(each, f"use {_TEXT}")
-
-    forget.forget(project, Request(name="oth-001"))
-
-    assert edit.find(project, "oth-001").point.text == MARK
-    assert edit.find(other, "oth-001").point.text == f"use {_TEXT}"
 
 
 def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) -> None:
