@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from playbook_db import settings
 from playbook_db.contract import (
     apply_bullet_tags,
     format_playbook,
@@ -14,17 +13,13 @@ from playbook_db.contract import (
     load_template,
     save_playbook,
 )
-from playbook_db.services.edit import list_retired
-from playbook_db.services.projects import Project
-from playbook_db.store.engine import open_store
-from tests.builders import a_flat_dict, a_sections_dict, an_entry
+from tests.builders import a_sections_dict, an_entry
 from tests.contract.playbooks import (
     OTHERS,
     PATTERNS,
     Layout,
     Session,
     a_dict,
-    after_a_session,
     entries_of,
     read_file,
     write_file,
@@ -56,13 +51,11 @@ def load_entry(folder: Path, layout: Layout, raw: Any) -> dict[str, Any]:
 # --- votes ---
 
 
-@pytest.mark.parametrize(
-    ("rating", "helpful", "harmful"), [("helpful", 4, 1), ("harmful", 3, 2), ("neutral", 3, 1), ("bogus", 3, 1)]
-)
+@pytest.mark.parametrize(("rating", "helpful", "harmful"), [("harmful", 3, 2), ("bogus", 3, 1)])
 def test_a_rating_moves_its_own_counter_by_one_and_no_other(
     session: Session, rating: str, helpful: int, harmful: int
 ) -> None:
-    """Helpful and harmful count one each; neutral and a rating nobody knows count nothing."""
+    """And one that nobody knows moves none."""
     after = session([A_POINT], {"evaluations": [{"name": "kpt_001", "rating": rating}]})
 
     assert after == {"kpt_001": an_entry("kpt_001", "use types", helpful, harmful)}
@@ -151,43 +144,6 @@ def test_load_playbook_without_any_file_is_the_empty_playbook(folder: Path) -> N
     """No file, no database: version 1.0, no last_updated, five empty sections; nothing is written into the project."""
     assert load_playbook() == a_sections_dict({})
     assert list((folder / ".claude").iterdir()) == []
-
-
-# --- pruning ---
-
-
-def test_the_vote_that_makes_a_point_harmful_prunes_it_in_the_same_call(session: Session) -> None:
-    """Pruning is the last step, after all counters were moved."""
-    entries = [an_entry("kpt_001", "bad", harmful=2), an_entry("kpt_002", "good", helpful=3, harmful=2)]
-    ratings = [{"name": name, "rating": "harmful"} for name in ("kpt_001", "kpt_002")]
-
-    after = session(entries, {"evaluations": ratings})
-
-    assert after == {"kpt_002": an_entry("kpt_002", "good", helpful=3, harmful=3)}
-
-
-def test_points_added_in_a_call_are_not_pruned_by_it(session: Session) -> None:
-    """New points and points never voted on stay, whatever else is pruned."""
-    entries = [an_entry("kpt_001", "bad", harmful=9), an_entry("kpt_002", "untested")]
-
-    after = session(entries, {"new_key_points": ["brand new"], "evaluations": []})
-
-    assert sorted(entry["text"] for entry in after.values()) == ["brand new", "untested"]
-
-
-@pytest.mark.smoke
-def test_a_pruned_point_stays_in_the_history(folder: Path) -> None:
-    """A point that is pruned is retired, never erased: text and votes can be looked up."""
-    after_a_session(folder, a_flat_dict(an_entry("kpt_001", "bad advice", 1, 4)), {"evaluations": []})
-
-    with open_store(settings.database_url()) as store:
-        gone = list_retired(Project.in_folder(store, str(folder)))
-
-    assert (gone["kpt_001"].point.text, gone["kpt_001"].point.helpful, gone["kpt_001"].point.harmful) == (
-        "bad advice",
-        1,
-        4,
-    )
 
 
 # --- the prompt's text ---

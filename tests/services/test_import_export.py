@@ -134,27 +134,6 @@ def test_equal_texts_stay_two_where_a_file_is_taken_over(project: Project) -> No
     assert import_export.export_playbook(project) == canonical
 
 
-def test_importing_again_changes_nothing(project: Project) -> None:
-    """A file that is in already, of an older shape even, adds no revision."""
-    older = json.dumps(a_flat_dict("use type hints", {"text": "prefer pathlib", "score": 2}))
-
-    assert _read_in(project, older).revision == 1
-    assert _read_in(project, older).revision is None
-
-
-def test_a_name_that_means_something_else_here_is_given_anew(project: Project) -> None:
-    """Neither text is lost, the one that was here keeps its name, and the user hears of it."""
-    edit.add(project, "use type hints")
-
-    revised = _read_in(project, _text(a_sections_dict({"OTHERS": [an_entry("oth-001", "prefer pathlib")]})))
-
-    assert {p.name: p.text for p in read_playbook(project).points} == {
-        "oth-001": "use type hints",
-        "oth-002": "prefer pathlib",
-    }
-    assert list(revised.notes) == ["oth-001 belongs to another text here; the incoming one is now oth-002"]
-
-
 def test_a_retired_point_comes_back_with_a_file_that_has_it(project: Project) -> None:
     """Importing is a wish to have what the file holds."""
     content = _text(a_sections_dict({"OTHERS": [an_entry("oth-001", helpful=2)]}))
@@ -164,6 +143,16 @@ def test_a_retired_point_comes_back_with_a_file_that_has_it(project: Project) ->
     _read_in(project, content)
 
     assert read_playbook(project).by_name["oth-001"].helpful == 2
+
+
+def test_an_import_adds_the_top_level_keys_that_are_new(project: Project) -> None:
+    """A key that the playbook has keeps its value."""
+    _read_in(project, _text(a_sections_dict({}, owner="us")))
+    _read_in(project, _text(a_sections_dict({}, owner="them", team="a")))
+
+    exported = json.loads(import_export.export_playbook(project))
+
+    assert (exported["owner"], exported["team"]) == ("us", "a")
 
 
 @pytest.mark.smoke

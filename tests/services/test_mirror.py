@@ -142,24 +142,6 @@ def test_equal_texts_in_the_file_stay_two(project: Project, file: Path) -> None:
     assert file.read_text() == import_export.export_playbook(project)
 
 
-def test_what_a_colleague_pulled_in_adds_up_with_ours(project: Project, file: Path) -> None:
-    """Both sides' votes count; a name that both gave to different texts is given anew on the incoming side."""
-    _mirrored(project, an_entry("oth-001", "one", 3))
-
-    def change(entries: list[Any]) -> None:
-        entries[0]["helpful"] += 2
-        entries.append(an_entry("oth-002", "theirs"))
-
-    _edit(file, change, last_updated="2030-01-01T00:00:00+00:00")
-    edit.vote(project, "oth-001", "helpful")
-    edit.add(project, "ours")
-    notes = mirror.sync(project).notes
-
-    assert read_playbook(project).by_name["oth-001"].helpful == 6
-    assert _texts(project) == {"oth-001": "one", "oth-002": "ours", "oth-003": "theirs"}
-    assert any("oth-003" in note for note in notes)
-
-
 @pytest.mark.smoke
 def test_a_text_reworded_on_both_sides_keeps_both(project: Project, file: Path) -> None:
     """The later one is live, the other is in the history, and the user hears of it."""

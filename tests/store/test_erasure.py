@@ -1,6 +1,5 @@
 """Erasing in the tables and in the bytes: nothing is overlooked, and the way through leaves its trace."""
 
-
 import pytest
 from sqlalchemy import Text
 
