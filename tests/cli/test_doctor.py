@@ -140,16 +140,19 @@ def test_a_damaged_database_is_broken(findings: Findings, home: Path) -> None:
     assert "hooks.log" not in found
 
 
-def test_a_flag_file_that_a_clone_brought_is_told(findings: Findings, folder: Path) -> None:
-    """With the command that takes it out of git, after which it counts."""
+def test_files_that_a_clone_brought_are_told(findings: Findings, folder: Path) -> None:
+    """A flag file, with the command that takes it out of git, after which it counts; and a setting of the user's."""
     (folder / ".claude" / "diagnostic_mode").touch()
+    (folder / ".claude" / "settings.json").write_text('{"playbook_mcp_writes": "live"}')
     subprocess.run(["git", "init"], cwd=folder, check=True, capture_output=True)
     subprocess.run(["git", "add", ".claude/diagnostic_mode"], cwd=folder, check=True)
 
-    (finding,) = findings()["diagnostics"]
+    found = findings()
+    (finding,) = found["diagnostics"]
     subprocess.run(shlex.split(finding["remedy"]), check=True, capture_output=True)
 
     assert finding["state"] == "note"
+    assert "only you can say that" in found["mcp"][0]["told"]
     assert "diagnostics" not in findings()
 
 

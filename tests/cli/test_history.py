@@ -318,19 +318,6 @@ def test_a_text_can_not_steer_the_terminal_it_is_shown_on(playbook: Playbook) ->
 
 
 @pytest.mark.slow
-def test_a_reader_that_leaves_early_is_no_error(lived: Playbook, folder: Path) -> None:
-    """As `head` does: no message, exit code 0."""
-    lived("import", "-", stdin=json.dumps({"sections": {"OTHERS": [f"text {n}" for n in range(500)]}}))
-    done = subprocess.run(
-        ["bash", "-c", 'set -o pipefail; "$@" log --json | head -n 3', "-", *COMMAND],
-        capture_output=True, encoding="utf-8", timeout=300, check=False,
-    )  # fmt: skip
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == '[\n  {\n    "revision": 6,\n'
-
-
-@pytest.mark.slow
 def test_a_terminal_gets_colours_and_a_pipe_gets_none(lived: Playbook) -> None:
     """The words of a diff are marked either way."""
     shown = on_a_terminal("diff", "3", "4")

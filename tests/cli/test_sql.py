@@ -231,11 +231,11 @@ def test_question_that_would_take_all_memory_is_ended(playbook: Playbook) -> Non
 def test_reader_that_leaves_early_leaves_no_trace(playbook: Playbook, home: Path) -> None:
     """`playbook sql --csv ... | head` says nothing of it, and leaves nothing beside the file."""
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300000) SELECT i FROM n"
-    command = f"{shlex.quote(sys.executable)} -m playbook_db sql --csv '{numbers}' | head -2"
+    command = f"set -o pipefail; {shlex.quote(sys.executable)} -m playbook_db sql --csv '{numbers}' | head -2"
 
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False, timeout=300)
 
-    assert (done.stdout, done.stderr) == (b"i\r\n1\r\n", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"i\r\n1\r\n", b"")
     assert not list(home.glob(".claude/playbook/playbook.db-*"))
 
 

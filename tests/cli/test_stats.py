@@ -298,16 +298,6 @@ def test_a_picture_that_can_not_be_written_leaves_the_old_one(
     assert [path.name for path in folder.iterdir() if path.is_file()] == ["numbers.svg"]
 
 
-@pytest.mark.slow
-def test_drawing_is_not_loaded_unless_it_is_asked_for(folder: Path) -> None:
-    """The numbers alone come without the library of the charts."""
-    code = (
-        "import sys; from playbook_db.cli.main import main; code = main(['stats', '--json']);"
-        " sys.exit(code or 'pygal' in sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-
-
 def test_without_the_drawing_library_a_picture_is_refused_with_the_way_to_it(
     playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,8 @@ from playbook_db import settings
 from playbook_db.domain import playbook_file
 from playbook_db.errors import BackupError, DatabaseBusyError, DatabaseError, SchemaTooNewError
 from playbook_db.services import edit, import_export, maintenance, mirror
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.projects import Project, find_membership, read_playbook
+from playbook_db.store import memberships
 from playbook_db.store.engine import open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import restore
@@ -162,6 +163,22 @@ def test_what_is_here_and_what_would_come_is_told_before(url: str, project: Proj
 
     assert len(_texts(project)) == 2
     assert os.listdir(os.path.dirname(taken.path)) == [os.path.basename(taken.path)]
+
+
+def test_a_backup_that_comes_back_changes_no_membership(url: str, project: Project) -> None:
+    """A project that has joined a team since stays a member's, and one that has left it does not join again."""
+    before = maintenance.take(url)
+    with project.store.write(project.key) as book:
+        memberships.join(book, "postgresql://127.0.0.1:9/playbooks", "github.com/org/shop")
+    joined = maintenance.take(url)
+
+    _restore(url, before.path)
+    assert find_membership(project) is not None
+
+    with project.store.write(project.key) as book:
+        memberships.leave(book)
+    _restore(url, joined.path)
+    assert find_membership(project) is None
 
 
 def test_nothing_that_is_written_meanwhile_is_lost_unseen(url: str, project: Project) -> None:

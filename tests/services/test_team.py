@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import sqlite3
 import stat
@@ -19,12 +20,14 @@ from playbook_db.errors import (
     MirrorError,
     NoPasswordError,
     ProjectError,
+    ServerAwayError,
     ServerError,
     SettingError,
     TeamError,
 )
 from playbook_db.services import (
     edit,
+    forget,
     import_export,
     joining,
     maintenance,
@@ -35,7 +38,7 @@ from playbook_db.services import (
     status,
     team,
 )
-from playbook_db.services.projects import Project, find_membership, read_playbook
+from playbook_db.services.projects import Project, Servers, find_membership, of_team, read_playbook
 from playbook_db.services.review import Decision
 from playbook_db.store import hook_queries, memberships
 from playbook_db.store.engine import Store, open_store
@@ -94,6 +97,25 @@ def _own_points(member: Member) -> list[tuple[str, int]]:
 
 def _files(member: Member) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in member.home.rglob("*") if path.is_file()}
+
+
+def test_a_server_that_is_away_is_asked_once_a_run(ann: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many projects are members of its teams."""
+    asked = []
+
+    def open_nothing(url: str) -> Store:
+        asked.append(url)
+        raise ServerAwayError("nobody answers")
+
+    with ann.own() as own, Servers() as servers:
+        with own.store.write(own.key) as book:
+            memberships.join(book, AWAY, NAME)
+        monkeypatch.setattr(projects, "open_store", open_nothing)
+        for _ in range(2):
+            with pytest.raises(ServerAwayError), of_team(own, servers):
+                pass
+
+    assert len(asked) == 1
 
 
 # The password.
@@ -468,22 +490,19 @@ def test_a_team_whose_playbook_is_gone_takes_nothing_away(ann: Member, team_url:
 # What keeps a membership.
 
 
-def test_a_backup_says_nothing_of_teams(ann: Member, team_url: str) -> None:
-    """A project that has joined since stays a member's, one that has left since isn't one again."""
-    with ann.as_him():
-        first = maintenance.take(ann.url).path
-        ann.join(team_url)
-        second = maintenance.take(ann.url).path
-        with maintenance.candidate(ann.url, first) as chosen:
-            maintenance.put_back(chosen)
-    assert ann.membership().name == NAME
-    ann.add("as a member")
+def test_what_the_team_forgot_is_erased_here_by_the_worker_and_by_no_read(
+    ann: Member, team_url: str, shared: Project
+) -> None:
+    """Whoever only looks loses nothing."""
+    ann.join(team_url)
+    forget.forget(shared, forget.Request(pattern=re.compile("use ruff")))
 
-    ann.leave()
-    with ann.as_him(), maintenance.candidate(ann.url, second) as chosen:
-        maintenance.put_back(chosen)
-    with ann.own() as own:
-        assert find_membership(own) is None
+    with ann.shared() as project:
+        assert [point.text for point in read_playbook(project).points] == ["use uv"]
+
+    assert [text for text, _ in _own_points(ann)] == ["use uv", "use ruff"]
+    ann.work()
+    assert [text for text, _ in _own_points(ann)] == ["use uv"]
 
 
 def test_a_repair_keeps_the_membership(ann: Member, team_url: str) -> None:

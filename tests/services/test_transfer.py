@@ -154,6 +154,7 @@ def test_a_kill_half_way_leaves_nothing(lived: str, store: Store) -> None:
     assert list(maintenance.transfer(lived, url)) == KEYS
 
 
+@pytest.mark.smoke
 def test_the_users_own_playbook_is_his_own_in_the_other_database(lived: str, store: Store, tmp_path: Path) -> None:
     """Whatever its key there, on a file or a server; where he has one there already, nothing is copied."""
     url, back = store.url.render_as_string(hide_password=False), f"sqlite:///{tmp_path / 'back.db'}"

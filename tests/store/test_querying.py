@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -298,6 +299,22 @@ def test_question_of_few_long_steps_is_ended_too(url: str) -> None:
 
 
 @pytest.mark.slow  # it waits
+def test_ctrl_c_ends_a_question(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite tells of it as of any interruption; the command ends as after any Ctrl-C."""
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    is_over = user_sql._Clock.is_over
+
+    def is_over_or_interrupted(clock: user_sql._Clock) -> bool:
+        if threading.current_thread() is threading.main_thread() and sys.exc_info()[0] is None:
+            raise KeyboardInterrupt
+        return is_over(clock)
+
+    monkeypatch.setattr(user_sql._Clock, "is_over", is_over_or_interrupted)
+
+    with pytest.raises(KeyboardInterrupt), user_sql.ask(url, numbers, project_key="", timeout_s=5.0) as answer:
+        next(answer.rows)
+
+
 def test_time_of_who_reads_the_rows_is_not_the_question_s(url: str) -> None:
     """A pager may wait for a person: only what SQLite works counts."""
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT i FROM n"
