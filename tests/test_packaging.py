@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +28,6 @@ from tests.builders import a_flat_dict
 pytestmark = pytest.mark.slow  # starts processes
 
 _ROOT = Path(__file__).parent.parent
-_PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 _VERSION = playbook_db.__version__
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

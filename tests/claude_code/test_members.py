@@ -24,8 +24,6 @@ from tests.members import NAME
 
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]  # starts processes
 
-_OLD_S = 3600.0
-
 
 @dataclass(frozen=True)
 class Team:

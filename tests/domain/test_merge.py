@@ -92,9 +92,6 @@ def ours_and_retired(draw: st.DrawFn) -> tuple[Playbook, Retired]:
     return playbook_of(points[count:]), retired_points(*points[:count])
 
 
-playbooks_of_different_texts = playbooks_of_few_texts().filter(lambda made: len(texts_of(made)) == len(made.points))
-
-
 # --- flat files ---
 
 

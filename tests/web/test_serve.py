@@ -6,11 +6,13 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from playbook_db.web import serve
 from tests.web.conftest import PATIENCE_S, Visitor
 
 PLAYBOOK = (sys.executable, "-m", "playbook_db")
@@ -112,6 +114,22 @@ def test_a_browser_that_keeps_the_terminal_gets_its_page(home: Path, folder: Pat
     assert "</html>" in page
     assert not page.partition("<")[0].count(root)  # which all users see in the list of processes
     assert page.count(root) > 1
+
+
+def test_a_server_that_nobody_asked_in_time_ends(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once its time without a request is over."""
+    monkeypatch.setattr(serve, "_LOOK_S", 0.01)
+    monkeypatch.setattr(serve, "IDLE_S", -1.0)
+    given: list[str] = []
+    served = threading.Thread(
+        target=serve.serve, args=(f"sqlite:///{tmp_path / 'playbook.db'}", None), kwargs={"opened": given.append},
+        daemon=True,
+    )  # fmt: skip
+
+    served.start()
+    served.join(PATIENCE_S)
+
+    assert (len(given), served.is_alive()) == (1, False)
 
 
 def test_it_ends_when_nobody_looks_any_more(home: Path, tmp_path: Path) -> None:
