@@ -149,6 +149,7 @@ def test_a_form_of_ours_changes_something(with_secret: Visitor) -> None:
     name = with_secret.host.replace("127.0.0.1", "localhost")
     headers = {"Host": name, "Origin": f"http://{name}", "Sec-Fetch-Site": "same-origin"}
     assert with_secret.ask("POST", "/points", b"text=ours+too&section=oth", headers).status == 303
+    assert {"ours", "ours too"} <= set(re.findall(">(ours.*?)<", with_secret.see("/points").body))
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
