@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow  # each starts processes
 _ALLOWED_FOR_A_HOOK = {"gc", "os", "sys", "playbook_db"}
 _HEAVY = ("sqlalchemy", "alembic", "rich", "anthropic", "filelock", "asyncio")
 # What a command that goes to the database leaves alone: migrations, the other database, models.
-_NEVER = ("alembic", "sqlalchemy.dialects.postgresql", "sqlalchemy.orm", "anthropic", "rich", "pygal")
+_NEVER = ("alembic", "sqlalchemy.dialects.postgresql", "sqlalchemy.orm", "anthropic", "rich", "jinja2")
 _RUN = """
 import sys
 from playbook_db.cli.main import main

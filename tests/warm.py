@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-_WEB = ("playbook_db.cli.main", "playbook_db.cli.web", "playbook_db.web.serve", "pygal")
+_WEB = ("playbook_db.cli.main", "playbook_db.cli.web", "playbook_db.web.serve")
 
 
 @contextmanager

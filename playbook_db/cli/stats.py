@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from playbook_db.cli.output import (
     print_json,
     print_texts,
     readable_size,
+    shortened,
     write_file,
 )
 from playbook_db.domain import outcomes
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _WEEKS = 6  # lines at most; --json has all
 _PIPE_WIDTH = 120  # characters of a line where there is no terminal
+_TITLE_COLUMNS = 81  # of the folder in the title of a picture
 _PARTS = {
     "points": {"key_points"},
     "history": {"revisions", "changes", "votes", "skipped_operations"},
@@ -64,15 +65,16 @@ def stats(as_json: bool, svg: str | None) -> None:
 
 
 def _picture(numbers: "Statistics") -> bytes:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of the library of the charts are no business of the user's
-        try:
-            from playbook_db.cli import charts
-        except ModuleNotFoundError as error:
-            if error.name != "pygal":
-                raise
-            raise MissingExtraError("A picture", "pygal", extra="web") from error
-        return charts.picture(numbers)
+    try:
+        from playbook_db.web.numbers import as_svg
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("playbook_db"):
+            raise
+        raise MissingExtraError("A picture", str(error.name), extra="web") from error
+    end = shortened(one_line(numbers.project)[::-1], _TITLE_COLUMNS)[::-1]
+    revisions = count_of(sum(numbers.revisions.values()), "revision")
+    subtitle = f"{local(numbers.time)[:10]} · {count_of(numbers.live, 'live point')}, {revisions}"
+    return as_svg(numbers, title=f"The playbook of {end}", subtitle=subtitle)
 
 
 def _lines(numbers: "Statistics") -> Iterator[str]:

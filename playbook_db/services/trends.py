@@ -40,13 +40,15 @@ def gather(project: Project, *, now: datetime | None = None) -> Trends:
     return Trends(points_by, points, weeks_of(votes, calls, today), uses, _last_days(calls, today))
 
 
-def by_period(weeks: Sequence[Week]) -> tuple[str, list[str], list[list[Week]]]:
-    """The bars of a chart and what they are by: a week each, or a month each (the one that the week begins in) where
-    there are too many."""
+def by_period(weeks: Sequence[Week], *fields: str) -> tuple[str, list[tuple[str, *tuple[float, ...]]]]:
+    """`week`, or `month` if there are too many weeks for a chart, and each one's name and its sums of these *fields*.
+
+    A week counts in the month in which it begins.
+    """
     period, length = ("month", 7) if len(weeks) > MOST_BARS else ("week", 10)
     groups = groupby(weeks, key=lambda week: week.monday.isoformat()[:length])
-    bars = [(label, list(some)) for label, some in groups]
-    return period, [label for label, _ in bars], [some for _, some in bars]
+    bars = [(name, list(some)) for name, some in groups]
+    return period, [(name, *(sum(getattr(week, field) for week in some) for field in fields)) for name, some in bars]
 
 
 def _points_over_time(changes: Iterable[tuple[str, int]], today: date) -> tuple[str, tuple[tuple[str, int], ...]]:

@@ -65,7 +65,7 @@ def test_a_port_that_is_taken_is_said_in_one_line(home: Path, folder: Path) -> N
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("missing", ["starlette", "uvicorn", "jinja2", "python_multipart", "pygal"])
+@pytest.mark.parametrize("missing", ["starlette", "uvicorn", "jinja2", "python_multipart"])
 def test_without_the_extra_one_line_says_how_to_have_it(home: Path, folder: Path, missing: str) -> None:
     """Whichever part of it isn't there."""
     done = run(sys.executable, "-c", _WITHOUT, missing, "web", "--no-open")

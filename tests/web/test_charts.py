@@ -1,0 +1,88 @@
+"""The axis and the columns of a chart, and the SVG that is made of it."""
+
+import re
+from math import log10
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.web.charts import Chart
+from playbook_db.web.look import templates
+
+_HOSTILE = "</text><script>alert(1)</script> & 'quotes' \x1b[2J"
+
+
+def _drawn(chart: Chart) -> ElementTree.Element:
+    text = templates().from_string("{% from 'charts.html' import drawn %}<svg>{{ drawn(chart) }}</svg>")
+    return ElementTree.fromstring(text.render(chart=chart))  # noqa: S314 - our own
+
+
+def _numbers(rect: ElementTree.Element) -> tuple[float, ...]:
+    return tuple(float(rect.attrib[name]) for name in ("x", "y", "width", "height"))
+
+
+@given(st.one_of(st.integers(1, 10**9), st.floats(0.0001, 10**6)))
+def test_an_axis_has_3_to_6_round_steps_from_0_and_holds_the_largest_value(largest: float) -> None:
+    """A step is 1, 2 or 5 times a power of ten, and whole for whole numbers. Each guide line has a text of its own."""
+    chart = Chart("", ["cost"], [("a", 0), ("b", largest)], decimals=0 if isinstance(largest, int) else 2)
+
+    assert chart.guides[0] == 0
+    assert 3 <= len(chart.guides) - 1 <= 6
+    assert chart.guides[-1] >= largest * (1 - 1e-9)
+    step = chart.guides[1]
+    assert round(step / 10 ** ((log10(step) + 1e-9) // 1), 6) in (1, 2, 5)
+    assert not isinstance(largest, int) or step >= 1
+    assert len({chart.text(value) for value in chart.guides}) == len(chart.guides)
+
+
+@pytest.mark.parametrize("rows", [[], [("2026-03-01", 0, 0)]])
+def test_a_chart_of_zeros_has_nothing_to_draw(rows: list[tuple[str, int, int]]) -> None:
+    """With no label at all, too."""
+    assert not Chart("", ["helpful", "harmful"], rows).largest
+
+
+def test_bars_stand_side_by_side_or_on_one_another() -> None:
+    """Their heights are as their values, and their lower ends on the axis or on the bar below."""
+    beside, stacked = (
+        [_numbers(rect) for rect in _drawn(chart).iter("rect") if rect.attrib["class"] in "ab" and "y" in rect.attrib]
+        for chart in (
+            Chart("", ["a", "b"], [("x", 1, 3)], is_stacked=False),
+            Chart("", ["a", "b"], [("x", 1, 3)], is_stacked=True),
+        )
+    )
+
+    assert beside[2:] == [(-40, -59.3, 40, 59.3), (0, -178, 40, 178)]
+    assert stacked[2:] == [(-20, -44.5, 40, 44.5), (-20, -178, 40, 133.5)]
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 17, 60, 200])
+def test_at_most_five_labels_stand_along_the_axis(count: int) -> None:
+    """All columns have their values, and the texts stay within the picture."""
+    chart = Chart("", ["points"], [(f"day-{number}", 1) for number in range(count)])
+
+    groups = list(_drawn(chart).iter("g"))
+
+    assert len(groups) == count
+    assert [group.findtext("title") for group in groups] == [f"day-{number}: 1" for number in range(count)]
+    labelled = [group for group in groups if "day" in "".join(text.text or "" for text in group.iter("text"))]
+    assert 1 <= len(labelled) <= 5
+    places = [float(re.findall(r"[\d.]+", group.attrib["transform"])[0]) for group in labelled]
+    assert all(32 <= place <= 440 - 32 for place in places)  # half of a date
+
+
+def test_a_legend_names_the_series_if_there_are_several() -> None:
+    """One series needs none."""
+    several, one = Chart("", ["live", "retired"], [("x", 1, 2)]), Chart("", ["live"], [("x", 1)])
+
+    assert {"live", "retired"} <= {text.text for text in _drawn(several).iter("text")}
+    assert "live" not in {text.text for text in _drawn(one).iter("text")}
+
+
+def test_a_label_is_a_text_whatever_it_holds() -> None:
+    """It is escaped, and no character steers a terminal."""
+    drawn = _drawn(Chart("", ["points"], [(_HOSTILE, 1)]))
+
+    assert {each.tag for each in drawn.iter()} == {"svg", "path", "text", "g", "title", "rect"}
+    assert drawn.findtext("g/title") == f"{_HOSTILE[:-4]}\ufffd[2J: 1"
