@@ -3,11 +3,17 @@
 A test goes through a table and lists every entry that fails.
 """
 
+import re
 from functools import cache
+from itertools import chain
+from typing import Any
+
+import pytest
 
 from playbook_db.domain.redaction import commands, entropy, names, token_patterns
 from playbook_db.domain.redaction.escapes import places_of
 from playbook_db.domain.redaction.redact import redact
+from playbook_db.domain.redaction.tables import filled, read_table
 from playbook_db.domain.redaction.token_patterns import Pattern
 from tests import blind_secrets, second_blind_set
 from tests.secrets_made_up import made_up_secrets
@@ -84,14 +90,15 @@ def test_a_pattern_finds_a_secret_and_it_is_masked() -> None:
 
 def test_a_call_takes_a_password() -> None:
     """It is masked wherever it stands among the arguments, but as the first."""
-    calls = (*commands._CALLS, *commands._CALLS_WITH_PASSWORDS)
+    calls = read_table("commands")["calls"]
 
-    assert [call for call in calls if _TOKEN in redact(f'{call}"h", "{_TOKEN}")')] == []
+    assert [call for call in chain(*calls.values()) if _TOKEN in redact(f'{call}"h", "{_TOKEN}")')] == []
 
 
 def test_a_name_in_another_language_means_a_secret() -> None:
     """As the word that begins a line of settings."""
-    foreign = (*names._FOREIGN_NAMES.split("|"), *names._FOREIGN_SECRETS.split("|"))
+    words = read_table("words")
+    foreign = [*words["foreign_passwords"], *words["foreign_secrets"]]
 
     assert [name for name in foreign if _TOKEN in redact(f"{name}: {_TOKEN}")] == []
 
@@ -162,3 +169,73 @@ def test_an_id_stays() -> None:
 
     assert [text for text in texts if redact(text) != text] == []
     assert redact(f"see qvx_{_TOKEN}xY7zQ") == "see [masked: token]"
+
+
+_ROWS = {  # the cells of a row of each list, and which of them is a regular expression
+    **{f"commands.{name}": ("commands", "between") for name in ("sure", "options", "passwords", "tokens")},
+    **{f"tokens.{name}": ("kind", "anchors", "regex", "check") for name in ("prefixed", "looks", "headed")},
+}
+
+
+def _faults(table: dict[str, Any]) -> list[str]:
+    """What is wrong with the rows of *table*, one sentence each."""
+    faults = []
+    for name, cells in _ROWS.items():
+        section, _, key = name.partition(".")
+        if section not in table:
+            continue
+        rows = table[section].get(key)
+        if not rows:
+            faults.append(f"[{section}] has no rows under {key!r}. Add the list again.")
+        for row in rows or ():
+            faults += [f"[{section}] {key}, row {row!r}: {fault}" for fault in _faults_of(row, cells, table["parts"])]
+    return faults
+
+
+def _faults_of(row: object, cells: tuple[str, ...], parts: dict[str, str]) -> list[str]:
+    if not isinstance(row, list) or len(row) != len(cells) or not all(isinstance(cell, str) for cell in row):
+        return [f"a row is a list of {len(cells)} texts: {', '.join(cells)}."]
+    given = dict(zip(cells, row, strict=True))
+    regex = filled(given.get("regex", given.get("between", "")), parts)
+    try:
+        re.compile(regex)
+    except re.error as error:
+        return [f"{regex!r} is no regular expression: {error}."]
+    unknown = re.findall(r"(?<!\?P)<[a-z_]+>", regex)
+    faults = [f"{part} is not in [parts]." for part in unknown]
+    if "check" in given and given["check"] not in token_patterns._CHECKS:
+        faults.append(f"unknown check {given['check']!r}; use one of {', '.join(token_patterns._CHECKS)}.")
+    if "between" in given and re.compile(regex).groups:
+        faults.append("a group captures; write (?:...).")
+    return faults
+
+
+def test_a_row_of_a_table_is_whole() -> None:
+    """Whoever adds a tool or a prefix reads here which row is wrong, and why."""
+    assert [fault for name in ("commands", "tokens") for fault in _faults(read_table(name))] == []
+    assert all(read_table("words").values())
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (["mytool"], "a row is a list of 2 texts: commands, between."),
+        (["mytool", "(?:-p"], "is no regular expression"),
+        (["mytool", "<anything>-p "], "<anything> is not in [parts]."),
+        (["mytool", "(-p|-q) "], "a group captures"),
+    ],
+)
+def test_a_bad_row_is_named(row: list[str], said: str) -> None:
+    """With the reason; so is a list without rows."""
+    table = {"parts": {}, "commands": {"sure": [row], "options": [["-u ", ":"]], "passwords": [["x", ""]]}}
+    faults = _faults(table)
+
+    assert any(str(row) in fault and said in fault for fault in faults)
+    assert faults[-1] == "[commands] has no rows under 'tokens'. Add the list again."
+
+
+def test_an_unknown_check_is_named() -> None:
+    """A token passes one of a few checks."""
+    row = ["token", "abc_", "[a-z]{20}", "perhaps"]
+
+    assert "unknown check 'perhaps'" in _faults_of(row, _ROWS["tokens.prefixed"], {})[0]

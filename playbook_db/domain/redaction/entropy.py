@@ -2,6 +2,8 @@
 
 import re
 
+from playbook_db.domain.redaction.tables import read_table
+
 _SHORTEST_PASSWORD = 6  # characters
 _SHORTEST = 8
 _LONGEST = 4096
@@ -52,53 +54,11 @@ _HAS_DIGIT = re.compile(r"[0-9]")
 _NO_NAME = re.compile(r"[^\w.]")
 _NAMES_A_SECRET = re.compile(r"pass|pw|secret|token|key|cred|auth|arg|param|str|input|hash|encod|user", re.IGNORECASE)
 
-# The 140 pairs of letters that make up 78 % of the words in source code and its documentation.
-_COMMON_PAIRS = (
-    "ab ac ad ag ai al am an ap ar as at ba bl ca ce ch ck cl co cr ct da de di do ea ec ed ee ef el em en ep er es et "
-    "ev ex fi fo ge ha he hi ho ia ic id ie ig il im in io ir is it ke la le li ll lo ls lu ly ma me mi mm mo mp na nc "
-    "nd ne nf ng ni no ns nt oc od ol om on oo op or os ot ou ow pa pe pl po pr pt ra re ri rm ro rr rs rt sc se sh si "
-    "so sp ss st su ta te th ti to tr ts tt tu ty ul un up ur us ut va ve xe xt yp"
+_TABLE = read_table("words")
+_PAIRS, COMMON_PASSWORDS, _NO_PASSWORDS, _SAYS_WORDS = (
+    frozenset(_TABLE[name].split()) for name in ("common_pairs", "common_passwords", "no_passwords", "sentence_words")
 )
-_PAIRS = frozenset(_COMMON_PAIRS.split())
-
-# Words in every list of the most used passwords that mean little else; most of those with digits need no list.
-_COMMON_WORDS = (
-    "qwerty qwertz azerty qwertyuiop asdfgh asdfghjkl zxcvbn zxcvbnm letmein welcome monkey dragon football baseball "
-    "basketball sunshine princess iloveyou trustno superman batman starwars shadow master michael jordan jennifer "
-    "hunter ranger buster soccer hockey killer george andrew charlie thomas robert daniel jessica ashley michelle "
-    "matthew pepper ginger summer winter spring autumn cheese computer internet whatever freedom maggie cookie "
-    "chocolate butterfly flower tigger chelsea arsenal liverpool barcelona mustang corvette ferrari mercedes harley "
-    "yamaha matrix silver golden diamond phoenix merlin bailey yankees lakers dallas cowboys samantha amanda joshua "
-    "nicole patrick donald purple orange banana snoopy lovely babygirl hannah justin taylor naruto pokemon minecraft "
-    "swordfish opensesame abracadabra dolphin eagles tigers startrek scooby jasmine nirvana metallica slipknot "
-    "victoria anthony william richard maverick thunder cowboy rainbow peanut sparky hottie loveme fuckyou fuckme "
-    "asshole biteme kitten puppy samsung google administrator rootroot toor solo "
-    "passw0rd p@ssw0rd p@ssword secret123"
-)
-COMMON_PASSWORDS = frozenset(_COMMON_WORDS.split())
-
-
-# Words that stand for a password or say something about it.
-_STANDING_FOR_ONE = (
-    "password passwd secret token user username login stdin prompt string str text none null true false required "
-    "optional missing invalid incorrect wrong expired changed hidden masked redacted removed encrypted hashed "
-    "hash plain plaintext bcrypt argon scrypt scram digest empty blank default generated random disabled enabled "
-    "unset unknown example sample dummy placeholder changeme changeit replace your email name value field input "
-    "button label error warning weak strong medium short always never visible forgotten forgot reset confirm "
-    "current new old same different file varchar char boolean integer object any unknown admin root guest test "
-    "testing local postgres mysql redis mongo oauth basic bearer public private internal external manual keychain "
-    "keyring vault environment variable"
-)
-_NO_PASSWORDS = frozenset(_STANDING_FOR_ONE.split())
 _PHRASE = re.compile(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
-_SAYING = (
-    "the and for with that this not are was you from should must into has have can will use enter type your our "
-    "new old please forgot reset change update confirm too short long match least characters chars password "
-    "passwords passphrase token secret key user login email field value set show hide only when then than via per "
-    "all any each more less same does did but who how what where been stored sent file path name link page here "
-    "there"
-)
-_SAYS_WORDS = frozenset(_SAYING.split())
 
 
 def is_a_word(value: str) -> bool:

@@ -4,27 +4,10 @@ import re
 from functools import lru_cache
 
 from playbook_db.domain.redaction.escapes import MARKER, Unescaped, places_of, word_of
+from playbook_db.domain.redaction.tables import read_table
 
-# Password in other languages, as it is written in lower case.
-_FOREIGN_NAMES = (
-    "passwort|kennwort|wachtwoord|passord|l\u00f6senord|losenord|adgangskode|salasana|contrase\u00f1a|contrasena|"
-    "contrasenya|mot de passe|mot_de_passe|motdepasse|mdp|senha|palavra-passe|palavra passe|"
-    "clave|parola chiave|parola d'ordine|parola d\u2019ordine|parola|parol\u0103|has\u0142o|haslo|heslo|"
-    "jelsz\u00f3|jelszo|lozinka|geslo|slapta\u017eodis|parool|\u015fifre|lykilor\u00f0|m\u1eadt kh\u1ea9u|kata sandi|"
-    "\u043f\u0430\u0440\u043e\u043b\u044c|\u043f\u0430\u0440\u043e\u043b\u0430|"
-    "\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2|\u5bc6\u7801|\u5bc6\u78bc|\u53e3\u4ee4|"
-    "\u30d1\u30b9\u30ef\u30fc\u30c9|\u6697\u8a3c\u756a\u53f7|\ube44\ubc00\ubc88\ud638|\u05e1\u05d9\u05e1\u05de\u05d4|"
-    "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631|\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19"
-)
-# Secret, token and secret key, the same way.
-_FOREIGN_SECRETS = (
-    "geheimnis|zugangsdaten|api-schl\u00fcssel|wlan-schl\u00fcssel|clave_secreta|clave secreta|clave_api|"
-    "secreto|chiave_segreta|chiave segreta|chiave_api|segreto|chave_secreta|chave secreta|chave_api|segredo|"
-    "cl\u00e9_secr\u00e8te|cl\u00e9 secr\u00e8te|cle_secrete|cl\u00e9_api|hemlighet|hemlig_nyckel|hemmelighet|"
-    "salaisuus|sekret|klucz_api|tajemstvi|tajny_klic|gizli_anahtar|titok|\u0441\u0435\u043a\u0440\u0435\u0442|"
-    "\u0442\u043e\u043a\u0435\u043d|\u5bc6\u94a5|\u5bc6\u9470|\u79d8\u94a5|\u4ee4\u724c|\u79d8\u5bc6\u9375|"
-    "\u79d8\u5bc6\u306e\u9375|\u30c8\u30fc\u30af\u30f3|\ube44\ubc00\ud0a4|\ud1a0\ud070"
-)
+_TABLE = read_table("words")
+_FOREIGN_NAMES, _FOREIGN_SECRETS = ("|".join(_TABLE[name]) for name in ("foreign_passwords", "foreign_secrets"))
 NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 _STEMS = {  # what all names of secrets have in them, each with its word
     stem: word_of(stem)
@@ -36,47 +19,18 @@ _FOREIGN_SECRET = re.compile(rf"(?<![^\W\d_])(?:{_FOREIGN_SECRETS})(?![^\W\d_])|
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_TABLE[name].split())
 
 
-# A name with one of these words at its end is about a secret: `token_count`.
-_ABOUT = _words(
-    "count type url uri name names ref refs path file field fields id ids length len limit hash expiry expires "
-    "expire expired ttl var class provider service store policy arn regex pattern label placeholder input prompt "
-    "filter prefix suffix template scheme attribute timeout interval age days attempts retries encryption hashing "
-    "hasher rotation period duration cost rounds iterations history complexity lifetime delay column header "
-    "headers hint error errors reset manager generator validator handler helper factory callback algorithm alg "
-    "method mode endpoint required enabled disabled idx index size format usage budget form view screen page "
-    "button text title message msg rules rule strength min max at by from with node kind version stream ring word "
-    "board press chain frame map set list func function fn dir folder host server user username email status "
-    "state level scope scopes audience issuer source backend model schema table query param params parameter arg "
-    "args attr option options config settings bits checksum digest fingerprint sha md public pub less izer ize "
-    "mgr ptr cb"
-)
-_AFTERTHOUGHTS = _words(
-    "prod production dev test testing staging live local default old new current plain plaintext value string base "
-    "b encoded ident main primary secondary backup v raw db github gitlab aws"
-)
-_PASSWORDS = ("password", "passwd", "passphrase", "passcode", "passwrd", "pwd", "passwords", "pw", "psw", "pswd")
-_KEYED = _words(
-    "api access private secret encryption encrypt signing sign account master auth shared client ssh hmac jwt "
-    "session storage admin service deploy license app application security webhook aes rsa gpg stripe sendgrid "
-    "twilio mailgun openai anthropic azure aws google gcp maps cohere groq mistral deepseek datadog algolia cipher "
-    "crypto decryption subscription functions routing integration preshared pre write read ingest cookie field wallet "
-    "signer merchant in nonce hub connection sas wireguard wg network psk serial consumer instrumentation hash"
-)
-_PUBLIC_KEYS = _words("public cache primary foreign partition sort object publishable site idempotency row index")
-_GLUED_KEYS = (
-    *("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "authkey", "masterkey", "signingkey"),
-    *("keymaterial", "presharedkey", "encryptionkey", "sharedkey", "sessionkey", "routingkey", "licensekey"),
-)
-_SECRET_WORDS = _words(
-    "password passwd secret secrets token tokens key keys credential credentials auth authorization session"
-)
-_NO_SECRETS = _PUBLIC_KEYS | _words(
-    "pub hash digest checksum fingerprint sha etag id ids uuid version url uri path file"
-)
+_ABOUT = _words("about")
+_AFTERTHOUGHTS = _words("afterthoughts")
+_KEYED = _words("keyed")
+_PUBLIC_KEYS = _words("public_keys")
+_SECRET_WORDS = _words("secret_words")
+_NO_SECRETS = _PUBLIC_KEYS | _words("no_secrets")
+_PASSWORDS = tuple(_words("passwords"))
+_GLUED_KEYS = tuple(_words("glued_keys"))
 _PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "apikey"}
 
 

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 
 from playbook_db.domain.redaction.entropy import is_placeholder, is_random, is_strong
 from playbook_db.domain.redaction.escapes import Secret, Unescaped, word_of
+from playbook_db.domain.redaction.tables import filled, read_table
 
-# What stands before a token is no part of a word, but it may be the end of an escape: \n, %3D, \u0022, ESC[0m.
-_LEFT = (
-    r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9a-fA-F]{4})|(?<=\[[0-9]m)|(?<=\[[0-9]{2}m))"
-)
-_RUN_LEFT = _LEFT.replace("[A-Za-z0-9])", "[A-Za-z0-9_-])", 1)
-_RIGHT = r"(?![A-Za-z0-9])"
+_TABLE = read_table("tokens")
+_PARTS = _TABLE["parts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,146 +143,44 @@ def _is_url_password(value: str) -> bool:
 
 _NO_URL_PASSWORDS = {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "key", "x", "p", "apikey", "api_key"}
 
-_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-
 _UNKNOWN = re.compile(
     r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{31})(?P<prefix>[A-Za-z][A-Za-z0-9]{1,11})[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
     r"(?P<body>[A-Za-z0-9]{28,100})(?![A-Za-z0-9_/+=-])"
 )
-_IDS = "sha1 sha256 sha384 sha512 md5 chatcmpl resp msg cs pi seti rs file run req toolu call pk".split()  # noqa: SIM905
+_IDS = frozenset(_TABLE["tokens"]["ids"].split())
 
 
 def _is_unknown(token: re.Match[str]) -> bool:
     return token["prefix"].lower() not in _IDS and is_strong(token["body"])
 
 
-_LONG = r"[A-Za-z0-9_-]{20,}(?:[.+/=][A-Za-z0-9_-]+)*={0,2}"
-# Kind, prefixes, what follows a prefix, and a check; a short prefix alone doesn't prove a token.
-_PREFIXED = (
-    ("Anthropic key", "sk-ant-", r"[A-Za-z0-9_-]{20,}", _real),
-    ("OpenAI key", "sk-proj- sk-svcacct- sk-admin-", r"[A-Za-z0-9_-]{20,}", _real),
-    ("API key", "sk-", r"(?!ssh-|ecdsa-)(?:[a-z0-9]{2,10}-){0,2}[A-Za-z0-9_-]{20,}", is_random),
-    ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{30,}", _real),
-    ("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,}", _real),
-    ("GitLab token", "glpat- gldt- glrt- glcbt- glptt- glsoat- gloas- glagent- glft- glimt- glffct- GR1348941",
-     r"[A-Za-z0-9_.-]{18,}", _real),
-    ("Slack token", "xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxe. xoxc- xoxd- xoxo- xapp-", r"[A-Za-z0-9.%-]{10,}", _real),
-    ("Stripe key", "sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_", r"[A-Za-z0-9]{10,}", _real),
-    ("Stripe key", "whsec_", r"[A-Za-z0-9+/=]{20,}", _real),
-    ("Google key", "AIza", r"[A-Za-z0-9_-]{35}(?![A-Za-z0-9_+/-])", _real),
-    ("Google token", "GOCSPX- ya29. 1//0", r"[A-Za-z0-9_-]{20,}", is_random),
-    ("SendGrid key", "SG.", r"[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}", _real),
-    ("Twilio key", "SK", r"[0-9a-f]{32}" + _RIGHT, _real),
-    ("token",
-     "npm_ pypi- hf_ api_org_ dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ dckr_pat_ dckr_oat_ gsk_ xai- r8_ "
-     "pplx- hvs. hvb. hvr. ATATT3 ATCTT3 glsa_ glc_ sntrys_ sntryu_ NRAK- PMAK- lin_api_ lin_oauth_ ntn_ figd_ "
-     "pscale_tkn_ pscale_pw_ pscale_oauth_ sbp_ sb_secret_ dp.pt. dp.st. dp.sa. dp.ct. tskey- sq0csp- sq0atp- "
-     "rubygems_ AGE-SECRET-KEY-1 rnd_ pul- nvapi- tfp_ pnu_ pnb_ pcsk_ lsv2_pt_ lsv2_sk_ ls__ tvly- jina_ tgp_v1_ "
-     "fw_ xkeysib- xsmtpsib- re_ mlsn. phx_ dt0c01. dt0s01. CFPAT- HRKU- fm1r_ fm2_ fo1_ nfp_ nfc_ napi_ ATBB BBDC- "
-     "CCIPAT_ CCIPRJ_ bkua_ bkct_ sqp_ squ_ sqa_ CLOJARS_ ops_eyJ A3- KGAT_ wandb_v1_ APP_USR- duffel_live_ "
-     "duffel_test_ shippo_live_ shippo_test_ FLWSECK- FLWSECK_TEST- snyk_uat. snyk_sat. rdme_ zpka_ "
-     "fc- csk- sl. sl.u. sgp_ v1.0- NRII- sk.eyJ mfa. eyJrIjoi eyJhdXRocyI6 syt_ npg_ sha256~",
-     _LONG, is_random),
-    ("token", "EZAK EZTK AKCp EAA sess- secret_", r"[A-Za-z0-9]{30,}", is_random),
-    ("token", "pk_", r"[0-9]{5,12}_[A-Z0-9]{20,}", _real),
-    ("token", "dapi key- cio oy2 sk_", r"[A-Za-z0-9]{32,}(?:-[0-9])?" + _RIGHT, is_random),
-    ("token", "sdk- api- pat-na1- pat-eu1- pat-na2- access-production- access-sandbox- access-development-",
-     _UUID, _real),
-    ("token", "pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{60,}", _real),
-    ("Alibaba key", "LTAI", r"[A-Za-z0-9]{16,24}" + _RIGHT, is_random),
-)  # fmt: skip
-
-
-def _prefixed() -> Iterator[Pattern]:
-    for kind, prefixes, tail, accepts in _PREFIXED:
-        for prefix in prefixes.split():
-            yield Pattern(kind, prefix, re.compile(f"{_LEFT}({re.escape(prefix)}{tail})"), accepts)
-
-
-def _compiled(rows: Iterable[tuple[str, str, str, Callable[[str], bool]]]) -> Iterator[Pattern]:
-    """One pattern for each of a row's anchors, which `|` separates."""
-    for kind, anchors, regex, accepts in rows:
-        for anchor in anchors.split("|"):
-            yield Pattern(kind, anchor, re.compile(regex), accepts)
-
-
-_AWS_ID = r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"
-_URL_SAFE = "[A-Za-z0-9_-]"
-
-_LOOKS = (
-    ("AWS key", "AKIA|ASIA|ABIA|ACCA",
-     rf"{_LEFT}({_AWS_ID}(?:[\s:,;|/\"']{{1,5}}[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=]))?){_RIGHT}",
-     lambda value: not value[:20].endswith("EXAMPLE")),
-    ("JWT", "eyJ", rf"{_RUN_LEFT}(eyJ{_URL_SAFE}{{8,}}\.(?:eyJ)?{_URL_SAFE}*(?:\.{_URL_SAFE}+){{1,3}})", _real),
-    ("password hash", "$1$|$2a$|$2b$|$2y$|$5$|$6$|$y$|$apr1$|$7$|$argon2",
-     r"(?:(?<=:)|(?<=[0-9] )|(?<=[d:] [\"']))"
-     r"(\$[a-z0-9]{1,8}\$(?:[\w./=,+-]{1,40}\$){0,3}[A-Za-z0-9./+]{22,100})", _real),
-    ("webhook", "/hooks/catch/|/with/key/|/hooks/|/hook/|hook.eu1.make.com/|hook.us1.make.com/",
-     r"[\w./]{1,40}?/((?:[0-9]{4,12}/)?(?:[A-Za-z0-9_-]{16,64}|(?<=[0-9]/)[a-z0-9]{6,12}))(?![A-Za-z0-9])", _real_id),
-    ("private key", "priv:|privateExponent:|prime1:|prime2:",
-     r"[a-zA-Z0-9]+:((?:(?:\s|\\n){0,20}[0-9a-f]{2}:(?:[0-9a-f]{2}:?){0,31}){1,40})", _real),
-    ("private key", "<D>|<DP>|<DQ>|<InverseQ>", r"<[A-Za-z]{1,8}>([A-Za-z0-9+/=]{20,800})<", _real),
-    ("private key", "kty", r"kty[^{}]{0,200}?\\{0,8}\"[dk]\\{0,8}\"\s?:\s?\\{0,8}\"([A-Za-z0-9_-]{20,800})", _real),
-    ("vault", "$ANSIBLE_VAULT;", r"[^\n\\]{10,60}((?:(?:\s|\\n){1,40}[0-9a-f]{20,90})+)", _real),
-    ("token", "live_|test_", rf"(?<!pk_){_LEFT}((?:live|test)_[A-Za-z0-9]{{30,}})", is_random),
-    ("token", ":APA91b", r"(:APA91b[A-Za-z0-9_-]{60,})", _real),
-    ("token", "1000.", rf"{_LEFT}(1000\.[0-9a-f]{{32}}\.[0-9a-f]{{32}})", _real),
-    ("token", "amzn.mws.", rf"(amzn\.mws\.{_UUID})", _real),
-    ("token", "AAAAAAAAAAAAAAAAAAAAA", r"(A{21}[A-Za-z0-9%]{40,})", _real),
-    ("API key", "infura.io/v3/|alchemy.com/v2/", r"[a-z]+\.[a-z]+/v[23]/([A-Za-z0-9_-]{20,64})", _real),
-    ("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/[a-z]{5,12}/([A-Za-z0-9/_+-]{20,})", _real),
-    ("Teams webhook", "/IncomingWebhook/", r"/IncomingWebhook/([0-9a-f]{20,40}/[\w/-]{20,80})", _real),
-    ("Terraform token", ".atlasv1.", r"(?<=[A-Za-z0-9]{14})\.atlasv1\.([A-Za-z0-9_=-]{60,})", _real),
-    ("Discord webhook", "/api/webhooks/", rf"/api/webhooks/([0-9]{{10,25}}/{_URL_SAFE}{{40,}})", _real),
-    ("Telegram token", ":A", r"(?<=[0-9]{8}):(A[A-Za-z0-9_-]{34})(?![A-Za-z0-9_-])", is_random),
-    ("Azure key", "AccountKey=|SharedAccessKey=", r"[A-Za-z]+=([A-Za-z0-9+/]{40,}={0,2})", _real),
-    ("Azure signature", "&sig=|?sig=", r".sig=([A-Za-z0-9%+/=_-]{30,})", _real),
-    ("Azure secret", "Q~", r"(?<=[A-Za-z0-9_~.]{3}[0-9])(Q~[A-Za-z0-9_~.-]{31,34})(?![A-Za-z0-9_~.-])", _real),
-    ("Discord token", "",
-     rf"([MNO](?:(?<![A-Za-z0-9_.-].)|(?<=\\[nrt].)|(?<=\[[0-9]m.)|(?<=\[[0-9]{{2}}m.)){_URL_SAFE}{{22,27}}\.{_URL_SAFE}{{6}}\.{_URL_SAFE}{{27,45}})(?!{_URL_SAFE})",
-     _real),
-)  # fmt: skip
-TOKENS = by_anchor((*_compiled(_LOOKS), *_prefixed()))
-
-_MASKED = r"\[masked:\s[A-Za-z ]{1,30}\]"
-_GAP = r"(?:\s|\\n){1,20}"  # in `.netrc`, which may stand in a JSON string
-
 _IPV6_END = re.compile(r"[0-9a-f]{1,4}(?:[/%].*)?")
-_BETWEEN_WORDS = r"(?:[ ,]{1,2}|\s{1,20}[0-9]{1,2}[.)] )"
-_HEADED = (
-    ("password", "://",
-     r"://[^\s/:@\"'<>\\?#]{0,128}:(?![0-9]{1,5}[,?#])([^\s/\"'<>\\`]{1,256})@(?=[\w\[$%{.*-])", _is_url_password),
-    ("token", "://", r"://([A-Za-z0-9_-]{20,128})(?::[^\s/@]{0,128})?@(?=[\w\[])", is_random),
-    ("token", "earer |EARER ", r"[Ee](?i:arer)\s+([A-Za-z0-9._~+/-]{12,}={0,2})", is_random),
-    ("credential", "asic |ASIC ", r"(?i:asic)\s+([A-Za-z0-9+/]{8,}={0,2})(?![A-Za-z0-9+/=])", _is_basic),
-    ("credential", "echo",
-     r"echo (?:-[ne]{1,2} )?[\"']?([A-Za-z0-9+/]{12,400}={0,2})(?=[\"']? ?\| ?base64 (?:-d|-D|--decode))", _is_encoded),
-    ("token", "uthorization|UTHORIZATION|-key|-Key|-Api|-Token",
-     r"(?<!ocket)[A-Za-z-]{4,14}\\{0,8}[\"']?\]?[ ]?[:=,][ ]?\\{0,8}[\"']?(?:[A-Za-z-]{1,16}[ ])?(?:token=)?"
-     r"([A-Za-z0-9._~+/=-]{20,})", is_random),
-    ("cookie", "ookie|OOKIE",
-     rf"(?i:ookie)(?:\\{{0,8}}[\"'])?\]?\s?[:=]\s?(?:\\{{0,8}}[\"'])?([\w.%$!-]{{1,64}}=(?:{_MASKED}|[^\s;\"'\\]){{1,4096}}"
-     rf"(?:;\s?(?:{_MASKED}|[^;\"'\\\n]){{1,4096}}){{0,50}})",
-     _is_cookie),
-    ("password", "login |machine ",
-     rf"(?:login|machine)[ \t]+[\w@.+-]{{1,200}}{_GAP}(?:account\s+\S{{1,200}}{_GAP})?"
-     r"password[ \t]+([^\s\"'\\]{4,200})", _real_word),
-    ("wallet", "nemonic|NEMONIC|hrase|HRASE|words",
-     r"[A-Za-z]{5,7}[\"']?(?: is| are)?(?:\\{1,4}n|[\s:=\"'\\]){1,10}(?:1[.)] )?"
-     rf"([a-z]{{3,8}}(?:{_BETWEEN_WORDS}[a-z]{{3,8}}){{5,23}})(?!{_BETWEEN_WORDS}[a-z])", _is_mnemonic),
-    ("private key", "Private-Lines: ",
-     r"Private-Lines: [0-9]+((?:(?:\s|\\r|\\n){1,4}[A-Za-z0-9+/=]{4,64}(?![\w-])){1,200})", _real),
-    ("password", "assword",
-     r"assword:?[ ]?\\{0,8}[\"']?\)?;?(?:\s|\\n){1,10}[\w.]{0,20}(?:send|sendline|write|send_line|sendall)[ (]"
-     r"(?:-- )?b?\\{0,8}[\"']([^\"'\\\s]{4,200})", _real_word),
-    ("password", "WIFI:|wifi:", r"(?i:wifi):[^\s\"']{0,80}?P:([^;\s\"']{4,80});", _real_word),
-    ("password", "iFi.begin(|ifi.begin(", r"i[Ff]i\.begin\([^,\n]{1,60},\s?\"([^\"\s]{4,80})\"", _real_word),
-    ("password", "jdbc:oracle", r"jdbc:oracle:[a-z0-9]{1,8}:[\w.]{1,60}/([^@\s\"']{4,200})@", _real_word),
-    ("password", "",
-     r":(?:[0-9]{4,5}|\*):(?![0-9]+:)[^\s:\"'\\]{1,63}:[^\s:\"'\\]{1,63}:([^\s:\"'\\]{4,200})(?=\s|$|\\n|[\"'])",
-     lambda value: _real_word(value) and not _IPV6_END.fullmatch(value)),
-)  # fmt: skip
-HEADERS = tuple(_compiled(_HEADED))
+_CHECKS: dict[str, Callable[[str], bool]] = {
+    "real": _real,
+    "random": is_random,
+    "id": _real_id,
+    "word": _real_word,
+    "basic": _is_basic,
+    "encoded": _is_encoded,
+    "mnemonic": _is_mnemonic,
+    "cookie": _is_cookie,
+    "url password": _is_url_password,
+    "no address": lambda value: _real_word(value) and not _IPV6_END.fullmatch(value),
+    "aws": lambda value: not value[:20].endswith("EXAMPLE"),
+}
+
+
+def _patterns(name: str) -> Iterator[Pattern]:
+    """One pattern for each anchor, or prefix, of each row of the table *name*."""
+    for kind, anchors, regex, check in _TABLE["tokens"][name]:
+        is_prefix = name == "prefixed"
+        for anchor in anchors.split() if is_prefix else anchors.split("|"):
+            whole = f"<left>({re.escape(anchor)}{regex})" if is_prefix else regex
+            yield Pattern(kind, anchor, re.compile(filled(whole, _PARTS)), _CHECKS[check])
+
+
+TOKENS = by_anchor((*_patterns("looks"), *_patterns("prefixed")))
+HEADERS = tuple(_patterns("headed"))
 
 
 # Private keys: PEM, OpenSSH and PGP, indented, escaped, or cut off.

@@ -1,0 +1,16 @@
+"""The tables that redaction works with: TOML files beside this module, which need no code to be extended."""
+
+import re
+import tomllib
+from importlib import resources
+from typing import Any
+
+
+def read_table(name: str) -> dict[str, Any]:
+    """The table in the file *name*.toml."""
+    return tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def filled(regex: str, parts: dict[str, str]) -> str:
+    """*regex* with each `<part>` in it replaced by the expression that *parts* has for it."""
+    return re.sub("<([a-z_]+)>", lambda part: parts.get(part[1], part[0]), regex)
