@@ -5,7 +5,7 @@ secret, does the value look like one.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from playbook_db.domain.redaction.entropy import (
     is_a_word,
@@ -70,6 +70,7 @@ _TO_VALUE = re.compile(
     """,
     re.VERBOSE,
 )
+_WAYS = ("below", "assign", "xml", "comma", "call", "prose", "space")  # the groups of _TO_VALUE
 _BARE = re.compile(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`,;&<>)\]}|])+""")
 _BARE_LITERAL = re.compile(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`])+""")
 _MAX_SEARCHED = 128  # characters; a longer value that is no secret is not searched for names
@@ -125,81 +126,144 @@ def _value(text: str, start: int, end: int) -> Secret | None:
     begin = _name_start(text, start)
     name = text[begin:name_end]
     kind = kind_of_name(name)
-    if kind is None and (to_value is None or to_value["assign"] is None or not has_word_of_secrets(name)):
-        return None
-    is_weak = kind is None
-    kind = kind or "secret"
     if to_value is None:
-        return _value_before(text, begin, kind)
-    before = text[max(begin - 100, 0) : begin]
+        return _value_before(text, begin, kind) if kind else None
+    if kind is None and (to_value["assign"] is None or not has_word_of_secrets(name)):
+        return None
+    if not _is_name(text, begin, name, to_value):
+        return None
+    value = _Value(text, begin, name, kind, to_value)
+    if value.is_loose and value.how != "space":
+        return None
+    verdict = next(verdict for rule in _RULES if (verdict := rule(value)) is not None)
+    return value.start, value.end, value.kind if verdict else ""
+
+
+def _is_name(text: str, begin: int, name: str, to_value: re.Match[str]) -> bool:
+    """Whether *name* at *begin* is no file, no test that passed, and not public."""
+    before = text[max(begin - 20, 0) : begin]
     is_file = before.endswith("/") and to_value["assign"] == ":" and not before.endswith(" /")
-    if is_file or (name == "PASS" and to_value["assign"] == ": "):  # a test that passed
+    is_test = name == "PASS" and to_value["assign"] == ": "
+    return not (is_file or is_test or ("ublic" in before and _PUBLIC.search(before)))
+
+
+class _Value:
+    """The value to which *to_value* leads from the *name* at *begin*."""
+
+    def __init__(self, text: str, begin: int, name: str, kind: str | None, to_value: re.Match[str]) -> None:
+        before = text[max(begin - 100, 0) : begin]
+        if before.endswith("."):  # of a path of names
+            before = before.rstrip(NAME_SIGNS + ".")
+        self.name = name
+        self.kind = kind or "secret"
+        self.is_weak = kind is None  # the name only has a word of secrets in it
+        self.is_password = kind == "password"  # which people invent
+        self.how = next(way for way in _WAYS if to_value[way] is not None)
+        self.sign = to_value["assign"] or ""
+        self.is_quoted = to_value["open"] is not None or self.how == "xml"
+        self.is_loose = not _may_follow(text, begin, before, to_value)  # the name isn't at a place of names
+        # In a shell, after an option or a variable, and alone on its line a value needs no quotes, and is no code.
+        is_parameter = self.sign == "=" and (name.isupper() or _IN_PARAMETERS.search(before) is not None)
+        self.is_bare = name.startswith("-") or before.endswith(" /") or is_parameter
+        self.start = to_value.end()
+        quote = "<" if self.how == "xml" else to_value["open"]
+        end = _value_end(text, self.start, quote, in_shell=self.is_bare or self.how == "below")
+        value = text[self.start : end]
+        if self.sign and not self.is_quoted and _BEGINS_LINE.search(before[-45:]):
+            value = _whole_line(text, self.start, value) if self.is_password else value
+            is_first = self.sign == "=" and before[-1:] in ("", "\n")
+            self.is_bare = self.is_bare or _fills_line(value, is_password=self.is_password, is_first=is_first)
+        if self.how in ("prose", "space") and not self.is_quoted:
+            value = value.rstrip(".:!?")
+        self.end = self.start + len(value)
+        self.text = value.rstrip(";,")  # redacted with the value, as they may be its end; but no part of a path
+        self.digits = len(_HAS_DIGIT.findall(value))
+        self.is_next_name = self.is_quoted and "\n" in to_value[0] and _IS_NAME.match(text, self.end) is not None
+
+
+def _fills_line(value: str, *, is_password: bool, is_first: bool) -> bool:
+    """Whether *value*, which ends a line of settings, is no code; *is_first*: nothing is before its name."""
+    if is_password and len(_HAS_DIGIT.findall(value)) > 1 and not is_code(value):
+        return True
+    return is_first and is_random(value) and not set("(.[{").intersection(value)
+
+
+# The rules, in this order: the first that knows says whether a value is a secret.
+def _name_of_the_next(value: _Value) -> bool | None:
+    return False if value.is_next_name else None
+
+
+def _under_a_weak_name(value: _Value) -> bool | None:
+    return (_LONG_WORD.fullmatch(value.text) is not None and is_strong(value.text)) if value.is_weak else None
+
+
+def _after_a_word(value: _Value) -> bool | None:
+    """The name may be any word of a sentence here."""
+    if not value.is_loose:
         return None
-    if "ublic" in before and _PUBLIC.search(before):
-        return None
-    if before.endswith("."):  # of a path of names
-        before = before.rstrip(NAME_SIGNS + ".")
-    is_loose = not _may_follow(text, begin, before, to_value)
-    if is_loose and to_value["space"] is None:
-        return None
-    quoted = to_value["open"] is not None or to_value["xml"] is not None
-    in_prose = to_value["prose"] is not None
-    below = to_value["below"] is not None
-    is_line = to_value["assign"] is not None and _BEGINS_LINE.search(before[-45:]) is not None
-    # A shell's values need no quotes: after an option, and after a variable, which is in capitals.
-    in_shell = (
-        name.startswith("-")
-        or before.endswith(" /")
-        or (to_value["assign"] == "=" and (name.isupper() or bool(_IN_PARAMETERS.search(before))))
+    if is_code(value.text) or _NO_VALUE.fullmatch(value.text):
+        return False
+    is_long = value.is_quoted or (
+        len(value.text) > 15 and (_PARTS.search(value.name) is not None or not _HEX.fullmatch(value.text))
     )
-    at = to_value.end()
-    quote = "<" if to_value["xml"] is not None else to_value["open"]
-    value = text[at : _value_end(text, at, quote, in_shell=in_shell or below)]
-    if is_line and not quoted and kind == "password":
-        value = _whole_line(text, at, value)
-        in_shell = in_shell or (len(_HAS_DIGIT.findall(value)) > 1 and not is_code(value))
-    if is_line and to_value["assign"] == "=" and before[-1:] in ("", "\n"):  # neither an argument nor a program
-        in_shell = in_shell or (is_random(value) and not set("(.[{").intersection(value))
-    if quoted and "\n" in to_value[0] and _IS_NAME.match(text, at + len(value)):
-        return at, at + len(value), ""
-    if (in_prose or to_value["space"]) and not quoted:
-        value = value.rstrip(".:!?")
-    end = at + len(value)
-    if is_weak:
-        is_word = to_value["assign"] is not None and _LONG_WORD.fullmatch(value) is not None
-        return at, end, kind if is_word and is_strong(value) else ""
-    value = value.rstrip(";,")  # redacted with the value, as it may be its end; but no part of a path
-    if is_loose:
-        is_long = quoted or (len(value) > 15 and (_PARTS.search(name) or not _HEX.fullmatch(value)))
-        is_token = is_long and _HAS_DIGIT.search(value) and is_random(value)
-        is_known = (kind == "password" and is_invented(value)) or (
-            is_token and is_secret(value, password=False, literal=True)
-        )
-        return at, end, kind if is_known and not (is_code(value) or _NO_VALUE.fullmatch(value)) else ""
-    is_sure = to_value["assign"] is not None or to_value["xml"] is not None or (to_value["space"] and quoted)
-    is_clear = (is_sure or _HAS_DIGIT.search(value)) and (kind != "key" or is_random(value))
-    if in_prose and name.lower() == "pass":  # the verb
-        is_clear = is_clear and is_random(value)
-    if to_value["call"] or to_value["comma"] or below or (to_value["space"] and not name.startswith("-")):
-        is_clear = is_clear and (is_random(value) or (kind == "password" and (quoted or is_invented(value))))
-    literal = quoted or in_shell or in_prose or (below and not is_code(value)) or is_words_and_number(value)
-    # People invent these as well, with a number to it.
-    may_be_words = kind == "password" or (
-        to_value["assign"] is not None
-        and (quoted or in_shell)
-        and len(_HAS_DIGIT.findall(value)) > 2
-        and len(value) > 7
-        and not value.isdigit()
+    is_token = is_long and value.digits and is_random(value.text)
+    return bool(
+        (value.is_password and is_invented(value.text))
+        or (is_token and is_secret(value.text, password=False, literal=True))
     )
-    is_clear = is_clear or (kind == "key" and name.isupper() and may_be_words)
-    if kind == "password" and to_value["assign"] is not None:
-        is_word = (name.isupper() or (quoted and "=" in to_value["assign"])) and is_a_word(value)
-        is_pin = quoted and value.isdigit() and 3 < len(value) < 6
-        if (is_word and kind_of_name(value) is None) or is_pin:
-            return at, end, kind
-    if kind == "password" and value.isalpha() and kind_of_name(value) == "password":
-        return at, end, ""  # "password" in another language
-    return at, end, kind if is_clear and is_secret(value, password=may_be_words, literal=literal) else ""
+
+
+def _word_or_pin(value: _Value) -> bool | None:
+    if not value.is_password or not value.sign:
+        return None
+    is_word = (value.name.isupper() or (value.is_quoted and "=" in value.sign)) and is_a_word(value.text)
+    is_pin = value.is_quoted and value.text.isdigit() and 3 < len(value.text) < 6
+    return True if is_pin or (is_word and kind_of_name(value.text) is None) else None
+
+
+def _password_in_another_language(value: _Value) -> bool | None:
+    return False if value.is_password and value.text.isalpha() and kind_of_name(value.text) == "password" else None
+
+
+def _looks_secret(value: _Value) -> bool:
+    may_be_words = value.is_password or (
+        value.sign != ""
+        and (value.is_quoted or value.is_bare)
+        and value.digits > 2
+        and len(value.text) > 7
+        and not value.text.isdigit()
+    )
+    is_literal = (
+        value.is_quoted
+        or value.is_bare
+        or value.how == "prose"
+        or (value.how == "below" and not is_code(value.text))
+        or is_words_and_number(value.text)
+    )
+    is_clear = _is_clear(value) or (value.kind == "key" and value.name.isupper() and may_be_words)
+    return is_clear and is_secret(value.text, password=may_be_words, literal=is_literal)
+
+
+_RULES: tuple[Callable[[_Value], bool | None], ...] = (
+    _name_of_the_next,
+    _under_a_weak_name,
+    _after_a_word,
+    _word_or_pin,
+    _password_in_another_language,
+    _looks_secret,
+)
+
+
+def _is_clear(value: _Value) -> bool:
+    """Whether the way to *value* leaves no doubt, or the value looks like a secret by itself."""
+    is_sure = value.how in ("assign", "xml") or (value.how == "space" and value.is_quoted)
+    if not (is_sure or value.digits) or (value.kind == "key" and not is_random(value.text)):
+        return False
+    if value.how == "prose" and value.name.lower() == "pass":  # the verb
+        return is_random(value.text)
+    if value.how in ("call", "comma", "below") or (value.how == "space" and not value.name.startswith("-")):
+        return is_random(value.text) or (value.is_password and (value.is_quoted or is_invented(value.text)))
+    return True
 
 
 def _value_before(text: str, begin: int, kind: str) -> Secret | None:
