@@ -148,6 +148,84 @@ def test_redacting_twice_changes_nothing() -> None:
     assert [redact(text) for text in once] == once
 
 
+_KEY_LINE = ("aB3dE6gH9jK2mN5pQ8sT1vW4" * 3)[:64]
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        # a private key without its BEGIN line, or in base64
+        (f"MIICeAIBADANBgkqhkiG9w0BAQEFAASC{_KEY_LINE[:32]}\n{_KEY_LINE}\n", _KEY_LINE),
+        (f"$ tail -2 id_rsa\n{_KEY_LINE}\n{_KEY_LINE[:30]}==\n", _KEY_LINE[:30]),
+        ("key: " + base64.b64encode(f"{_BEGIN}\n{_KEY_LINE}\n".encode()).decode(), "FCM2RFNmdIOWpL"),
+        (f"-----BEGIN OpenVPN Static key V1-----\n{'0f1e2d3c' * 4}\n-----END OpenVPN Static key V1-----", "0f1e2d3c"),
+        # a literal in parts
+        ('t = "ghp_aB3dE6gH9jK2" + "mN5pQ8sT1vW4aB3dE6gH9"', "mN5pQ8sT1vW4"),
+        ('TOKEN = ("ghp_aB3dE6gH9jK2"\n         "mN5pQ8sT1vW4aB3dE6gH9")', "mN5pQ8sT1vW4"),
+        ('{"code": "pw = \\"Qw8mm\\" + \\"2Rt!x9\\""}', "2Rt!x9"),
+        ("curl -u backup:nAN0ke5\\\n6SlyxT9B https://dav.example/", "6SlyxT9B"),
+        ("pass = ['b','L','4','#','u','T','9','w','o','P'].join('')", "'T','9','w'"),
+        # no space between word and value
+        ("数据库密码是7aLlwqBDE3,用户名是root。", "7aLlwqBDE3"),
+        ("用户名admin，密码Qk7mm2Rt5", "Qk7mm2Rt5"),
+        ("パスワードはTjx7EsaSZG5です。", "Tjx7EsaSZG5"),
+        ("root 계정 암호가 1IUfdd5hf로 바뀌었어요", "1IUfdd5hf"),
+        # the name of a user before it
+        ("Login mit admin / Hafenrundfahrt_88, dann weiter", "Hafenrundfahrt_88"),
+        ("log in with `admin` and `Qw8mm2Rt`", "Qw8mm2Rt"),
+        ("see admin|Qw8mm2Rt!|x", "Qw8mm2Rt"),
+        ('{"encoded":"YWRtaW46UXc4bW0yUnQh"}', "YWRtaW46UXc4bW0yUnQh"),
+        # numbers by name
+        ("De pincode voor de kluis: 5527", "5527"),
+        ("ПІН-код картки 9164, нікому не кажи", "9164"),
+        ("the gate code is 7714", "7714"),
+        ("GitHub recovery codes:\nbb26a-e44c1\n97f4b-1466c\n7bfde-ee065\n", "97f4b-1466c"),
+        # property lists and other markup
+        ("<key>ApiToken</key>\n\t<string>aB3dE6gH9jK2mN5p</string>", "aB3dE6gH9jK2mN5p"),
+        ("<pass><![CDATA[lOLSkA_Y5MHo]]></pass>", "lOLSkA_Y5MHo"),
+        ('s:8:"password";s:10:"S1AAwtc6iq";', "S1AAwtc6iq"),
+        # prose
+        ("J'ai remis le mdp root à XO4!_uuNQq hier soir", "XO4!_uuNQq"),
+        ("Das Kennwort fürs Intranet ist jetzt Birnbaum#77, bitte merken", "Birnbaum#77"),
+        ("Зайди як devops з паролем 71OMy2T1AYB і глянь логи.", "71OMy2T1AYB"),
+        ("Пароль от базы — Ze-iL8u#SM=L, юзер postgres.", "Ze-iL8u#SM=L"),
+        ("Die Passphrase vom SSH-Key heißt „Drei Möwen klauen Pommes“.", "Möwen klauen"),
+        ("what's the password? -> Qw8mm2Rt!", "Qw8mm2Rt!"),
+        ("hardcode GyIWb7fwtvlfOWyBqabCF3jf9FBXTH7u as api key", "GyIWb7fwtvlfOWyBqabCF3jf9FBXTH7u"),
+        ("password (without the spaces): b T 7 q X m 9 2 L d", "q X m 9"),
+        (
+            "restored the wallet from pumpkin level decade rough bulk athlete zone ginger captain mule siren topic and",
+            "mule",
+        ),
+        # what a command printed, and tables with empty cells
+        ("$ terraform output -raw db_password\nq0RB.m0hgFf#94Wy", "q0RB.m0hgFf#94Wy"),
+        ("name,url,password,note\nx.io,,pKrHFpx4i!cQ?bH,\n", "pKrHFpx4i!cQ?bH"),
+    ],
+)
+def test_a_secret_of_a_third_authors_kinds_is_redacted(text: str, secret: str) -> None:
+    """Without a name beside it, in parts, in prose of other languages, in numbers."""
+    assert secret in text
+    assert secret not in redact(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pin the version to 2024 or later",
+        "the error code is 4040",
+        "Encyklopedia, hasło: fotosynteza, tom 4.",
+        "NAME  TYPE  AGE\ndb-credentials  Opaque  2\ndefault-token-x7k2p  x/service-account-token  3",
+        "crt: " + base64.b64encode(b"-----BEGIN CERTIFICATE-----\n" + b"MIIDdzCC" * 9).decode()[:64],
+        'alphabet = ["a", "b"] + ["c"]; say("hello" + "world")',
+        'The passphrase is "empty for no passphrase" by default',
+        "Is the token valid? Use step 2: run it again",
+    ],
+)
+def test_a_harmless_text_of_such_kinds_stays(text: str) -> None:
+    """Numbers with other names, public keys, joined words."""
+    assert redact(text) == text
+
+
 def test_user_and_host_of_a_url_stay() -> None:
     """Only the password within an address is secret."""
     assert redact("redis://ann:" + "x9Kq2vv7w" + "@cache:6379/0") == "redis://ann:[masked: password]@cache:6379/0"

@@ -47,6 +47,15 @@ user {a} '§P'|{a} -S h -P §P|{a} a -p§P x.7z|{a} -h h -u ann -p §P|{a}walk -
 "{a}": {"result": "§P"}|{a} --query SecretString\n§P\n|{a} access\n§P\n|{a} --value '{"p": "§P"}'
 {a} x --secret-string §P|{a} sha2 BY '§P'|{a}ann:§T|{a} with §T|{a}ann §T|{a} x.nupkg §T|{a} -t §T|{a} --value §T
 {a}"§T")|{a}b"§T=")|{a}: §U|{a}=§U|{a}Name=§T|{a} secret: JBSWY3DPEHPK3PXPJBSW
+{a} of ann / §P|{a}: 4711|{a} to it: 4711|{a}4711|{a} here: 4a7c1 9b2d2 7e3f3|{a} 17, left 63, left 41
+{a}, tR-4-qK-7w-2Lx|{a} is: t R 7 k q 2 L
+{a} pumpkin level decade rough bulk athlete zone ginger captain mule siren topic|{a}: K, o, r, b, seven
+{a}K, o, r, b, seven|{a}: 的 伟 阿 翻 粒 桥 墨 卡 童 鸡 沿 敢|{a} name: Quince|{a}: Quince|{a}vault secret show\n§P\n
+{a}: agia-pzym-zyfb-pxoe|{a}", "ann", "§P")|{a}'§P'}@h|see 't{a}R{a}7{a}k{a}Q{a}L{a}w{a}9'|{a}\n§L\n§L\n
+{a}AQAwQAIBAAKB§T§T|{a}EAgEAMBMGByqGSM49§T|{a}AIBADANBgkqh§T§T|{a}§T§T|{a}ABRSA PRIVATE KEY-----\n§T§T
+{a}.exe /x /p §P|{a} -h x -p §P|{a} -pw §P h|{a} "a b" ann §P|{a} /pass:§P|{a} ann:§P|{a} *\nann * §P *
+{a}ann <<E\n§P\nE|{a}      : §P|{a}: Ym9iOnM0Y3IzdHA0c3M=
+h{a}db:ann:§P|door {a} is 4711|backup {a}: 4a7c1 9b2d2 7e3f3
 """
 
 
@@ -59,7 +68,7 @@ def _known_texts() -> tuple[str, ...]:
 
 def _texts_for(anchor: str) -> list[str]:
     made = [f"see {anchor}{tail}" for tail in _TAILS]
-    values = {"P": _PASSWORD, "T": _TOKEN, "H": _HEX, "U": _UUID}
+    values = {"P": _PASSWORD, "T": _TOKEN, "H": _HEX, "U": _UUID, "L": (_TOKEN * 3)[:64]}
     for text in _LINES.strip().replace("\n", "|").replace("\\n", "\n").split("|"):
         parts = text.replace("{a}", anchor).split("\u00a7")
         made.append(parts[0] + "".join(values[part[0]] + part[1:] for part in parts[1:]))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from playbook_db.domain.redaction.entropy import (
+    ABOUT_PASSWORDS,
     is_a_word,
     is_code,
     is_invented,
@@ -17,18 +18,32 @@ from playbook_db.domain.redaction.entropy import (
     is_words_and_number,
 )
 from playbook_db.domain.redaction.escapes import Secret
-from playbook_db.domain.redaction.names import NAME_SIGNS, has_word_of_secrets, kind_of_name, may_name_a_key
+from playbook_db.domain.redaction.names import (
+    NAME_SIGNS,
+    UNSPACED,
+    has_word_of_secrets,
+    is_foreign,
+    kind_of_name,
+    may_name_a_key,
+)
 
-_TAIL = re.compile(r"[A-Za-z0-9_-]{0,40}(?:[ ](?:key|token|secret|value|code|phrase|string)(?![A-Za-z0-9_]))?")
+_TAIL = re.compile(
+    r"[A-Za-z0-9_\u00df-\u024f\u0400-\u04ff-]{0,40}(?:[ ](?:key|token|secret|value|code|phrase|string)\b)?"
+)
 _QUOTE = r"""\\{0,8}(?:\"{3}|'{3}|["'`])"""
 _BREAK = r"(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)"
 _DIGIT = r"""(?=\\{0,8}["'`]|[$<]\(|\S{0,400}[0-9])"""  # without quotes prose has no passwords that are words
-# Of, for and is in other languages.
+# Of, for, is and the like in other languages.
 _OF = (
-    "de|del|della|di|do|da|du|des|pour|para|per|f\u00fcr|fuer|zum|zur|von|vom|voor|van|till|til|f\u00f6r|dla|k|pro|"
-    "\u043e\u0442|\u0434\u043b\u044f|\u0434\u043e"
+    "de|del|della|di|do|da|du|des|pour|para|per|für|fuer|zum|zur|von|vom|voor|van|till|til|för|dla|k|pro|от|для|до|к|на|"
+    "sur|auf|im|in|na|v|w|на|від|à|al|alla|el|la|le"
 )
-_IS = "ist|lautet|es|est|jest|to|je|\u00e8|\u00e9|\u00e4r|er|\u044d\u0442\u043e"
+_IS = (
+    "(?:ist|c'est)(?:[ ](?:jetzt|nun|neu))?|geändert[ ]auf|lautet|heißt|heisst|war|es|est|jest|to|je|è|é|är|er|это|"
+    "luidt|wordt|sera|será|à|auf|na|на|brzmi|zní"
+)
+_GLUED = "[是为為はがをに는은이가를을]|改[成为為]|[设設][为成]|更新为|重置为"
+_CJK = r"\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 _TO_VALUE = re.compile(
     rf"""
     (?:\\{{0,8}}["'`]|[\]*]){{0,4}}
@@ -46,11 +61,12 @@ _TO_VALUE = re.compile(
         | (?<=["'])[^<>\n]{{0,120}}?\s(?:value|content)=(?={_QUOTE})
         | [ ]{{0,40}}\|[ ]{{0,40}}(?=\S{{6,400}}[ ]{{0,40}}(?:\||{_BREAK}|$))
         | \)?[ ]?(?:\|\||\?\?|\?:|:-|or[ ]|(?<=\)[ ])\{{)[ ]?(?=\\{{0,8}}["']|[A-Z0-9])
-        | [ \t]{{0,40}}(?:=>|<-|->|:=|\?=|\+=|\|\|=|\?\?=|[=!]==?|=|:|\uff1a|\uff1d|\u2192|[ ]REG_SZ[ ])
+        | [ \t]{{0,40}}(?:=>|<-|->|:=|\?=|\+=|\|\|=|\?\?=|[=!]==?|=|:|;s:[0-9]{{1,4}}:|→|[ ]REG_SZ[ ])
           (?:(?:\s|\\{{1,4}}[nrt]){{0,30}}(?=\\{{0,8}}["'`])
             |[ \t]{{0,20}}(?:[\u203a\u276f>][ ]|\\\n|\*{{0,2}}[ \t]{{0,20}}))
       )
-      | (?P<xml>(?:[ ][\w:.-]{{1,40}}=(?:"[^"<>]{{0,80}}"|'[^'<>]{{0,80}}')){{0,4}}>\s{{0,20}}(?:<[vV]alue>)?
+      | (?P<xml>(?:[ ][\w:.-]{{1,40}}=(?:"[^"<>]{{0,80}}"|'[^'<>]{{0,80}}')){{0,4}}>\s{{0,20}}
+            (?:<[vV]alue>|<!\[CDATA\[)?
           |</\w{{1,20}}>\s{{0,20}}<\w{{1,20}}>)
       | (?P<comma>,[ ]{{0,20}}(?:default(?:_value)?[ ]?=[ ]?)?(?=\\{{0,8}}["'`]))
       | (?P<call>(?:\)?\.(?:equals|toBe|toEqual|eql?|type|fill|send_keys|sendKeys|sendline|setValue|val))?
@@ -58,20 +74,27 @@ _TO_VALUE = re.compile(
       | (?P<prose>(?:(?:[ ]is[ ]generated)?[ ](?:for|of|{_OF})(?:[ ][\w@./:\[\]()'-]{{1,40}}){{1,5}}?:
           |(?:[ ](?:for|of|to|on|in|{_OF})(?:[ ](?!is[ ])[\w@./\[\]-]{{1,40}}){{1,4}}?)?
           (?:[ ](?:(?:(?:is|was|has[ ]been|be)[ ])?(?:set|changed|reset|rotated)[ ]to
-          |is|was|are|be|equals|to|when|used[ ]is|{_IS})(?:[ ]now)?:?|[ ]?(?:\u662f|\u306f)))
-          (?:[ ]{{1,3}}|{_BREAK}{{2}}[ ]{{1,8}}){_DIGIT})
+          |is|was|are|be|equals|to|when|used[ ]is|{_IS})(?:[ ]now)?:?))
+          (?:[ ]{{1,3}}|{_BREAK}{{2}}[ ]{{1,8}}){_DIGIT}
+          |(?:[ :=]?(?:{_GLUED})|(?<=[{_CJK}]))[ ]{{0,3}}[:=]?(?=[!-~]{{4,80}}){_DIGIT})
+      | (?P<talk>(?<![yhYH])(?<!oken)(?<!kens)(?<!sion)(?<!okie)(?=[ ?(][^0-9]{{0,150}}+[0-9])
+          (?:(?:[ ][\w@./'’()-]{{1,30}}){{0,6}}?(?:[ ]?\([^()\n]{{1,40}}\))?
+          (?:[ ]?[:=]|[ ](?:is|was|it's|its|{_IS}))[ ]{{1,3}}(?=["'`]{{0,2}}[!-~]{{6,100}}){_DIGIT}
+          |[ ]\((?=[^\s()]{{6,80}}\))
+          |[^\n?]{{0,60}}+\?(?:(?:\s|\\n){{1,4}}(?:[\w .-]{{1,30}}:[ ]|->[ ])?(?=["'`]?\S{{6}})
+            |[^?]{{0,80}}?\b(?:it'?s|that's|use|try|ist|c'est)[ ](?=["'`]?\S{{6}}))))
       | (?P<space>[ \t]{{1,20}}(?=\S{{6}}){_DIGIT})
     )
     (?:[\w.]{{0,30}}(?:[dD]ecode\w{{0,10}}|atob|[bB]ase64\w{{0,6}})\(|[$<]\(echo[ ])?
-    (?:[bBrRuUfF@$]{{1,2}}(?=\\{{0,8}}["'])
+    (?:[bBrRuUfFN@$]{{1,2}}(?=\\{{0,8}}["'])
       |(?:(?:new[ ])?[\w.:]{{0,30}}(?:Secret(?:Str)?|Some|from|GetBytes|Key(?:Spec)?|new|String)|\[\]byte)
         \((?=\\{{0,8}}["'])){{0,2}}
     (?P<open>{_QUOTE})?(?:\{{(?:noop|plain|PLAIN|SSHA|CRYPT|CLEARTEXT)\}})?
     """,
     re.VERBOSE,
 )
-_WAYS = ("below", "assign", "xml", "comma", "call", "prose", "space")  # the groups of _TO_VALUE
-_BARE = re.compile(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`,;&<>)\]}|])+""")
+_WAYS = ("below", "assign", "xml", "comma", "call", "prose", "talk", "space")  # the groups of _TO_VALUE
+_BARE = re.compile(rf"""(?:\[masked:\s[A-Za-z ]{{1,30}}\]|(?!\\+[nrt"'])[^\s"'`,;&<>)\]}}|{_CJK}])+""")
 _BARE_LITERAL = re.compile(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`])+""")
 _MAX_SEARCHED = 128  # characters; a longer value that is no secret is not searched for names
 _LONG_WORD = re.compile(r"[A-Za-z0-9_+/=-]{24,200}")
@@ -91,6 +114,7 @@ _IN_CALL = re.compile(
 )
 _NO_VALUE = re.compile(r".*\.[A-Za-z]{1,5}|[(\[{].*")  # a file, a remark
 _PARTS = re.compile(r"[a-z][A-Z]|[A-Za-z][_-]")  # a name of several words
+_BYTES = re.compile(r"(?:\\{1,4}x[0-9a-fA-F]{2}){8,}")
 _HEX = re.compile(r"0x\w+|[0-9a-f-]+")
 _CHANGED = re.compile(r"\\{0,8}[\"']?[ ]->[ ]\\{0,8}[\"']([^\"'\n]{4,400}?)\\{0,8}[\"']")  # from one value to another
 _SETS = re.compile(r"(?:^|[\s\"'(])(?:ENV|ARG|setenv|set(?: -\w+)*|setx|SET)[ ]$")
@@ -118,7 +142,7 @@ def _value(text: str, start: int, end: int) -> Secret | None:
 
     None where there is no value, or the name means no secret.
     """
-    tail = _TAIL.match(text, end)
+    tail = None if text[end - 1] >= UNSPACED else _TAIL.match(text, end)
     name_end = tail.end() if tail else end
     to_value = _TO_VALUE.match(text, name_end)
     if to_value is None and text.find("alue", max(start - 300, 0), start) < 0:
@@ -135,7 +159,10 @@ def _value(text: str, start: int, end: int) -> Secret | None:
     value = _Value(text, begin, name, kind, to_value)
     if value.is_loose and value.how != "space":
         return None
-    verdict = next(verdict for rule in _RULES if (verdict := rule(value)) is not None)
+    for rule in _RULES:
+        verdict = rule(value)
+        if verdict is not None:
+            break
     return value.start, value.end, value.kind if verdict else ""
 
 
@@ -163,17 +190,18 @@ class _Value:
         self.is_quoted = to_value["open"] is not None or self.how == "xml"
         self.is_loose = not _may_follow(text, begin, before, to_value)  # the name isn't at a place of names
         # In a shell, after an option or a variable, and alone on its line a value needs no quotes, and is no code.
-        is_parameter = self.sign == "=" and (name.isupper() or _IN_PARAMETERS.search(before) is not None)
+        is_parameter = self.sign in ("=", ": ") and (name.isupper() or _IN_PARAMETERS.search(before) is not None)
         self.is_bare = name.startswith("-") or before.endswith(" /") or is_parameter
         self.start = to_value.end()
         quote = "<" if self.how == "xml" else to_value["open"]
         end = _value_end(text, self.start, quote, in_shell=self.is_bare or self.how == "below")
         value = text[self.start : end]
-        if self.sign and not self.is_quoted and _BEGINS_LINE.search(before[-45:]):
+        self.is_line = bool(self.sign) and _BEGINS_LINE.search(before[-45:]) is not None
+        if self.is_line and not self.is_quoted:
             value = _whole_line(text, self.start, value) if self.is_password else value
             is_first = self.sign == "=" and before[-1:] in ("", "\n")
             self.is_bare = self.is_bare or _fills_line(value, is_password=self.is_password, is_first=is_first)
-        if self.how in ("prose", "space") and not self.is_quoted:
+        if self.how in ("prose", "talk", "space") and not self.is_quoted:
             value = value.rstrip(".:!?")
         self.end = self.start + len(value)
         self.text = value.rstrip(";,")  # redacted with the value, as they may be its end; but no part of a path
@@ -183,17 +211,16 @@ class _Value:
 
 def _fills_line(value: str, *, is_password: bool, is_first: bool) -> bool:
     """Whether *value*, which ends a line of settings, is no code; *is_first*: nothing is before its name."""
-    if is_password and len(_HAS_DIGIT.findall(value)) > 1 and not is_code(value):
+    if is_password and (len(_HAS_DIGIT.findall(value)) > 1 or value.count("-") > 2) and not is_code(value):
         return True
     return is_first and is_random(value) and not set("(.[{").intersection(value)
 
 
 # The rules, in this order: the first that knows says whether a value is a secret.
-def _name_of_the_next(value: _Value) -> bool | None:
-    return False if value.is_next_name else None
-
-
 def _under_a_weak_name(value: _Value) -> bool | None:
+    """Only what is random beyond doubt; and the name of the next value is none."""
+    if value.is_next_name:
+        return False
     return (_LONG_WORD.fullmatch(value.text) is not None and is_strong(value.text)) if value.is_weak else None
 
 
@@ -213,7 +240,27 @@ def _after_a_word(value: _Value) -> bool | None:
     )
 
 
+def _passphrase(value: _Value) -> bool | None:
+    """A few words in quotes are one, unless they talk about it."""
+    words = re.findall(r"[^\W\d_]+", value.text.lower())
+    is_name = "phrase" in value.name.lower() or is_foreign(value.name.lower())
+    if not (is_name and value.is_quoted and value.how in ("prose", "talk", "assign", "space") and 2 < len(words) < 9):
+        return None
+    return len(value.text) < 60 and ABOUT_PASSWORDS.isdisjoint(words)
+
+
+def _told(value: _Value) -> bool | None:
+    """In a sentence, with words between the name and the value, or in brackets."""
+    if value.how != "talk":
+        return None
+    if value.is_password:
+        return is_invented(value.text) and not (is_code(value.text) or _NO_VALUE.fullmatch(value.text))
+    return len(value.text) > 15 and value.digits > 1 and is_random(value.text) and value.text.isalnum()
+
+
 def _word_or_pin(value: _Value) -> bool | None:
+    if _BYTES.fullmatch(value.text):
+        return True
     if not value.is_password or not value.sign:
         return None
     is_word = (value.name.isupper() or (value.is_quoted and "=" in value.sign)) and is_a_word(value.text)
@@ -221,8 +268,11 @@ def _word_or_pin(value: _Value) -> bool | None:
     return True if is_pin or (is_word and kind_of_name(value.text) is None) else None
 
 
-def _password_in_another_language(value: _Value) -> bool | None:
-    return False if value.is_password and value.text.isalpha() and kind_of_name(value.text) == "password" else None
+def _word_in_another_language(value: _Value) -> bool | None:
+    if not (value.is_password and value.text.isalpha()):
+        return None
+    is_word = is_foreign(value.name.lower()) and value.text.islower() and not (value.is_quoted or value.is_line)
+    return False if is_word or kind_of_name(value.text) == "password" else None
 
 
 def _looks_secret(value: _Value) -> bool:
@@ -245,11 +295,12 @@ def _looks_secret(value: _Value) -> bool:
 
 
 _RULES: tuple[Callable[[_Value], bool | None], ...] = (
-    _name_of_the_next,
     _under_a_weak_name,
     _after_a_word,
+    _passphrase,
+    _told,
     _word_or_pin,
-    _password_in_another_language,
+    _word_in_another_language,
     _looks_secret,
 )
 
@@ -292,7 +343,8 @@ def _may_follow(text: str, begin: int, before: str, to_value: re.Match[str]) -> 
             return False  # the verb
         if _BEGINS_LINE.search(before):
             return name.endswith(("pass", "password", "passwd", "passphrase", "pw"))
-        return name in ("pass", "password", "passwd", "passphrase", "pw") and not before.endswith(("{", "$", ".", "/"))
+        is_name = name in ("pass", "password", "passwd", "passphrase", "pw") or is_foreign(name)
+        return is_name and not before.endswith(("{", "$", ".", "/"))
     if to_value["bare_head"] is not None:
         return (
             to_value["bare_head"] != ""

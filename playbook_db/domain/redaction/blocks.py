@@ -7,6 +7,7 @@ from playbook_db.domain.redaction.entropy import (
     COMMON_PASSWORDS,
     is_address,
     is_code,
+    is_invented,
     is_placeholder,
     is_random,
     is_secret,
@@ -14,9 +15,10 @@ from playbook_db.domain.redaction.entropy import (
 from playbook_db.domain.redaction.escapes import Secret, places_of
 from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name
 
-_CELLS = re.compile(r"[^|,;\t]+")
+_CELLS = re.compile(r"(?:^|(?<=[|,;\t]))[^|,;\t]*")
+_TABBED = re.compile(r"[^\t]+")
 _SPACED = re.compile(r"\S+(?: \S+)*")
-_NAME = re.compile(r"[\s\"'`*#\\]*[\w .-]*[\s\"'`*\\]*")
+_NAME = re.compile(r"[\s\"'`*#\\]*(?![0-9]+\b)[\w .-]*[\s\"'`*\\]*")
 _CELL = re.compile(r"[ \t\"'`\\]*([^\s\"'`\\](?:.*[^\s\"'`\\])?)[ \t\"'`\\]*$", re.DOTALL)
 _RULE = re.compile(r"[-+|:=\s]*")
 _LONGEST_HEAD = 400  # characters
@@ -25,7 +27,6 @@ _CELL_END = re.compile(r"[\w-]{0,40}(?: [\w-]{1,20})?[\s\"'`*]*(?:(?<=\s\s|.\n)|
 _BREAK = re.compile(r"\r?\n|(?:\\{1,4}r)?\\{1,4}n")
 _LINE = re.compile(r"(\r?\n|(?:\\{1,4}r)?\\{1,4}n)((?:[^\n\\]|\\(?!\\{0,3}[rn])){0,2000}(?=[\n\\]|$))")
 
-_LAST_WORD = re.compile(r"[`\"']?([^\s\"'`()]{8,128})[`\"']?\Z")
 _HAS_DIGIT = re.compile("[0-9]")
 _NO_NAME = re.compile(r"(?=[A-Za-z_.,-]*[^A-Za-z_.,-])\S+")
 _KIND_SECRET = re.compile(r"kind\\{0,4}[\"']?:[ ]?\\{0,4}[\"']?Secret(?![A-Za-z])")
@@ -42,7 +43,7 @@ _ITEM = re.compile(
     r"(?:\\{0,8}[\"'])?(?=[\s\\,\])}]|$)"
 )
 _BEFORE = re.compile(
-    r"[ ](?:as|is)[ ](?:the|my|our|your|its|a)[ ](?:[\w/-]{1,20}[ ]){0,2}?"
+    r"[ ](?:as|is)[ ](?:(?:the|my|our|your|its|a)[ ])?(?:[\w/-]{1,20}[ ]){0,2}?"
     r"(?i:password|passphrase|key|token|secret|pwd)\b"
 )
 _INSERT = re.compile(
@@ -61,9 +62,11 @@ def blocks(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
     yield from _lists(text, stems)
     yield from _inserts(text)
     for name in _BEFORE.finditer(text):
-        word = _LAST_WORD.search(text, max(name.start() - 200, 0), name.start())
-        if word and _HAS_DIGIT.search(word[1]) and is_random(word[1]):
-            yield word.start(1), word.end(1), "secret"
+        before = text[max(name.start() - 130, 0) : name.start()]
+        word = before.split()[-1].strip("`\"'") if before.strip() else ""
+        if _HAS_DIGIT.search(word) and "(" not in word and (is_random(word) or is_invented(word)):
+            start = text.rindex(word, 0, name.start())
+            yield start, start + len(word), "secret"
 
 
 def _lists(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
@@ -96,7 +99,7 @@ def _inserts(text: str) -> Iterator[Secret]:
         while any(kinds) and (row := _VALUES.match(text, at) or _LINE_OF_VALUES.match(text, at)):
             at = row.end()
             values = (
-                _ONE_VALUE.finditer(text, *row.span(1)) if row[0][0] == "(" else _CELLS.finditer(text, *row.span(1))
+                _ONE_VALUE.finditer(text, *row.span(1)) if row[0][0] == "(" else _TABBED.finditer(text, *row.span(1))
             )
             for kind, value in zip(kinds, values, strict=False):
                 group = 1 if row[0][0] == "(" else 0
@@ -128,7 +131,8 @@ def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
     for start, end in stems:
         if start < done or not _CELL_END.match(text, end):
             continue
-        begin = max(text.rfind("\n", done, start) + 1, text.rfind("\\n", done, start) + 2, done)
+        escape = text.rfind("\\n", done, start)
+        begin = max(text.rfind("\n", done, start) + 1, escape + 2 if escape >= 0 else 0, done)
         head = _HEAD.match(text, begin, begin + _LONGEST_HEAD)
         done = max(head.end() if head else begin, end)
         if head is None or not _BREAK.match(text, head.end()) or head[0].rstrip()[-1:] in ",;":

@@ -14,7 +14,7 @@ _PLACEHOLDER = re.compile(
     | ^(?:None|null|nil|true|false|undefined|NaN)$
     | ^(.)\1*$                                    # xxxx, ****, ....
     | ^[xX*•.]{3,}|[xX]{4,}|\*{3,}|•{3,}|\.\.\.|…
-    | \$\{ | \$\( | ^\$[A-Za-z_]\w*$ | ^\$env: | \{\{ | \}\} | ^\{ | ^%\(?\w*\)?[sdrv]?%?$ | ^@\w+@$
+    | \$\{ | \$\( | ^\$[A-Za-z_]\w*$ | ^\$env: | \{\{[ \w.$|\"'-]*\}\} | ^\{ | \}\}$ | ^%\(?\w*\)?[sdrv]?%?$ | ^@\w+@$
     | (?<![A-Za-z0-9])<[A-Za-z_][\w .:-]{0,60}>(?![A-Za-z0-9])
     | ^[\^~<>=v]{0,3}[0-9]+(?:\.[0-9]+)+(?:[-+~_.][a-z0-9.]+)?$ # a version
     | ^(?:[a-z]{2,8}[-_])?(?:sha|md|aes|des|rsa|ed|hs|rs|es|ps|tls|utf|pbkdf|bcrypt|argon)  # an algorithm
@@ -55,8 +55,9 @@ _NO_NAME = re.compile(r"[^\w.]")
 _NAMES_A_SECRET = re.compile(r"pass|pw|secret|token|key|cred|auth|arg|param|str|input|hash|encod|user", re.IGNORECASE)
 
 _TABLE = read_table("words")
-_PAIRS, COMMON_PASSWORDS, _NO_PASSWORDS, _SAYS_WORDS = (
-    frozenset(_TABLE[name].split()) for name in ("common_pairs", "common_passwords", "no_passwords", "sentence_words")
+_LISTS = ("common_pairs", "common_passwords", "no_passwords", "sentence_words", "about_passwords")
+_PAIRS, COMMON_PASSWORDS, _NO_PASSWORDS, _SAYS_WORDS, ABOUT_PASSWORDS = (
+    frozenset(_TABLE[name].split()) for name in _LISTS
 )
 _PHRASE = re.compile(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
 

@@ -17,8 +17,24 @@ _ESCAPED = re.compile(
     r"|%(?P<part>3[dD]|22|26(?=[\w.-]{1,40}%3[dD])|3[aA](?=%2[fF]%2[fF]|%22|[^\s%&/]{1,64}%40)"
     r"|2[fF](?:(?<=%3[aA]%2[fF])|(?<=%3[aA]%2[fF]%2[fF]))|40(?=\w)|3[fF](?=[\w.-]{1,40}%3[dD]))"
 )
+# Quotes, commas and colons of other languages, each as long as its sign.
+_FOREIGN_SIGNS = (
+    *((quote, '"') for quote in "„“”«»「」『』"),
+    *zip("，、。；：（）＝", ",,;;:()=", strict=True),
+    *((" — ", " : "), (" – ", " : ")),
+)
+# Between the parts of a literal: `" + "`, a new line, and the end of a line that goes on; it begins at one of _JOINS.
+_BETWEEN = r"(?:\s|\\{1,4}n){0,40}[+.&~][ ]?_?(?:\s|\\{1,4}n){0,40}|[ ]{0,3}\\?(?:\r?\n|\\{1,3}n)[ ]{2,40}"
+_JOIN = re.compile(
+    rf"""(?P<escape>\\{{0,3}})(?P<quote>["'])(?:{_BETWEEN})(?P=escape)(?P=quote)|(?<=\w)(?:\\\r?\n|\\{{3}}n)(?=\w)"""
+)
+_JOINS = (
+    *(quote + sign for quote in ('"', "'") for sign in (" + ", " +\n", "+", " . ", "\n  ", "\\n  ")),
+    "\\\n",
+    "\\\\\\n",
+)
 _SIGNS = bytes(sign if chr(sign).isalnum() or chr(sign) in "-_.:=" or sign > 127 else 32 for sign in range(256))
-_PART = 16_000  # characters
+_PART = 64_000  # characters
 _LONGEST_LITERAL = 60
 _MARKS = ("\\u00", "\x1b[", "\\x1b[", "\\033[", "\\e[", "%3D", "%3d", "%22", "%40")
 
@@ -36,6 +52,11 @@ def places_of(literal: str, text: str, start: int = 0, end: int | None = None) -
         at = text.find(literal, at + 1, end)
 
 
+def _join(raw: str, place: int) -> re.Match[str] | None:
+    before = raw[max(place - 4, 0) : place]
+    return _JOIN.match(raw, place - len(before) + len(before.rstrip("\\")))
+
+
 class Unescaped:
     """*raw* as it is read: `text`; and the words in it, to ask what is in it at all."""
 
@@ -45,9 +66,16 @@ class Unescaped:
         self._shown: list[int] = []  # where each part begins in the text that is read,
         self._begins: list[int] = []  # where in the text itself,
         self._ends: list[int] = []  # and where it ends there
-        if any(mark in raw for mark in _MARKS):
-            self._read()
+        escapes = list(_ESCAPED.finditer(raw)) if any(mark in raw for mark in _MARKS) else []
+        joins = [join for mark in _JOINS for place in places_of(mark, raw) if (join := _join(raw, place))]
+        if joins:
+            escapes = sorted([*escapes, *joins], key=lambda escape: escape.start())
+        if escapes:
+            self._read(escapes)
         self.text = "".join(self._parts) if self._parts else raw
+        if not self.text.isascii():
+            for foreign, sign in _FOREIGN_SIGNS:
+                self.text = self.text.replace(foreign, sign)
 
     @cached_property
     def parts_with_words(self) -> list[tuple[int, int, str]]:
@@ -79,11 +107,11 @@ class Unescaped:
             for place in places_of(literal, self.text, start, end + len(literal) - 1)
         ]
 
-    def _read(self) -> None:
+    def _read(self, escapes: list[re.Match[str]]) -> None:
         size = at = 0
-        for escape in [*_ESCAPED.finditer(self.raw), None]:
+        for escape in [*escapes, None]:
             start, end = escape.span() if escape else (len(self.raw), len(self.raw))
-            code = escape and (escape["sign"] or escape["part"])
+            code = escape and escape.re is _ESCAPED and (escape["sign"] or escape["part"])
             sign = chr(int(code, 16)) if code else ""
             for part, begin, stop in (
                 (self.raw[at:start], at, start),

@@ -7,15 +7,23 @@ from playbook_db.domain.redaction.escapes import MARKER, Unescaped, places_of, w
 from playbook_db.domain.redaction.tables import read_table
 
 _TABLE = read_table("words")
-_FOREIGN_NAMES, _FOREIGN_SECRETS = ("|".join(_TABLE[name]) for name in ("foreign_passwords", "foreign_secrets"))
 NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+_FOREIGN_WORDS = [*_TABLE["foreign_passwords"], *_TABLE["foreign_secrets"]]
 _STEMS = {  # what all names of secrets have in them, each with its word
-    stem: word_of(stem)
-    for stem in f"pass|pw|psk|secret|salt|token|key|credential|cookie|auth|jwt|_pat|-pat|session|psw|creds|"
-    f"keymaterial|{_FOREIGN_NAMES}|{_FOREIGN_SECRETS}".split("|")
+    stem: word_of(stem) for stem in [*_TABLE["stems"].split(), *(word.rstrip("*") for word in _FOREIGN_WORDS)]
 }
-_FOREIGN = re.compile(rf"(?<![^\W\d_])(?:{_FOREIGN_NAMES})(?![^\W\d_])|passwort|kennwort|wachtwoord|l\u00f6senord")
-_FOREIGN_SECRET = re.compile(rf"(?<![^\W\d_])(?:{_FOREIGN_SECRETS})(?![^\W\d_])|schl\u00fcssel(?![^\W\d_])")
+UNSPACED = "\u3000"  # from here on scripts of Asia that write words without spaces
+
+
+def _foreign(words: list[str], suffixes: str) -> re.Pattern[str]:
+    """One of *words*, beside which is no letter unless its script has no spaces; or an end of a longer word."""
+    spaced = "|".join(word.replace("*", r"[^\W\d_]{0,6}") for word in words if word < UNSPACED)
+    unspaced = "|".join(word for word in words if word >= UNSPACED)
+    return re.compile(rf"(?<![^\W\d_])(?:{spaced})(?![^\W\d_])|{unspaced}|{suffixes}")
+
+
+_FOREIGN = _foreign(_TABLE["foreign_passwords"], "passwort|kennwort|wachtwoord|l\u00f6senord")
+_FOREIGN_SECRET = _foreign(_TABLE["foreign_secrets"], r"schl\u00fcssel(?![^\W\d_])")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
@@ -45,6 +53,11 @@ def stems(unescaped: Unescaped) -> list[tuple[int, int]]:
 def may_name_a_key(word: str) -> bool:
     """Whether *word* before a bare `key` makes it a secret: `API key`."""
     return word.lower() in _KEYED
+
+
+def is_foreign(name: str) -> bool:
+    """Whether *name*, in lower case, is password or secret in another language."""
+    return bool(_FOREIGN.fullmatch(name) or _FOREIGN_SECRET.fullmatch(name))
 
 
 @lru_cache(maxsize=1024)

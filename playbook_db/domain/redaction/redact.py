@@ -22,7 +22,6 @@ from playbook_db.domain.redaction.token_patterns import (
     TOKENS,
     by_anchor,
     find_secrets,
-    key_blocks,
     unknown_tokens,
 )
 
@@ -61,7 +60,7 @@ def _secrets(raw: str, values: Collection[str]) -> Iterator[Secret]:
     """Where the secrets are in *raw*; of two that begin at one place the first says the kind."""
     unescaped = Unescaped(raw)
     text, names = unescaped.text, stems(unescaped)
-    yield from unescaped.in_raw(chain(key_blocks(text), find_secrets(TOKENS, unescaped), unknown_tokens(unescaped)))
+    yield from unescaped.in_raw(chain(find_secrets(TOKENS, unescaped), unknown_tokens(unescaped)))
     yield from _values(raw, values)
     named = chain(blocks(text, names), assignments(text, names))
     yield from unescaped.in_raw(chain(find_secrets(_BESIDE, unescaped), calls(unescaped), named))

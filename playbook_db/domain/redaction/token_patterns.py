@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from playbook_db.domain.redaction.entropy import is_placeholder, is_random, is_strong
+from playbook_db.domain.redaction.entropy import is_invented, is_placeholder, is_random, is_strong
 from playbook_db.domain.redaction.escapes import Secret, Unescaped, word_of
 from playbook_db.domain.redaction.tables import filled, read_table
 
@@ -75,20 +75,6 @@ def unknown_tokens(unescaped: Unescaped) -> Iterator[Secret]:
             yield *token.span(), "token"
 
 
-def key_blocks(text: str) -> Iterator[Secret]:
-    """The private keys in *text*, each from BEGIN to END, or to the end of its characters where END is missing."""
-    at = 0
-    while (begin := text.find("BEGIN ", at)) >= 0:
-        at = begin + 6
-        head = _BEGIN.match(text, max(begin - 6, 0)) or _BEGIN.match(text, max(begin - 5, 0))
-        if head is None:
-            continue
-        end = _end_of_key(text, head.end())
-        if end is not None:
-            yield head.start(), end, "private key"
-            at = end
-
-
 def _real(value: str) -> bool:
     return not is_placeholder(value) and len(set(value)) > 5
 
@@ -115,6 +101,15 @@ def _is_encoded(value: str) -> bool:
     except ValueError:
         return False
     return re.search("[0-9]", plain) is not None and " " not in plain
+
+
+def _is_key_in_base64(value: str) -> bool:
+    head = re.sub(r"[^A-Za-z0-9+/]|(?<=\\)[nrt]", "", value)[:80]
+    return b"PRIVATE KEY" in base64.b64decode(head[: len(head) // 4 * 4])
+
+
+def _is_spelled(value: str) -> bool:
+    return is_invented(value) and not (value.islower() or value.isupper())
 
 
 def _is_mnemonic(value: str) -> bool:
@@ -155,7 +150,9 @@ def _is_unknown(token: re.Match[str]) -> bool:
 
 
 _IPV6_END = re.compile(r"[0-9a-f]{1,4}(?:[/%].*)?")
+_NO_PIN = re.compile(r"(?:19|20)[0-9]{2}|(.)\1*|12345?6?7?8?|1024|2048|4096")  # years, placeholders, sizes
 _CHECKS: dict[str, Callable[[str], bool]] = {
+    "any": bool,
     "real": _real,
     "random": is_random,
     "id": _real_id,
@@ -166,6 +163,10 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "cookie": _is_cookie,
     "url password": _is_url_password,
     "no address": lambda value: _real_word(value) and not _IPV6_END.fullmatch(value),
+    "key in base64": _is_key_in_base64,
+    "spelled": lambda value: _is_spelled(re.sub("[', ]", "", value)),
+    "pin": lambda value: not _NO_PIN.fullmatch(value),
+    "invented": is_invented,
     "aws": lambda value: not value[:20].endswith("EXAMPLE"),
 }
 
@@ -181,32 +182,3 @@ def _patterns(name: str) -> Iterator[Pattern]:
 
 TOKENS = by_anchor((*_patterns("looks"), *_patterns("prefixed")))
 HEADERS = tuple(_patterns("headed"))
-
-
-# Private keys: PEM, OpenSSH and PGP, indented, escaped, or cut off.
-_BEGIN = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
-_END = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
-_KEY_TEXT = re.compile(r"[A-Za-z0-9+/]{24}")
-# A break between lines of a key: white space, escapes, quotes, line numbers, marks of a diff, a header (`DEK-Info: x`).
-_BREAK = (
-    r"(?:\\{1,8}[nrt]|[\s\"'+>|#,*\\]|[0-9]{1,6}[→\t|:])"
-    r"{1,80}(?:(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash):[^\n\\]{0,100}|=)?"
-)
-_CUT_OFF = re.compile(rf"(?:{_BREAK}){{1,6}}[A-Za-z0-9+/=]{{16,}}(?:{_BREAK}[A-Za-z0-9+/=]{{20,}})*")
-_LAST_LINE = re.compile(rf"{_BREAK}([A-Za-z0-9+/=]+)(?=[\"'\s\\]|$)")
-_PLAIN_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]{1,4}")
-_LONGEST_KEY = 40_000  # characters, with its line breaks
-
-
-def _end_of_key(text: str, start: int) -> int | None:
-    following = text.find("BEGIN ", start, start + _LONGEST_KEY)
-    limit = following if following >= 0 else start + _LONGEST_KEY
-    dashes = text.find("END ", start, limit)
-    tail = _END.search(text, max(dashes - 6, start), dashes + 60) if dashes >= 0 else None
-    if tail and _KEY_TEXT.search(text, start, tail.start()):
-        return tail.end()
-    body = _CUT_OFF.match(text, start)
-    if body is None:
-        return None
-    last = _LAST_LINE.match(text, body.end())
-    return last.end() if last and not _PLAIN_WORD.fullmatch(last[1]) else body.end()
