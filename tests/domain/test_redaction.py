@@ -191,6 +191,7 @@ _KEY_LINE = ("aB3dE6gH9jK2mN5pQ8sT1vW4" * 3)[:64]
         ("Пароль от базы — Ze-iL8u#SM=L, юзер postgres.", "Ze-iL8u#SM=L"),
         ("Die Passphrase vom SSH-Key heißt „Drei Möwen klauen Pommes“.", "Möwen klauen"),
         ("what's the password? -> Qw8mm2Rt!", "Qw8mm2Rt!"),
+        ("временно: ключ апи 0f1e2d3c4b5a69788796a5b4c3d2e1f0, потом убрать", "0f1e2d3c4b5a69788796a5b4c3d2e1f0"),
         ("hardcode GyIWb7fwtvlfOWyBqabCF3jf9FBXTH7u as api key", "GyIWb7fwtvlfOWyBqabCF3jf9FBXTH7u"),
         ("password (without the spaces): b T 7 q X m 9 2 L d", "q X m 9"),
         (
