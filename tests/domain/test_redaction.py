@@ -71,6 +71,23 @@ def test_of_the_second_blind_set_as_many_are_redacted_as_ever(name: str, share: 
         ("X-Api-Key: jmXngYAHmUxBfBc8zXeFSnCSNyphF56bN9yottslz", "X-Api-Key: [masked: token]"),
         ("user,password\nann,sunshine\n", "user,password\nann,[masked: password]\n"),
         ("see qvx_live_Xk29fj3kQwPz81mNaB4tYr6LdE0h", "see [masked: token]"),
+        ("&lt;password&gt;Xk29fj3kQw&lt;/password&gt;", "&lt;password&gt;[masked: password]&lt;/password&gt;"),
+        (
+            "\\u043a\\u043b\\u044e\\u0447 password: Xk29fj3kQw",
+            "\\u043a\\u043b\\u044e\\u0447 password: [masked: password]",
+        ),
+        ("aes_key[8] = {0x52, 0x54, 0x87, 0x7d, 0x13, 0x23, 0x72, 0xf4};", "aes_key[8] = {[masked: key]};"),
+        ("network_key: [201, 14, 88, 231, 7, 119, 52, 164]", "network_key: [[masked: key]]"),
+        ("name;kennwort\nKoch, S.;Blaubeer3\n", "name;kennwort\nKoch, S.;[masked: password]\n"),
+        ("nimm „Quitten#Mus3“ als Passwort", "nimm „[masked: secret]“ als Passwort"),
+        ("bind_pw: Fichte.Moos.6\n", "bind_pw: [masked: password]\n"),
+        ("APP_PASS=Fichte im Moor 6\n", "APP_PASS=[masked: password]\n"),
+        ('iwctl --passphrase "fichte moor 1961" on', 'iwctl --passphrase "[masked: password]" on'),
+        ("$ cat db/master.key\nXk29fj3kQwPz81mN\n", "$ cat db/master.key\n[masked: password]\n"),
+        ("Die PIN ist die 4471.", "Die PIN ist die [masked: PIN]."),
+        ("my pin is seven two zero nine", "my pin is [masked: PIN]"),
+        ("the zip password?\n[09:15] Ute: Fichte-Moor77", "the zip password?\n[09:15] Ute: [masked: password]"),
+        ("hasło do bazy Fichte.Moor77 i już", "hasło do bazy [masked: password] i już"),
     ],
 )
 def test_only_the_secret_itself_is_replaced(text: str, redacted: str) -> None:
@@ -90,6 +107,12 @@ def test_only_the_secret_itself_is_replaced(text: str, redacted: str) -> None:
         "    passwd: HTTPPasswordMgr",
         'key_id = "Xk29fj3kQwPz81mNaB4tYr6LdE0h"',
         "Pass `slack_channel_id` as well",
+        ".Login_password__3xK9q .Token_badge__Zt81a { margin: 0 }",
+        "password: {{ .Values.auth.password | b64enc | quote }}",
+        'WRONG_PASSWORD = "Falsche Eingabe"',
+        "api-key   2024-03-11T09:20:01  automatic",
+        "the token id is 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+        "secret_sizes = [16, 24, 32, 64, 128, 200, 250, 255]",
     ],
 )
 def test_ids_and_code_are_no_secrets(text: str) -> None:
@@ -394,6 +417,47 @@ def test_text_without_secrets_is_unchanged(parts: list[str], between: str) -> No
 def test_a_secret_is_found_among_other_text(made: MadeUp, before: str, after: str) -> None:
     """What stands around a secret does not hide it."""
     assert not made.leaks_into(redact(f"{before}\n{made.text}\n{after}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ('password = "harbor-lantern"', "harbor-lantern"),
+        ("openssl rsa -in a.key -passin pass:zimtstern -out b.key", "zimtstern"),
+        ("db:\n  pass: 'copper.kettle'", "copper.kettle"),
+        ('new NetworkCredential("svc", "granite.fjord", "CORP")', "granite.fjord"),
+        ('GH = "ghp_Qm3xV8pZrT6w" + \\\n     "LkJ2hG9fD4sA7uYcEb1nXo"', "LkJ2hG9fD4sA7uYcEb1nXo"),
+        ("SELECT 'password=' || 'Wolke' || '_Sieben77'", "Wolke"),
+        ('local password = "Nebel" .. "_im" .. "_Tal88"', "Nebel"),
+        ("La contraseña es Pan&Queso12, no la cambies", "Pan&Queso12"),
+        ("Пароль: Ясень_в_поле", "Ясень_в_поле"),
+    ],
+)
+def test_words_that_people_join_are_passwords(text: str, secret: str) -> None:
+    """Where the name leaves no doubt; and the parts of a literal are read as one."""
+    assert secret not in redact(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: \"{{ lookup('vault', 'secret=kv/db:password') }}\"",
+        'print(f"password={password!r}")',
+        '"password": "login.password.label"',
+        "assert digits == ['2', '3', '4', '5', '6', '7', '8', '9']",
+        'copy_with_auth(client, helper="session-tool-runner")',
+        "PASS-2041: pin-code screen flickers",
+        "'password' => ['required', Password::min(10)->letters()],",
+        "LoadCredential=db-password:/etc/creds/db-password",
+        '"hashed_secret": "3b8b6a3c7f0e4d5a9c1b2e3f4a5d6c7b8e9f0a1b"',
+        "Passwort: Pflichtfeld, mindestens zehn Zeichen",
+        "if this key has no hash, it will fail when used with them",
+        'pass "detached_payload" when the header says so',
+    ],
+)
+def test_joined_words_of_code_are_no_passwords(text: str) -> None:
+    """Names of settings, of texts and of arguments."""
+    assert redact(text) == text
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ _UUID = "3f2b8c1a-9d4e-4c6b-a5f7-e1d2c3b4a596"
 _TAILS = (
     *(_TOKEN, _TOKEN + _TOKEN, _TOKEN.upper()[:16], (_TOKEN + _TOKEN)[:36], _HEX[:32], _HEX + _HEX[:24], _UUID),
     *(_TOKEN[:20] + "." + _TOKEN + _TOKEN, (_TOKEN + _TOKEN)[:14] + "." + _HEX + _HEX, "0123456_" + _TOKEN.upper()),
+    f"{_TOKEN[:22]}.{_TOKEN[:6]}.{_TOKEN}{_TOKEN[:6]}",
     *("." + _HEX[:32] + "." + _HEX[:32], _HEX[:32] + "." + _HEX[:32], _TOKEN + _TOKEN + _TOKEN, _TOKEN[:20] + "==."),
 )
 # What stands around a secret: §P is a password, §T a token, §H hex digits, §U a UUID, and {a} the anchor.
@@ -56,6 +57,10 @@ user {a} '§P'|{a} -S h -P §P|{a} a -p§P x.7z|{a} -h h -u ann -p §P|{a}walk -
 {a}.exe /x /p §P|{a} -h x -p §P|{a} -pw §P h|{a} "a b" ann §P|{a} /pass:§P|{a} ann:§P|{a} *\nann * §P *
 {a}ann <<E\n§P\nE|{a}      : §P|{a}: Ym9iOnM0Y3IzdHA0c3M=
 h{a}db:ann:§P|door {a} is 4711|backup {a}: 4a7c1 9b2d2 7e3f3
+{a}"ann:§P@tcp(db:3306)/x"|{a}\n[§B]|{a}  FULL  §K|{a}§Lx|{a}: xksd evjs icaz jqlh|{a}\n$9\n§P
+{a}A__B: "a4e71376:754f12a2"|{a}: §X|{a}0822455D0A16454A|{a}§Pb!\nbash: §Pb!: command not found
+{a}§P!Ax\nPassword: |{a}\nann:§P|{a}ann:§P@h|{a} for zip: lantern candle orchid|{a} for the door 4711|ann{a}§PxY
+{a}"§T".getBytes(UTF_8)|{a}§O|{a}§O§R
 """
 
 
@@ -69,6 +74,9 @@ def _known_texts() -> tuple[str, ...]:
 def _texts_for(anchor: str) -> list[str]:
     made = [f"see {anchor}{tail}" for tail in _TAILS]
     values = {"P": _PASSWORD, "T": _TOKEN, "H": _HEX, "U": _UUID, "L": (_TOKEN * 3)[:64]}
+    values |= {"X": "0x" + _HEX + _HEX[:24], "R": _HEX[:28]}
+    values |= {"B": ", ".join(map(str, range(64))), "K": (_TOKEN * 4)[:86] + "=="}
+    values |= {"O": (_HEX + "z9" + _HEX)[14:44]}
     for text in _LINES.strip().replace("\n", "|").replace("\\n", "\n").split("|"):
         parts = text.replace("{a}", anchor).split("\u00a7")
         made.append(parts[0] + "".join(values[part[0]] + part[1:] for part in parts[1:]))
@@ -81,7 +89,7 @@ def _is_tried(pattern: Pattern, text: str) -> bool:
 
 
 _ALL = (
-    *(pattern for _, _, patterns in token_patterns.TOKENS for pattern in patterns),
+    *(pattern for _, _, patterns in token_patterns.TOKENS.rows for pattern in patterns),
     *token_patterns.HEADERS,
     *commands.COMMANDS,
 )
@@ -166,7 +174,7 @@ def test_a_word_that_stands_for_a_password_stays() -> None:
 
 def test_a_sentence_is_no_password() -> None:
     """Several words are one, unless a word of a sentence is among them."""
-    texts = [f'password = "lantern candle {word} orchid"' for word in sorted(entropy._SAYS_WORDS)]
+    texts = [f'password = "lantern candle {word} orchid"' for word in sorted(entropy.SENTENCE_WORDS)]
 
     assert [text for text in texts if redact(text) != text] == []
     assert redact('password = "lantern candle orchid"') == 'password = "[masked: password]"'

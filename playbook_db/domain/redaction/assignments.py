@@ -7,32 +7,16 @@ secret, does the value look like one.
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from playbook_db.domain.redaction.entropy import (
-    ABOUT_PASSWORDS,
-    is_a_word,
-    is_code,
-    is_invented,
-    is_random,
-    is_secret,
-    is_strong,
-    is_words_and_number,
-)
+from playbook_db.domain.redaction import entropy, names
 from playbook_db.domain.redaction.escapes import Secret
-from playbook_db.domain.redaction.names import (
-    NAME_SIGNS,
-    UNSPACED,
-    has_word_of_secrets,
-    is_foreign,
-    kind_of_name,
-    may_name_a_key,
-)
 
 _TAIL = re.compile(
     r"[A-Za-z0-9_\u00df-\u024f\u0400-\u04ff-]{0,40}(?:[ ](?:key|token|secret|value|code|phrase|string)\b)?"
 )
 _QUOTE = r"""\\{0,8}(?:\"{3}|'{3}|["'`])"""
 _BREAK = r"(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)"
-_DIGIT = r"""(?=\\{0,8}["'`]|[$<]\(|\S{0,400}[0-9])"""  # without quotes prose has no passwords that are words
+# Without quotes prose has no passwords that are words.
+_DIGIT = r"""(?=\\{0,8}["'`]|[$<]\(|\S{0,400}[0-9]|[A-Za-z]{3,30}[!&+][A-Za-z]|(?:[a-z]{4}-){3}[a-z])"""
 # Of, for, is and the like in other languages.
 _OF = (
     "de|del|della|di|do|da|du|des|pour|para|per|für|fuer|zum|zur|von|vom|voor|van|till|til|för|dla|k|pro|от|для|до|к|на|"
@@ -42,16 +26,17 @@ _IS = (
     "(?:ist|c'est)(?:[ ](?:jetzt|nun|neu))?|geändert[ ]auf|lautet|heißt|heisst|war|es|est|jest|to|je|è|é|är|er|это|"
     "luidt|wordt|sera|será|à|auf|na|на|brzmi|zní"
 )
-_GLUED = "[是为為はがをに는은이가를을]|改[成为為]|[设設][为成]|更新为|重置为"
+_GLUED = "[是为為はがをに는은이가를을]|[改换換][成为為]了?|[设設][为成]了?|更新为|重置为|として|값은"
 _CJK = r"\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 _TO_VALUE = re.compile(
     rf"""
     (?:\\{{0,8}}["'`]|[\]*]){{0,4}}
-    (?:[ ]?:[ ]?&?(?:'static[ ])?[A-Za-z][\w.]{{0,30}}(?:\[[\w, .|]{{0,40}}\])?(?:[ ]?\|[ ]?None)?[ ]?(?==[^=>])
-      |[ ]As[ ]String(?=[ ]=)|\[[0-9]{{0,4}}\](?=[ ]=))?
+    (?:[ ]?:[ ]?&?(?:'static[ ])?(?:[A-Za-z][\w.]{{0,30}}|\[[\w; ]{{1,20}}\])
+        (?:\[[\w, .|]{{0,40}}\])?(?:[ ]?\|[ ]?None)?[ ]?(?==[^=>])
+      |[ ]As[ ]String(?=[ ]=)|[ ]?\[[^\[\]\n]{{0,20}}\](?=[ ]=|:[ ]))?
     (?:
       (?P<below>
-        (?:(?:[ ][\w']{{1,20}}){{0,6}}?[ ]?[:=][ ]?(?:[|>][-+]?)?
+        (?:(?:[ ][\w']{{1,20}}){{0,6}}?(?:[ ]\([^()\n]{{1,80}}\))?[ ]?[:=][ ]?(?:[|>][-+]?)?
           |(?P<bare_head>{_BREAK}[-=~]{{3,40}}|(?={_BREAK}{_BREAK})))
         (?:{_BREAK}```\w{{0,10}})?(?:{_BREAK}[ \t]{{0,40}}){{1,2}}(?:-[ ])?(?=[^\s"'\\]{{6,400}}(?:{_BREAK}|$))
       )
@@ -61,11 +46,11 @@ _TO_VALUE = re.compile(
         | (?<=["'])[^<>\n]{{0,120}}?\s(?:value|content)=(?={_QUOTE})
         | [ ]{{0,40}}\|[ ]{{0,40}}(?=\S{{6,400}}[ ]{{0,40}}(?:\||{_BREAK}|$))
         | \)?[ ]?(?:\|\||\?\?|\?:|:-|or[ ]|(?<=\)[ ])\{{)[ ]?(?=\\{{0,8}}["']|[A-Z0-9])
-        | [ \t]{{0,40}}(?:=>|<-|->|:=|\?=|\+=|\|\|=|\?\?=|[=!]==?|=|:|;s:[0-9]{{1,4}}:|→|[ ]REG_SZ[ ])
+        | [ \t]{{0,40}}(?:=>|<-|->|:=|\?=|\+=|\|\|=|\?\?=|[=!]==?|=|:(?!:)|;s:[0-9]{{1,4}}:|→|[ ]REG_SZ[ ])
           (?:(?:\s|\\{{1,4}}[nrt]){{0,30}}(?=\\{{0,8}}["'`])
-            |[ \t]{{0,20}}(?:[\u203a\u276f>][ ]|\\\n|\*{{0,2}}[ \t]{{0,20}}))
+            |[ \t]{{0,20}}(?:[\u203a\u276f>][ ]|&\w{{1,20}}[ ]|\\\n|\*{{0,2}}[ \t]{{0,20}}))
       )
-      | (?P<xml>(?:[ ][\w:.-]{{1,40}}=(?:"[^"<>]{{0,80}}"|'[^'<>]{{0,80}}')){{0,4}}>\s{{0,20}}
+      | (?P<xml>(?:[ ][\w:.-]{{1,40}}=(?:"[^"<>]{{0,160}}"|'[^'<>]{{0,80}}')){{0,4}}>\s{{0,20}}
             (?:<[vV]alue>|<!\[CDATA\[)?
           |</\w{{1,20}}>\s{{0,20}}<\w{{1,20}}>)
       | (?P<comma>,[ ]{{0,20}}(?:default(?:_value)?[ ]?=[ ]?)?(?=\\{{0,8}}["'`]))
@@ -74,15 +59,18 @@ _TO_VALUE = re.compile(
       | (?P<prose>(?:(?:[ ]is[ ]generated)?[ ](?:for|of|{_OF})(?:[ ][\w@./:\[\]()'-]{{1,40}}){{1,5}}?:
           |(?:[ ](?:for|of|to|on|in|{_OF})(?:[ ](?!is[ ])[\w@./\[\]-]{{1,40}}){{1,4}}?)?
           (?:[ ](?:(?:(?:is|was|has[ ]been|be)[ ])?(?:set|changed|reset|rotated)[ ]to
-          |is|was|are|be|equals|to|when|used[ ]is|{_IS})(?:[ ]now)?:?))
-          (?:[ ]{{1,3}}|{_BREAK}{{2}}[ ]{{1,8}}){_DIGIT}
+          |from(?=[ ]\S{{1,80}}[ ]to[ ])|wurde[ ]von|is|was|are|be|equals|to|when|used[ ]is|{_IS})(?:[ ]now)?:?))
+          (?:[ ]{{1,3}}|{_BREAK}{{2}}[ ]{{0,8}}){_DIGIT}
           |(?:[ :=]?(?:{_GLUED})|(?<=[{_CJK}]))[ ]{{0,3}}[:=]?(?=[!-~]{{4,80}}){_DIGIT})
-      | (?P<talk>(?<![yhYH])(?<!oken)(?<!kens)(?<!sion)(?<!okie)(?=[ ?(][^0-9]{{0,150}}+[0-9])
+      | (?P<talk>(?=[ ?(](?:[^0-9\n]{{0,150}}+[0-9]|[^\n?]{{0,80}}+(?:\?|\n[\[<0-9])))
+          (?:(?<!ey)(?<!oken)(?<!kens)(?<!sion)(?<!okie)|(?=[^\n]{{0,160}}[A-Za-z0-9]{{16}}))
           (?:(?:[ ][\w@./'’()-]{{1,30}}){{0,6}}?(?:[ ]?\([^()\n]{{1,40}}\))?
           (?:[ ]?[:=]|[ ](?:is|was|it's|its|{_IS}))[ ]{{1,3}}(?=["'`]{{0,2}}[!-~]{{6,100}}){_DIGIT}
           |[ ]\((?=[^\s()]{{6,80}}\))
-          |[^\n?]{{0,60}}+\?(?:(?:\s|\\n){{1,4}}(?:[\w .-]{{1,30}}:[ ]|->[ ])?(?=["'`]?\S{{6}})
-            |[^?]{{0,80}}?\b(?:it'?s|that's|use|try|ist|c'est)[ ](?=["'`]?\S{{6}}))))
+          |(?<!oken)(?<!word)(?<!cret)(?<!key)(?:[ ][^\W\d_]{{1,20}}){{1,6}}[ ](?=[^\s0-9"'`]{{1,40}}[0-9])
+          |[^\n?]{{0,60}}+(?:\?|(?=\n(?:\[?[0-9]{{1,2}}[.:]|<\w)))
+            (?:(?:\s|\\n){{1,4}}(?:[^\n]{{0,40}}?[\w)\]]:[ ]|<[\w.-]{{1,30}}>[ ]|->[ ])?(?=["'`]?\S{{6}})
+            |[^?]{{0,80}}?\b(?:[Ii]t'?s|that's|use|try|ist|c'est)[ ](?=["'`]?\S{{6}}))))
       | (?P<space>[ \t]{{1,20}}(?=\S{{6}}){_DIGIT})
     )
     (?:[\w.]{{0,30}}(?:[dD]ecode\w{{0,10}}|atob|[bB]ase64\w{{0,6}})\(|[$<]\(echo[ ])?
@@ -104,20 +92,37 @@ _IS_NAME = re.compile(r"\\{0,8}[\"'][ ]?:")  # what follows the name of the next
 _PUBLIC = re.compile(r"[Pp]ublic[ _-](?:key[ _-])?$")
 _HEADING = re.compile(r"(?:^|\n|\\n)#{1,6} [\w ]{0,30}$")
 _ENDS_LINE = re.compile(r"[ \t]*(?:$|[\r\n]|\\{1,4}[rn])")
+_WORDS_AND_NUMBER = re.compile(r"[^\W\d_][^\W_]*(?: [^\W_]+){0,5} [^\W_]*[0-9]+(?=[ \t]*(?:$|[\r\n]|\\{1,4}[rn]))")
 _IN_PARAMETERS = re.compile(r"\w=[^\s=,]{1,80}[ ;&]$")
 _PAIR = re.compile(
     r"""[vV]alue["']?[ ]?[:=][ ]?(?P<open>["']?)(?P<value>[^\s"',{}<>]{6,400})(?P=open)"""
-    r"""[,\s]{1,20}["']?(?:\w{1,20}:)?(?:[nN]ame|[kK]ey)["']?[ ]?[:=][ ]?["']?$"""
+    r"""[,\s]{1,20}["']?(?:\w{1,20}:)?(?:[nN]ame|[kK]ey|(?:WHERE|where) \w{1,20})["']?[ ]?[:=][ ]?["']?"""
+    r"(?:[\w-]{1,30}/){0,4}$"
 )
 _IN_CALL = re.compile(
-    r"\([ ]{0,2}(?:\\{0,8}[\"'][\w. -]{1,40}\\{0,8}[\"'],[ ]?)?\\{0,8}[\"'`]{0,3}(?:\w{0,20}\[\w{1,20}=|[#.])?[\"']?$"
+    r"\([ ]{0,2}(?:[0-9]{1,9},[ ]?)?(?:\\{0,8}[\"'][\w. -]{1,40}\\{0,8}[\"'],[ ]?)?"
+    r"\\{0,8}[\"'`]{0,3}(?:\w{0,20}\[\w{1,20}=|[#.])?[\"']?$"
 )
-_NO_VALUE = re.compile(r".*\.[A-Za-z]{1,5}|[(\[{].*")  # a file, a remark
+_NO_VALUE = re.compile(r".*\.[a-z]{1,5}|[(\[{].*")  # a file, a remark
 _PARTS = re.compile(r"[a-z][A-Z]|[A-Za-z][_-]")  # a name of several words
+_CLASS = re.compile(r"[a-z]\w*__[A-Za-z0-9_-]{5,6}$")
+_NO_CODE = re.compile(
+    r"^[^\W_][^\s\"'()\[\]{}<>,;|\\]*(?:[!#%^~?]|[^\W_][&*+@-][^\W_]|[a-z][_.][A-Z])[^\s\"'()\[\]{}<>,;|\\]*$"
+)
+_HAS_SIGN = re.compile(r"[:=(?\n]|\b(?:is|it's|its|use|try|that's)\b")
+_TYPE = re.compile(r"[A-Za-z]{1,5}(?=[\s,]|[;)\]}][\s,;:)\]}])")  # too short for a password: `str`, `None`
+_VARIABLE = re.compile(r"[a-z]{1,12}(?:[._][a-z]{1,12}){0,4}(?=[\s,;)\]}])|None\b")
+# Only words to the end of the line.
+_NO_MORE = re.compile(r"[ ,.;)][^\n:=0-9\"'`?(\[{$<>|\\!&+*]{0,300}+(?:\n|\\+n)(?![\n\[<0-9 \t\\])")
+_FINGERPRINT = re.compile(r"[0-9A-F]{16}|[0-9A-F]{40}")
 _BYTES = re.compile(r"(?:\\{1,4}x[0-9a-fA-F]{2}){8,}")
+_NUMBERED = re.compile(r"[a-z]+-[0-9]+")  # `blue-500`
 _HEX = re.compile(r"0x\w+|[0-9a-f-]+")
-_CHANGED = re.compile(r"\\{0,8}[\"']?[ ]->[ ]\\{0,8}[\"']([^\"'\n]{4,400}?)\\{0,8}[\"']")  # from one value to another
-_SETS = re.compile(r"(?:^|[\s\"'(])(?:ENV|ARG|setenv|set(?: -\w+)*|setx|SET)[ ]$")
+_CHANGED = re.compile(  # from one value to another
+    r"\\{0,8}[\"']?[ ]->[ ]\\{0,8}[\"']([^\"'\n]{4,400}?)\\{0,8}[\"']"
+    r"|[ ](?:to|auf)[ ](?=\S{0,40}[0-9])([^\s\"',;]{6,80})"
+)
+_SETS = re.compile(r"(?:^|[\s\"'(])(?:ENV|ARG|setenv|set(?: -\w+)*|setx|SET|\#define)[ ]$")
 
 
 def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
@@ -132,7 +137,7 @@ def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]
             yield start, end, kind
             changed = _CHANGED.match(text, end)
             if changed:
-                yield changed.start(1), changed.end(1), kind
+                yield *changed.span(changed.lastindex or 0), kind
         if kind or end - start > _MAX_SEARCHED:
             done = end
 
@@ -142,17 +147,23 @@ def _value(text: str, start: int, end: int) -> Secret | None:
 
     None where there is no value, or the name means no secret.
     """
-    tail = None if text[end - 1] >= UNSPACED else _TAIL.match(text, end)
+    tail = None if text[end - 1] >= names.UNSPACED else _TAIL.match(text, end)
     name_end = tail.end() if tail else end
+    if _NO_MORE.match(text, name_end) and text[start - 1] != "-":
+        return None
     to_value = _TO_VALUE.match(text, name_end)
     if to_value is None and text.find("alue", max(start - 300, 0), start) < 0:
         return None
     begin = _name_start(text, start)
     name = text[begin:name_end]
-    kind = kind_of_name(name)
+    kind = names.kind_of_name(name)
     if to_value is None:
         return _value_before(text, begin, kind) if kind else None
-    if kind is None and (to_value["assign"] is None or not has_word_of_secrets(name)):
+    if kind is None and (to_value["assign"] is None or not names.has_word_of_secrets(name)):
+        return None
+    if to_value["open"] is to_value["xml"] is None and (_TYPE if kind == "password" else _VARIABLE).match(
+        text, to_value.end()
+    ):
         return None
     if not _is_name(text, begin, name, to_value):
         return None
@@ -168,10 +179,14 @@ def _value(text: str, start: int, end: int) -> Secret | None:
 
 def _is_name(text: str, begin: int, name: str, to_value: re.Match[str]) -> bool:
     """Whether *name* at *begin* is no file, no test that passed, and not public."""
-    before = text[max(begin - 20, 0) : begin]
+    before = text[max(begin - 100, 0) : begin]
+    is_of_aws = "arn:" in before and " " not in before[before.rindex("arn:") :]
     is_file = before.endswith("/") and to_value["assign"] == ":" and not before.endswith(" /")
     is_test = name == "PASS" and to_value["assign"] == ": "
-    return not (is_file or is_test or ("ublic" in before and _PUBLIC.search(before)))
+    is_piped = "|" in (to_value["assign"] or "") and text.rfind("{{", max(begin - 100, 0), begin) >= 0
+    is_class = _CLASS.search(name) is not None  # of a style sheet
+    is_public = "ublic" in before and _PUBLIC.search(before) is not None
+    return not (is_file or is_test or is_piped or is_class or is_of_aws or is_public)
 
 
 class _Value:
@@ -180,8 +195,10 @@ class _Value:
     def __init__(self, text: str, begin: int, name: str, kind: str | None, to_value: re.Match[str]) -> None:
         before = text[max(begin - 100, 0) : begin]
         if before.endswith("."):  # of a path of names
-            before = before.rstrip(NAME_SIGNS + ".")
+            before = before.rstrip(names.NAME_SIGNS + ".")
         self.name = name
+        self.lead = to_value[0]
+        self.is_key = before.endswith(('"', "'"))  # the name itself is in quotes
         self.kind = kind or "secret"
         self.is_weak = kind is None  # the name only has a word of secrets in it
         self.is_password = kind == "password"  # which people invent
@@ -191,71 +208,89 @@ class _Value:
         self.is_loose = not _may_follow(text, begin, before, to_value)  # the name isn't at a place of names
         # In a shell, after an option or a variable, and alone on its line a value needs no quotes, and is no code.
         is_parameter = self.sign in ("=", ": ") and (name.isupper() or _IN_PARAMETERS.search(before) is not None)
-        self.is_bare = name.startswith("-") or before.endswith(" /") or is_parameter
+        is_set = self.how == "space" and _SETS.search(before) is not None
+        self.is_bare = name.startswith("-") or before.endswith(" /") or is_parameter or is_set
         self.start = to_value.end()
         quote = "<" if self.how == "xml" else to_value["open"]
-        end = _value_end(text, self.start, quote, in_shell=self.is_bare or self.how == "below")
+        end = _value_end(text, self.start, quote, in_shell=self.is_bare or self.how in ("below", "prose"))
         value = text[self.start : end]
         self.is_line = bool(self.sign) and _BEGINS_LINE.search(before[-45:]) is not None
         if self.is_line and not self.is_quoted:
-            value = _whole_line(text, self.start, value) if self.is_password else value
+            value = _whole_line(text, self.start, value, self.sign) if self.is_password else value
             is_first = self.sign == "=" and before[-1:] in ("", "\n")
             self.is_bare = self.is_bare or _fills_line(value, is_password=self.is_password, is_first=is_first)
         if self.how in ("prose", "talk", "space") and not self.is_quoted:
-            value = value.rstrip(".:!?")
+            value = value.rstrip(".:?,;)]}>")
         self.end = self.start + len(value)
         self.text = value.rstrip(";,")  # redacted with the value, as they may be its end; but no part of a path
         self.digits = len(_HAS_DIGIT.findall(value))
+        self.is_last = _ENDS_LINE.match(text, self.end) is not None
         self.is_next_name = self.is_quoted and "\n" in to_value[0] and _IS_NAME.match(text, self.end) is not None
 
 
 def _fills_line(value: str, *, is_password: bool, is_first: bool) -> bool:
     """Whether *value*, which ends a line of settings, is no code; *is_first*: nothing is before its name."""
-    if is_password and (len(_HAS_DIGIT.findall(value)) > 1 or value.count("-") > 2) and not is_code(value):
+    if is_password and (len(_HAS_DIGIT.findall(value)) > 1 or _NO_CODE.search(value)) and not entropy.is_code(value):
         return True
-    return is_first and is_random(value) and not set("(.[{").intersection(value)
+    return is_first and entropy.is_random(value) and not set("(.[{").intersection(value)
 
 
 # The rules, in this order: the first that knows says whether a value is a secret.
 def _under_a_weak_name(value: _Value) -> bool | None:
     """Only what is random beyond doubt; and the name of the next value is none."""
-    if value.is_next_name:
+    is_remark = value.how == "space" and not value.is_quoted and value.text[:1] in ("[", "(", "{", ".")
+    is_fingerprint = value.kind == "key" and not value.sign and _FINGERPRINT.fullmatch(value.text) is not None
+    if value.is_next_name or is_remark or is_fingerprint:
         return False
-    return (_LONG_WORD.fullmatch(value.text) is not None and is_strong(value.text)) if value.is_weak else None
+    return (_LONG_WORD.fullmatch(value.text) is not None and entropy.is_strong(value.text)) if value.is_weak else None
 
 
 def _after_a_word(value: _Value) -> bool | None:
     """The name may be any word of a sentence here."""
     if not value.is_loose:
         return None
-    if is_code(value.text) or _NO_VALUE.fullmatch(value.text):
+    if entropy.is_code(value.text) or _NO_VALUE.fullmatch(value.text):
         return False
     is_long = value.is_quoted or (
         len(value.text) > 15 and (_PARTS.search(value.name) is not None or not _HEX.fullmatch(value.text))
     )
-    is_token = is_long and value.digits and is_random(value.text)
+    is_token = is_long and value.digits and entropy.is_random(value.text)
     return bool(
-        (value.is_password and is_invented(value.text))
-        or (is_token and is_secret(value.text, password=False, literal=True))
+        (value.is_password and entropy.is_invented(value.text))
+        or (is_token and entropy.is_secret(value.text, password=False, literal=True))
     )
 
 
 def _passphrase(value: _Value) -> bool | None:
     """A few words in quotes are one, unless they talk about it."""
+    if not value.is_quoted:
+        return True if value.is_line and " " in value.text and entropy.is_passphrase(value.text) else None
+    if value.kind in ("password", "secret") and (value.sign or value.how in ("xml", "space")):
+        is_set = value.name.isupper() or ("=" in value.sign and not value.is_key) or value.text[-2:].isdigit()
+        is_set = (
+            is_set
+            and value.is_password
+            and names.may_lead_to_secret(value.name)
+            and names.kind_of_name(value.text) is None
+        )
+        if entropy.is_phrase(value.text) or (is_set and entropy.is_passphrase(value.text)):
+            return True
     words = re.findall(r"[^\W\d_]+", value.text.lower())
-    is_name = "phrase" in value.name.lower() or is_foreign(value.name.lower())
-    if not (is_name and value.is_quoted and value.how in ("prose", "talk", "assign", "space") and 2 < len(words) < 9):
+    is_name = "phrase" in value.name.lower() or names.is_foreign(value.name.lower())
+    if not (is_name and value.how in ("prose", "talk", "assign", "space") and 2 < len(words) < 9):
         return None
-    return len(value.text) < 60 and ABOUT_PASSWORDS.isdisjoint(words)
+    return len(value.text) < 60 and entropy.ABOUT_PASSWORDS.isdisjoint(words)
 
 
 def _told(value: _Value) -> bool | None:
     """In a sentence, with words between the name and the value, or in brackets."""
     if value.how != "talk":
         return None
-    if value.is_password:
-        return is_invented(value.text) and not (is_code(value.text) or _NO_VALUE.fullmatch(value.text))
-    return len(value.text) > 15 and value.digits > 1 and is_random(value.text) and value.text.isalnum()
+    if value.is_password and (_HAS_SIGN.search(value.lead) or names.is_foreign(value.name.lower())):
+        return entropy.is_invented(value.text) and not (entropy.is_code(value.text) or _NO_VALUE.fullmatch(value.text))
+    is_sure = value.lead.endswith(": ") or not _HEX.fullmatch(value.text)  # else it may be a sum
+    is_token = len(value.text) > 15 and value.digits > 1 and entropy.is_random(value.text) and value.text.isalnum()
+    return is_sure and is_token and names.may_lead_to_secret(value.lead)
 
 
 def _word_or_pin(value: _Value) -> bool | None:
@@ -263,74 +298,80 @@ def _word_or_pin(value: _Value) -> bool | None:
         return True
     if not value.is_password or not value.sign:
         return None
-    is_word = (value.name.isupper() or (value.is_quoted and "=" in value.sign)) and is_a_word(value.text)
+    is_word = (value.name.isupper() or (value.is_quoted and "=" in value.sign)) and entropy.is_a_word(value.text)
     is_pin = value.is_quoted and value.text.isdigit() and 3 < len(value.text) < 6
-    return True if is_pin or (is_word and kind_of_name(value.text) is None) else None
+    return True if is_pin or (is_word and names.kind_of_name(value.text) is None) else None
 
 
 def _word_in_another_language(value: _Value) -> bool | None:
     if not (value.is_password and value.text.isalpha()):
         return None
-    is_word = is_foreign(value.name.lower()) and value.text.islower() and not (value.is_quoted or value.is_line)
-    return False if is_word or kind_of_name(value.text) == "password" else None
+    is_alone = value.is_quoted or (value.is_line and value.is_last)
+    is_word = names.is_foreign(value.name.lower()) and value.text[1:].islower() and not is_alone
+    is_name = names.kind_of_name(value.text) == "password" and not entropy.is_random(value.text)
+    return False if is_word or is_name else None
 
 
 def _looks_secret(value: _Value) -> bool:
     may_be_words = value.is_password or (
         value.sign != ""
         and (value.is_quoted or value.is_bare)
-        and value.digits > 2
+        and value.digits > (0 if value.name.isupper() and value.kind == "secret" else 2)
         and len(value.text) > 7
         and not value.text.isdigit()
+        and not _NUMBERED.fullmatch(value.text)
     )
     is_literal = (
         value.is_quoted
         or value.is_bare
         or value.how == "prose"
-        or (value.how == "below" and not is_code(value.text))
-        or is_words_and_number(value.text)
+        or not value.name.isascii()  # no program has such a name
+        or (value.how == "below" and not entropy.is_code(value.text))
+        or entropy.is_words_and_number(value.text)
+        or (value.how == "space" and entropy.is_invented(value.text) and not entropy.is_code(value.text))
     )
     is_clear = _is_clear(value) or (value.kind == "key" and value.name.isupper() and may_be_words)
-    return is_clear and is_secret(value.text, password=may_be_words, literal=is_literal)
+    return is_clear and entropy.is_secret(value.text, password=may_be_words, literal=is_literal)
 
 
-_RULES: tuple[Callable[[_Value], bool | None], ...] = (
-    _under_a_weak_name,
-    _after_a_word,
-    _passphrase,
-    _told,
-    _word_or_pin,
-    _word_in_another_language,
-    _looks_secret,
-)
+_Rule = Callable[[_Value], bool | None]
+_IN_WORDS: tuple[_Rule, ...] = (_under_a_weak_name, _after_a_word, _passphrase, _told)
+_RULES = (*_IN_WORDS, _word_or_pin, _word_in_another_language, _looks_secret)
 
 
 def _is_clear(value: _Value) -> bool:
     """Whether the way to *value* leaves no doubt, or the value looks like a secret by itself."""
-    is_sure = value.how in ("assign", "xml") or (value.how == "space" and value.is_quoted)
-    if not (is_sure or value.digits) or (value.kind == "key" and not is_random(value.text)):
+    is_option = value.how == "space" and (value.is_quoted or value.is_bare)
+    is_setter = value.how in ("call", "comma") and (value.name.isupper() or value.name.startswith("setP"))
+    is_sure = is_option or is_setter or value.how in ("assign", "xml")
+    is_random, is_invented = entropy.is_random(value.text), entropy.is_invented(value.text)
+    if not (is_sure or value.digits or is_invented) or (value.kind == "key" and not is_random):
         return False
     if value.how == "prose" and value.name.lower() == "pass":  # the verb
-        return is_random(value.text)
+        return is_random
     if value.how in ("call", "comma", "below") or (value.how == "space" and not value.name.startswith("-")):
-        return is_random(value.text) or (value.is_password and (value.is_quoted or is_invented(value.text)))
+        return is_random or (value.is_password and (value.is_quoted or is_invented))
     return True
 
 
 def _value_before(text: str, begin: int, kind: str) -> Secret | None:
     """The value of a pair that says its name last."""
     pair = _PAIR.search(text, max(begin - 300, 0), begin)
-    if pair is None or not is_secret(pair["value"], password=kind == "password", literal=True):
+    if pair is None or not entropy.is_secret(pair["value"], password=kind == "password", literal=True):
         return None
     return pair.start("value"), pair.end("value"), kind
 
 
-def _whole_line(text: str, at: int, value: str) -> str:
+def _whole_line(text: str, at: int, value: str, sign: str) -> str:
     """The value at *at* to the end of its line, signs and all, where nothing but the line ends it."""
+    words = _WORDS_AND_NUMBER.match(text, at, at + 100) if sign == "=" else None
+    if words and entropy.is_passphrase(words[0]):
+        return words[0]
     whole = _BARE_LITERAL.match(text, at, at + 400)
     if whole is None or len(whole[0]) == len(value) or not _ENDS_LINE.match(text, whole.end()):
         return value
-    return whole[0] if _HAS_DIGIT.search(whole[0]) and not is_code(whole[0]) and is_random(whole[0]) else value
+    is_random = _HAS_DIGIT.search(whole[0]) and entropy.is_random(whole[0])
+    return whole[0] if (is_random or entropy.is_invented(whole[0])) and not entropy.is_code(whole[0]) else value
 
 
 def _may_follow(text: str, begin: int, before: str, to_value: re.Match[str]) -> bool:
@@ -343,14 +384,11 @@ def _may_follow(text: str, begin: int, before: str, to_value: re.Match[str]) -> 
             return False  # the verb
         if _BEGINS_LINE.search(before):
             return name.endswith(("pass", "password", "passwd", "passphrase", "pw"))
-        is_name = name in ("pass", "password", "passwd", "passphrase", "pw") or is_foreign(name)
+        is_name = name in ("pass", "password", "passwd", "passphrase", "pw") or names.is_foreign(name)
         return is_name and not before.endswith(("{", "$", ".", "/"))
     if to_value["bare_head"] is not None:
-        return (
-            to_value["bare_head"] != ""
-            or _HEADING.search(before) is not None
-            or before.endswith(('name="', 'name=\\"'))
-        )
+        is_headed = to_value["bare_head"] != "" or _HEADING.search(before) is not None
+        return is_headed or before.endswith(('name="', 'name=\\"'))
     if to_value["xml"] is not None:
         return before.endswith(("<", ":", ">", '"')) and text.find("</", to_value.end(), to_value.end() + 300) > 0
     if to_value["comma"] is not None:
@@ -361,11 +399,11 @@ def _may_follow(text: str, begin: int, before: str, to_value: re.Match[str]) -> 
 def _name_start(text: str, start: int) -> int:
     """Where the name begins whose stem is at *start*; to a bare `key` belongs the word before it: `API key`."""
     before = text[max(start - 60, 0) : start]
-    bare = before.rstrip(NAME_SIGNS)
+    bare = before.rstrip(names.NAME_SIGNS)
     if len(bare) == len(before) and before.endswith((" ", ".")):
         previous = before[:-1]
-        word = previous[len(previous.rstrip(NAME_SIGNS)) :]
-        if may_name_a_key(word):
+        word = previous[len(previous.rstrip(names.NAME_SIGNS)) :]
+        if names.may_name_a_key(word):
             return start - len(word) - 1
     begin = start - len(before) + len(bare)
     is_after_escape = bare.endswith("\\") and begin < start and text[begin] in "nrt"  # a line break inside of JSON

@@ -1,21 +1,14 @@
 """Secrets known by what heads them: the columns of a table, lists under a name, and manifests of `kind: Secret`."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from playbook_db.domain.redaction.entropy import (
-    COMMON_PASSWORDS,
-    is_address,
-    is_code,
-    is_invented,
-    is_placeholder,
-    is_random,
-    is_secret,
-)
+from playbook_db.domain.redaction import entropy
 from playbook_db.domain.redaction.escapes import Secret, places_of
 from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name
 
-_CELLS = re.compile(r"(?:^|(?<=[|,;\t]))[^|,;\t]*")
+# The cells of a line, by the sign that parts them; the first sign that is there does.
+_CELLS = {sign: re.compile(rf"(?:^|(?<=[{sign}]))[^{sign}]*") for sign in "|;\t,"}
 _TABBED = re.compile(r"[^\t]+")
 _SPACED = re.compile(r"\S+(?: \S+)*")
 _NAME = re.compile(r"[\s\"'`*#\\]*(?![0-9]+\b)[\w .-]*[\s\"'`*\\]*")
@@ -38,13 +31,18 @@ _ENTRY = re.compile(
 _LIST = re.compile(
     r"((?i:words|s))\\{0,8}[\"']?[ ]?[:=][ ]?(?:[\[({]\s{0,20}|(?=\r?\n[ ]{0,20}- |\\{1,4}n[ ]{0,20}- ))"
 )
+_BYTES = re.compile(
+    r"(\w{0,20})(?:\[\w{0,30}\])?\\{0,8}[\"']?[ ]?[:=][ ]?[\w \[\]]{0,20}[\[({]\s{0,20}"
+    r"(?P<value>(?:(?:0x[0-9a-fA-F]{2}|[0-9]{1,3}|'[!-~]')[, ]\s{0,20}){7,70}(?:0x[0-9a-fA-F]{2}|[0-9]{1,3}|'[!-~]'))"
+)
 _ITEM = re.compile(
     r"(?:\s|\\{1,4}n|,|- ){0,40}(?:\\{0,8}[\"'])?(?P<value>[^\s\"'\\,\])}]{1,400})"
     r"(?:\\{0,8}[\"'])?(?=[\s\\,\])}]|$)"
 )
 _BEFORE = re.compile(
-    r"[ ](?:as|is)[ ](?:(?:the|my|our|your|its|a)[ ])?(?:[\w/-]{1,20}[ ]){0,2}?"
-    r"(?i:password|passphrase|key|token|secret|pwd)\b"
+    r"[ ](?:(?:as|is|als|ist|como|come|comme|est|jako|jest|som|як|как|это)[ ](?:[\w/'-]{1,20}[ ]){0,3}?"
+    r"(?i:(?:password|passphrase|key|token|secret|pwd|passwort|kennwort|mot de passe|mdp|contraseña|clave|senha)\b"
+    r"|parola\b|wachtwoord|lösenord|passord|adgangskode|hasł|парол|sleutel|schlüssel|токен)|(?:şifre|parola)[^\W\d_]{3,9}\b)"
 )
 _INSERT = re.compile(
     r" ?(?i:into|copy) [\w.\"`\[\]]{1,80} ?\(([\w, \"`\[\]]{1,400})\)\s{1,20}(?i:values\s{0,20}(?=\()|from stdin;\n)"
@@ -55,16 +53,16 @@ _ONE_VALUE = re.compile(r"[ ]*(?:'((?:[^'\\\n]|''|\\.)*)'|([^',]*))(?:,|$)")
 _LONGEST_MANIFEST = 20_000  # characters
 
 
-def blocks(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
+def blocks(text: str, stems: Collection[tuple[int, int]]) -> Iterator[Secret]:
     """The secrets in *text* that stand under a head; names of secrets are at *stems*."""
     yield from _columns(text, stems)
     yield from _manifests(text)
     yield from _lists(text, stems)
     yield from _inserts(text)
-    for name in _BEFORE.finditer(text):
+    for name in _BEFORE.finditer(text) if stems else ():
         before = text[max(name.start() - 130, 0) : name.start()]
         word = before.split()[-1].strip("`\"'") if before.strip() else ""
-        if _HAS_DIGIT.search(word) and "(" not in word and (is_random(word) or is_invented(word)):
+        if _HAS_DIGIT.search(word) and "(" not in word and (entropy.is_random(word) or entropy.is_invented(word)):
             start = text.rindex(word, 0, name.start())
             yield start, start + len(word), "secret"
 
@@ -72,19 +70,24 @@ def blocks(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
 def _lists(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
     done = 0
     for start, end in stems:
-        name = _LIST.match(text, end) if start >= done else None
+        name = (_LIST.match(text, end) or _BYTES.match(text, end)) if start >= done else None
         if name is None:
             continue
         before = text[max(start - 40, 0) : end]
-        kind = kind_of_name(before[len(before.rstrip(NAME_SIGNS)) :] + name[1])
+        word = before[len(before.rstrip(NAME_SIGNS)) :]
+        kind = kind_of_name(word + name[1])
         if kind is None:
             continue
         done = name.end()
+        if name.re is _BYTES:
+            yield *name.span("value"), kind
+            continue
         while done < name.end() + _LONGEST_MANIFEST and (item := _ITEM.match(text, done)):
             value = item["value"]
             is_quoted = text[item.end("value") : item.end()].strip("\\") != ""
             if _HAS_DIGIT.search(value) and (
-                is_random(value) or (is_quoted and kind == "password" and is_secret(value, password=True, literal=True))
+                entropy.is_random(value)
+                or (is_quoted and kind == "password" and entropy.is_secret(value, password=True, literal=True))
             ):
                 yield item.start("value"), item.end("value"), kind
             done = item.end()
@@ -120,7 +123,7 @@ def _manifests(text: str) -> Iterator[Secret]:
             while entry := _ENTRY.match(text, at, end):
                 if entry["value"] is None or entry.end() == at:
                     break
-                if not is_placeholder(entry["value"]):
+                if not entropy.is_placeholder(entry["value"]):
                     yield entry.start("value"), entry.end("value"), "secret"
                 at = entry.end()
         done = end
@@ -137,7 +140,7 @@ def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
         done = max(head.end() if head else begin, end)
         if head is None or not _BREAK.match(text, head.end()) or head[0].rstrip()[-1:] in ",;":
             continue  # code goes on after a comma
-        cells = _SPACED if _CELLS.fullmatch(head[0]) else _CELLS
+        cells = next((cells for sign, cells in _CELLS.items() if sign in head[0]), _SPACED)
         names = list(cells.finditer(head[0]))
         columns = [(place, cell, kind_of_name(cell[0].strip(" \t\"'`*\\"))) for place, cell in enumerate(names)]
         secret = [(place, cell, kind) for place, cell, kind in columns if kind and len(cell[0].split()) < 4]
@@ -155,6 +158,12 @@ def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
 
 
 def _is_secret(value: str, kind: str) -> bool:
-    if is_code(value.rstrip(")];")) or is_address(value) or not _NO_NAME.fullmatch(value):
-        return kind == "password" and value.lower() in COMMON_PASSWORDS
-    return is_random(value) or is_secret(value, password=kind == "password", literal=True)
+    if entropy.is_code(value.rstrip(")];")) or entropy.is_address(value) or not _NO_NAME.fullmatch(value):
+        is_joined = (
+            " " not in value != value.lower()
+            and not entropy.is_address(value)
+            and entropy.is_secret(value, password=True, literal=True)
+        )
+        return kind == "password" and (value.lower() in entropy.COMMON_PASSWORDS or is_joined)
+    is_made_up = entropy.is_random(value) or (entropy.is_invented(value) and not value.isdigit())
+    return is_made_up or entropy.is_secret(value, password=kind == "password", literal=True)

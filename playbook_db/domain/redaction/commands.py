@@ -6,8 +6,8 @@ A short option means something else to each command, so `commands.toml` names th
 import re
 from collections.abc import Iterator
 
-from playbook_db.domain.redaction.entropy import is_a_word, is_invented, is_mixed, is_random, is_secret
-from playbook_db.domain.redaction.escapes import Secret, Unescaped, word_of
+from playbook_db.domain.redaction import entropy
+from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, word_of
 from playbook_db.domain.redaction.tables import filled, read_table
 from playbook_db.domain.redaction.token_patterns import WORD, Pattern
 
@@ -23,19 +23,21 @@ _PORTS = re.compile(r"[0-9.:-]+(?:/[a-z]{3})?")
 
 
 def _is_password(value: str) -> bool:
-    return is_secret(value, password=True, literal=True) and (value.isdigit() or not _PORTS.fullmatch(value))
+    if entropy.is_passphrase(value) and value[-1:].isdigit():
+        return True
+    return entropy.is_secret(value, password=True, literal=True) and (value.isdigit() or not _PORTS.fullmatch(value))
 
 
 def _is_sure(value: str) -> bool:
-    return _is_password(value) or is_a_word(value)
+    return _is_password(value) or entropy.is_a_word(value) or entropy.is_passphrase(value)
 
 
 def _commands() -> Iterator[Pattern]:
     for name, kind, accepts in (
-        ("options", "password", is_invented),
+        ("options", "password", entropy.is_invented),
         ("sure", "password", _is_sure),
         ("passwords", "password", _is_password),
-        ("tokens", "token", is_random),
+        ("tokens", "token", entropy.is_random),
     ):
         for anchors, between in _TABLE["commands"][name]:
             before = [filled(between, _PARTS) + _VALUE]
@@ -49,7 +51,11 @@ def _commands() -> Iterator[Pattern]:
 
 COMMANDS = tuple(_commands())
 
-_CALLS = _TABLE["calls"]
+_CALLS = Anchored(
+    (call, word_of(call), is_sure)
+    for is_sure in (True, False)
+    for call in _TABLE["calls"]["sure" if is_sure else "likely"]
+)
 _ARGUMENT = re.compile(
     r"\s{0,20}(?:[\w.]{1,40}\s?[:=]\s?)?(?:b|Some\(|\[|\()?"
     r"(?:\\{0,8}(?P<quote>[\"'])(?P<text>[^\"'\\\n]{0,200})\\{0,8}(?P=quote)|[\w.$@:>-]{1,60}(?:\(\))?|\{[^{}\n]{0,80}\})"
@@ -58,21 +64,22 @@ _ARGUMENT = re.compile(
 
 
 def calls(unescaped: Unescaped) -> Iterator[Secret]:
-    """The passwords among the arguments of calls, but the first of them."""
+    """The passwords among the arguments of calls; the first of them is mostly a user, a host or a text."""
     text = unescaped.text
-    for call in (*_CALLS["sure"], *_CALLS["likely"]):
-        is_sure = call in _CALLS["sure"]
-        for place in unescaped.places(call, word_of(call)):
+    for call, places, is_sure in _CALLS.in_text(unescaped):
+        for place in places:
             at = place + len(call)
             for number in range(5):
                 argument = _ARGUMENT.match(text, at)
                 if argument is None:
                     break
                 value = argument["text"] or ""
-                if number and ((is_sure and is_invented(value)) or _is_key(value)):
+                is_key = _is_key(value) if number else len(value) > 23 and entropy.is_strong(value)
+                is_chosen = entropy.is_invented(value) or ("=" not in argument[0] and entropy.is_joined(value))
+                if is_key or (number and is_sure and is_chosen):
                     yield *argument.span("text"), "password"
                 at = argument.end()
 
 
 def _is_key(value: str) -> bool:
-    return is_random(value) and _is_password(value) and (len(value) > 23 or is_mixed(value))
+    return entropy.is_random(value) and _is_password(value) and (len(value) > 23 or entropy.is_mixed(value))

@@ -20,13 +20,19 @@ _PLACEHOLDER = re.compile(
     | ^(?:[a-z]{2,8}[-_])?(?:sha|md|aes|des|rsa|ed|hs|rs|es|ps|tls|utf|pbkdf|bcrypt|argon)  # an algorithm
       [-_]?[0-9]{1,4}(?:[-_/][a-z0-9]{1,8}){0,3}$
     | ^0x[0-9a-f]{40}$ | ^Ag[A-D][A-Za-z0-9+/=]{24,}$   # an address, a sealed secret
-    | ^(?:changeme|redacted|dummy|placeholder)[0-9]{0,4}$
+    | ^(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T_][0-9:.Z+-]*)?$  # a time
+    | ^(?:error|vault|env|ssm|op):               # an error of OpenSSL, a place
+    | ^@(?:[\w/.-]+\.[a-z]{2,5}$|[A-Z]\w+\.\w+\()       # a file, a vault
+    | ^(?:hmac-)?sha[0-9]{1,3}: | ^(?:changeme|redacted|dummy|placeholder)[0-9]{0,4}$
     | ^(?:required|nullable|sometimes|string)\|  # a rule for what a form takes
+    | -(?:encoded|hashed|based|encrypted|protected|only)$
     | ^\#[0-9a-f]{3,8}$                          # a colour
     | ^your | example$ | ^replace_?me | ^(?:sk-|ghp_)?1234567890?$ | ^abcdef
     | \(\? | \[\^?[a-z0-9]-[a-z0-9] | \{[0-9]+,[0-9]*\}  # a regular expression
     | (?:\\u[0-9a-f]{4}.*){2}                      # words in another script
     | 0123456789 | abcdefghij
+    | ^\w+![rsa]\}                                # a part of an f-string
+    | [/:.\#](?:password|passwd|secret|token|key|value)$  # where a secret is kept
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -36,7 +42,15 @@ _PLACEHOLDER_WORD = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"[$`&]|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\(|[A-Za-z_.]*[._][A-Za-z_.]*:?$")
-_INVENTED = re.compile(r"[A-Z][a-z]+(?:[._-][A-Z][a-z]+)*[0-9]{2,4}[.!?]?")  # words of names with a number
+# Words of names with a number: `Copper.Lantern52`, `Kite_on_a_roof7`.
+_INVENTED = re.compile(
+    r"[A-Z][a-z]+(?:[._-][A-Z][a-z]+)*[0-9]{2,4}[.!?]?|(?=.{10})[A-Z][a-z]+(?:[._-][A-Za-z][a-z]*)+[._-]?[0-9]{1,4}[.!?]?"
+)
+_JOINED = re.compile(  # words of a password, joined by signs: `hq-Lemur-2b`, `Klompen!dans`
+    r"(?=.{9})(?!.*(?:[A-Z]{2}|[0-9][._][0-9]|\.[a-z]{1,4}$))(?=.*[A-Z])(?=.*[0-9])(?=.*[a-z]{3})[^\W_]+(?:[._-][^\W_]+)+"
+    r"|(?=.*[A-Z])[^\W\d_]{3,}[!&+][^\W\d_]{3,}"
+)
+_NAMED = re.compile(r"(?=.{8})(?![a-z]*_[a-z_]*$)(?!.*(?:[A-Z]{2}|[a-z][A-Z]))[^\W\d_]+(?:[._-][^\W\d_]+)+")
 _SIGN = re.compile(r"[^\w./:-]")
 _PORTS = re.compile(r"[0-9.:-]+(?:/[a-z]{3})?")
 _CALL = re.compile(r"([A-Za-z_$][\w$.]*)[(\[{]")
@@ -50,15 +64,20 @@ _CHUNK = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SNAKE = re.compile(r"_?(?:[a-z]{1,12}(?:[_.-][a-z]{1,12})+|[A-Z]{1,12}(?:[_.-][A-Z]{1,12})+)")
 _SLUG = re.compile(r"[A-Za-z]+(?:[-_][A-Za-z]+){2,}")
 _WORD_AND_NUMBER = re.compile(r"[A-Za-z]+[0-9]+")
+_MIXED = re.compile("(?=(?:[^A-Z]*[A-Z]){2})(?=(?:[^a-z]*[a-z]){2})(?=[^0-9]*[0-9])", re.DOTALL)
 _HAS_DIGIT = re.compile(r"[0-9]")
 _NO_NAME = re.compile(r"[^\w.]")
-_NAMES_A_SECRET = re.compile(r"pass|pw|secret|token|key|cred|auth|arg|param|str|input|hash|encod|user", re.IGNORECASE)
+_NAMES_A_SECRET = re.compile(
+    r"pass|pwd|pw(?![a-z])|secret|token|key|cred|auth|arg|param|str|input|hash|encod|user", re.IGNORECASE
+)
 
 _TABLE = read_table("words")
 _LISTS = ("common_pairs", "common_passwords", "no_passwords", "sentence_words", "about_passwords")
-_PAIRS, COMMON_PASSWORDS, _NO_PASSWORDS, _SAYS_WORDS, ABOUT_PASSWORDS = (
+_PAIRS, COMMON_PASSWORDS, _NO_PASSWORDS, SENTENCE_WORDS, ABOUT_PASSWORDS = (
     frozenset(_TABLE[name].split()) for name in _LISTS
 )
+_WORDS_OF_TALK = _NO_PASSWORDS | SENTENCE_WORDS | ABOUT_PASSWORDS
+_PLAIN_WORDS = re.compile(r"[^\W_][\w.!?'’&#-]*(?: [\w.!?'’&#-]+){1,7}")
 _PHRASE = re.compile(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
 
 
@@ -67,7 +86,7 @@ def is_a_word(value: str) -> bool:
     return (
         6 <= len(value) <= 16
         and value.isascii()
-        and value.islower()
+        and value[1:].islower()
         and value.isalpha()
         and not (is_placeholder(value) or _NAMES_A_SECRET.search(value))
     )
@@ -75,12 +94,19 @@ def is_a_word(value: str) -> bool:
 
 def is_phrase(value: str) -> bool:
     """Whether *value* may be a password of several words: `lantern candle orchid`."""
-    return _PHRASE.fullmatch(value) is not None and _SAYS_WORDS.isdisjoint(value.split())
+    return _PHRASE.fullmatch(value) is not None and SENTENCE_WORDS.isdisjoint(value.split())
+
+
+def is_passphrase(value: str) -> bool:
+    """Whether *value* may be words that somebody chose, after a sign that leaves no doubt; no sentence about one."""
+    words = set(re.findall(r"[^\W_]+", value.lower()))
+    is_plain = _PLAIN_WORDS.fullmatch(value) is not None and len(value) < 60
+    return is_plain and words.isdisjoint(_WORDS_OF_TALK)
 
 
 def is_placeholder(value: str) -> bool:
     """Whether *value* only marks the place of a secret: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
-    return value.lower() in _NO_PASSWORDS or bool(
+    return value.lower().rstrip("!?") in _NO_PASSWORDS or bool(
         _PLACEHOLDER.search(value)
         or (
             _PLACEHOLDER_WORD.search(value)
@@ -91,7 +117,8 @@ def is_placeholder(value: str) -> bool:
 
 def is_address(value: str) -> bool:
     """Whether *value* is a path or a URL; secrets inside a URL have patterns of their own."""
-    return bool(_URL.match(value) or (_PATH.match(value) and not _RANDOM_SEGMENT.search(value)))
+    path = value[value.find(":/") + 1 :]  # behind a name: `db-password:/etc/creds`
+    return bool(_URL.match(value) or (_PATH.match(path) and not _RANDOM_SEGMENT.search(value)))
 
 
 def reads_like_words(value: str) -> bool:
@@ -150,6 +177,8 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
         return password
     if not literal and value.isalpha() and _NAMES_A_SECRET.search(value):
         return False
+    if password and literal and _NAMED.fullmatch(value):
+        return is_joined(value)
     if not reads_like_words(value):
         return len(value) >= _SHORTEST or not value.isalpha()
     return password and _may_be_invented(value, literal=literal)
@@ -157,18 +186,15 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
 
 def is_mixed(value: str) -> bool:
     """Whether *value* has small and capital letters and digits all over it, as no code has."""
-    return (
-        not is_code(value)
-        and all(len(re.findall(signs, value)) > 1 for signs in ("[A-Z]", "[a-z]"))
-        and bool(_HAS_DIGIT.search(value))
-    )
+    return _MIXED.match(value) is not None and not is_code(value)
 
 
 def is_invented(value: str) -> bool:
     """Whether *value* is a password beyond doubt: it has two digits or more, or a digit and a sign."""
     digits = len(_HAS_DIGIT.findall(value))
+    looks_so = digits > 1 or (digits and _SIGN.search(value)) or _JOINED.fullmatch(value) or is_words_and_number(value)
     return (
-        (digits > 1 or bool(digits and _SIGN.search(value)))
+        bool(looks_so)
         and is_secret(value, password=True, literal=True)
         and (_PORTS.fullmatch(value) is None or value.isdigit())
         and ("/" not in value or is_random(value))
@@ -178,6 +204,12 @@ def is_invented(value: str) -> bool:
 def is_words_and_number(value: str) -> bool:
     """Whether *value* is words as names have them, with a number, as no code has them: `Copper.Lantern52`."""
     return _INVENTED.fullmatch(value) is not None
+
+
+def is_joined(value: str) -> bool:
+    """Whether *value* is words that somebody joined by signs, and that say nothing about passwords: `maple-street`."""
+    says_nothing = _WORDS_OF_TALK.isdisjoint(re.split("[._-]", value.lower()))
+    return _NAMED.fullmatch(value) is not None and says_nothing and not _NAMES_A_SECRET.search(value)
 
 
 def is_code(value: str) -> bool:
@@ -197,6 +229,4 @@ def _may_be_invented(value: str, *, literal: bool) -> bool:
             return False
         no_name = _NO_NAME.search(value) or value[0].isdigit() or 4 * len(_CHUNK.findall(value)) > len(value) + 3
         return bool(no_name or _WORD_AND_NUMBER.fullmatch(value))
-    if _SLUG.fullmatch(value):
-        return "_" not in value and len(value) >= 2 * _SHORTEST and _NAMES_A_SECRET.search(value) is None
     return any(sign.isdigit() or sign in "!@#$%^&*+=?~" for sign in value)

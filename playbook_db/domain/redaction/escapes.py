@@ -3,16 +3,23 @@
 Every rule reads that; what it finds is given back as places in the text itself.
 """
 
+import html
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import chain
+from typing import Generic, TypeVar
 
 Secret = tuple[int, int, str]  # where it begins and ends in the text, and its kind
+_What = TypeVar("_What")
+_COMMON_LETTERS = "zqjxkvbywgpfmucdlhrsnioate "  # from the rarest
+_Triples = frozenset[tuple[str, str, str]]
 MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")  # what stands in a secret's place
 
 _ESCAPED = re.compile(
-    r"\\{1,8}(?:u00(?P<sign>[2-7][0-9a-fA-F])|(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,12}m)|\x1b\[[0-9;]{0,12}m"
+    r"\\{1,8}(?:u(?P<sign>00[2-7][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9abAB][0-9a-fA-F]{3})"
+    r"|(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,12}m)|\x1b\[[0-9;]{0,12}m|\[[0-9;]{1,12}m|&(?P<entity>lt|gt|quot|amp|apos|#39|#34);"
     # Of a whole URL or form in a parameter of another one, the signs that part it.
     r"|%(?P<part>3[dD]|22|26(?=[\w.-]{1,40}%3[dD])|3[aA](?=%2[fF]%2[fF]|%22|[^\s%&/]{1,64}%40)"
     r"|2[fF](?:(?<=%3[aA]%2[fF])|(?<=%3[aA]%2[fF]%2[fF]))|40(?=\w)|3[fF](?=[\w.-]{1,40}%3[dD]))"
@@ -24,24 +31,50 @@ _FOREIGN_SIGNS = (
     *((" — ", " : "), (" – ", " : ")),
 )
 # Between the parts of a literal: `" + "`, a new line, and the end of a line that goes on; it begins at one of _JOINS.
-_BETWEEN = r"(?:\s|\\{1,4}n){0,40}[+.&~][ ]?_?(?:\s|\\{1,4}n){0,40}|[ ]{0,3}\\?(?:\r?\n|\\{1,3}n)[ ]{2,40}"
+_BREAKS = r"(?:\s|\\{1,4}n|\\\r?\n){0,40}"
+_BETWEEN = rf"{_BREAKS}(?:[+&~]|\.\.?|\|\|)[ ]?_?{_BREAKS}|" r"[ ]{0,3}\\?(?:\r?\n|\\{1,3}n)[ ]{2,40}"
 _JOIN = re.compile(
     rf"""(?P<escape>\\{{0,3}})(?P<quote>["'])(?:{_BETWEEN})(?P=escape)(?P=quote)|(?<=\w)(?:\\\r?\n|\\{{3}}n)(?=\w)"""
 )
 _JOINS = (
-    *(quote + sign for quote in ('"', "'") for sign in (" + ", " +\n", "+", " . ", "\n  ", "\\n  ")),
+    *(
+        quote + sign
+        for quote in ('"', "'")
+        for sign in (" + ", " +\n", "+", " . ", " .. ", " || ", " & ", "\n  ", "\\n  ")
+    ),
     "\\\n",
     "\\\\\\n",
 )
 _SIGNS = bytes(sign if chr(sign).isalnum() or chr(sign) in "-_.:=" or sign > 127 else 32 for sign in range(256))
-_PART = 64_000  # characters
-_LONGEST_LITERAL = 60
-_MARKS = ("\\u00", "\x1b[", "\\x1b[", "\\033[", "\\e[", "%3D", "%3d", "%22", "%40")
+_MARKS = ("\\u", "\x1b[", "\\x1b[", "\\033[", "\\e[", "[0m", "%3D", "%3d", "%22", "%40", "&lt;", "&q", "&#", "&amp;")
 
 
 def word_of(literal: str) -> str:
     """The longest part of *literal* that is one of the words of `Unescaped` as it is here, with the space behind it."""
     return max(re.findall(r"[^ ]+ ?", literal.encode().translate(_SIGNS).decode()), key=len, default="")
+
+
+def _triples(text: str) -> _Triples:
+    return frozenset(zip(text, text[1:], text[2:], strict=False))
+
+
+class Anchored(Generic[_What]):
+    """Literals, each with what to do where it is; one may be in a text that has its rarest three letters in a row."""
+
+    def __init__(self, rows: Iterable[tuple[str, str, _What]]) -> None:
+        self.rows = list(rows)
+        self._by_triple: dict[tuple[str, str, str] | None, list[int]] = {}
+        for number, (_, word, _) in enumerate(self.rows):
+            rarest = min(sorted(_triples(word)), key=lambda signs: sum(map(_COMMON_LETTERS.find, signs)), default=None)
+            self._by_triple.setdefault(rarest, []).append(number)
+
+    def in_text(self, unescaped: "Unescaped") -> Iterator[tuple[str, list[int], _What]]:
+        """Each literal that is in the text of *unescaped*, and its places there; no places of the empty one."""
+        present = self._by_triple.keys() & unescaped.triples
+        for number in sorted(chain(self._by_triple.get(None, ()), *map(self._by_triple.__getitem__, present))):
+            literal, word, what = self.rows[number]
+            if word in unescaped.words:
+                yield literal, list(places_of(literal, unescaped.text)) if literal else [], what
 
 
 def places_of(literal: str, text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
@@ -78,41 +111,24 @@ class Unescaped:
                 self.text = self.text.replace(foreign, sign)
 
     @cached_property
-    def parts_with_words(self) -> list[tuple[int, int, str]]:
-        """Where each part of the text begins and ends, and its words, each once.
-
-        What `word_of` makes of a literal is among them if the literal begins in that part.
-        """
-        parts: list[tuple[int, int, str]] = []
-        at = 0
-        while at < len(self.text):
-            end = min(at + _PART, len(self.text))
-            text = self.text[at : end + _LONGEST_LITERAL].encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
-            words = set(text.translate(_SIGNS).decode("utf-8", "surrogatepass").split(" "))
-            parts.append((at, end, " ".join(["", *words, ""])))
-            at = end
-        return parts
+    def words(self) -> str:
+        """The words of the text, each once. What `word_of` makes of a literal in the text is among them."""
+        text = self.text.encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
+        each = set(text.translate(_SIGNS).decode("utf-8", "surrogatepass").split(" "))
+        return " ".join(["", *each, ""])
 
     @cached_property
-    def words(self) -> str:
-        """The words of all parts."""
-        return "".join(words for _, _, words in self.parts_with_words)
-
-    def places(self, literal: str, word: str) -> list[int]:
-        """Where *literal* is in the text; *word* is its word."""
-        return [
-            place
-            for start, end, words in self.parts_with_words
-            if word in words
-            for place in places_of(literal, self.text, start, end + len(literal) - 1)
-        ]
+    def triples(self) -> _Triples:
+        """All three letters in a row of the words."""
+        return _triples(self.words)
 
     def _read(self, escapes: list[re.Match[str]]) -> None:
         size = at = 0
         for escape in [*escapes, None]:
             start, end = escape.span() if escape else (len(self.raw), len(self.raw))
-            code = escape and escape.re is _ESCAPED and (escape["sign"] or escape["part"])
-            sign = chr(int(code, 16)) if code else ""
+            groups = escape.groupdict() if escape and escape.re is _ESCAPED else {}
+            code, entity = groups.get("sign") or groups.get("part"), groups.get("entity")
+            sign = chr(int(code, 16)) if code else html.unescape(f"&{entity};") if entity else ""
             for part, begin, stop in (
                 (self.raw[at:start], at, start),
                 ("\\" + sign if sign == '"' else sign, start, end),

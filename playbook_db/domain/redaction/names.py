@@ -67,6 +67,11 @@ def has_word_of_secrets(whole: str) -> bool:
     return not _SECRET_WORDS.isdisjoint(words) and _NO_SECRETS.isdisjoint(words)
 
 
+def may_lead_to_secret(lead: str) -> bool:
+    """Whether the words between a name and a value, *lead*, don't make the value an id or a sum."""
+    return _NO_SECRETS.isdisjoint(re.findall("[a-z]+", lead.lower()))
+
+
 @lru_cache(maxsize=1024)
 def kind_of_name(whole: str) -> str | None:
     """The kind of secret that the name *whole* means; None for none."""
@@ -76,24 +81,26 @@ def kind_of_name(whole: str) -> str | None:
     if _FOREIGN_SECRET.search(folded) or whole == "PAT":
         return "secret"
     kind = _kind_of([word.lower() for word in _WORD.findall(_spelled(whole))])
-    if kind is None and whole.isupper() and whole.rstrip("0123456789").endswith("_KEY"):
+    if kind is None and re.fullmatch("[A-Z0-9_]+_(?:KEY|Key)[0-9]*", whole):
         kind = None if _PUBLIC_KEYS & set(whole.lower().split("_")) else "key"
     return "AWS key" if kind in ("secret", "token", "key") and "aws" in whole.lower() else kind
 
 
 def _spelled(name: str) -> str:
     """*name* with `pass_word` and the like as one word."""
-    return re.sub("(?i)key_?material", "psk", re.sub("(?i)pass[_-]word", "password", name))
+    return re.sub("(?i)key_?material", "psk", re.sub("(?i)pass(?:[_-]word|w0rd)", "password", name))
 
 
 def _kind_of(words: list[str]) -> str | None:
     """The same for the words of the name."""
     while len(words) > 1 and words[-1] in _AFTERTHOUGHTS:
         words = words[:-1]
-    if not words or words[-1] in _ABOUT or words[0] == "public":
+    if not words or words[-1] in _ABOUT or words[0] in ("public", "hashed"):
         return None
     words[-1] = _PLURALS.get(words[-1], words[-1])
     for place, word in enumerate(words):
+        if words[place + 1 : place + 2] in (["field"], ["input"]):
+            continue
         if word.endswith(_PASSWORDS) or word == "pw":
             return "password"
         if word.endswith("pass") and word not in ("bypass", "compass", "overpass"):

@@ -11,21 +11,15 @@ from itertools import chain
 from operator import itemgetter
 from urllib.parse import quote, quote_plus, unquote
 
+from playbook_db.domain.redaction import token_patterns
 from playbook_db.domain.redaction.assignments import assignments
 from playbook_db.domain.redaction.blocks import blocks
 from playbook_db.domain.redaction.commands import COMMANDS, calls
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
 from playbook_db.domain.redaction.escapes import MARKER, Secret, Unescaped
 from playbook_db.domain.redaction.names import kind_of_name, stems
-from playbook_db.domain.redaction.token_patterns import (
-    HEADERS,
-    TOKENS,
-    by_anchor,
-    find_secrets,
-    unknown_tokens,
-)
 
-_BESIDE = by_anchor((*HEADERS, *COMMANDS))
+_BESIDE = token_patterns.by_anchor((*token_patterns.HEADERS, *COMMANDS))
 _VALUE = "environment value"
 MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
 MAX_MESSAGE_CHARS = 2000
@@ -60,10 +54,12 @@ def _secrets(raw: str, values: Collection[str]) -> Iterator[Secret]:
     """Where the secrets are in *raw*; of two that begin at one place the first says the kind."""
     unescaped = Unescaped(raw)
     text, names = unescaped.text, stems(unescaped)
-    yield from unescaped.in_raw(chain(find_secrets(TOKENS, unescaped), unknown_tokens(unescaped)))
+    yield from unescaped.in_raw(
+        chain(token_patterns.find_secrets(token_patterns.TOKENS, unescaped), token_patterns.unknown_tokens(unescaped))
+    )
     yield from _values(raw, values)
     named = chain(blocks(text, names), assignments(text, names))
-    yield from unescaped.in_raw(chain(find_secrets(_BESIDE, unescaped), calls(unescaped), named))
+    yield from unescaped.in_raw(chain(token_patterns.find_secrets(_BESIDE, unescaped), calls(unescaped), named))
 
 
 def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX_MESSAGE_CHARS) -> str:

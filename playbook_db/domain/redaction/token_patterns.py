@@ -9,8 +9,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from playbook_db.domain.redaction.entropy import is_invented, is_placeholder, is_random, is_strong
-from playbook_db.domain.redaction.escapes import Secret, Unescaped, word_of
+from playbook_db.domain.redaction.entropy import (
+    SENTENCE_WORDS,
+    is_invented,
+    is_passphrase,
+    is_placeholder,
+    is_random,
+    is_strong,
+)
+from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, word_of
 from playbook_db.domain.redaction.tables import filled, read_table
 
 _TABLE = read_table("tokens")
@@ -42,7 +49,7 @@ class Pattern:
 
 
 WORD = r"(?<![\w-])"  # what begins a pattern whose anchor begins a word
-Table = tuple[tuple[str, str, tuple[Pattern, ...]], ...]  # anchor, its word, and the patterns that are tried there
+Table = Anchored[tuple[Pattern, ...]]  # the patterns that are tried at each anchor
 
 
 def by_anchor(patterns: Iterable[Pattern]) -> Table:
@@ -50,7 +57,7 @@ def by_anchor(patterns: Iterable[Pattern]) -> Table:
     groups: dict[str, list[Pattern]] = {}
     for pattern in patterns:
         groups.setdefault(pattern.anchor, []).append(pattern)
-    return tuple(
+    return Anchored(
         (anchor, (" " if group[0].regex.pattern.startswith(WORD) else "") + word_of(anchor), tuple(group))
         for anchor, group in groups.items()
     )
@@ -58,9 +65,8 @@ def by_anchor(patterns: Iterable[Pattern]) -> Table:
 
 def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
     """What the patterns of *table* find in the text of *unescaped*."""
-    for anchor, word, patterns in table:
-        places = unescaped.places(anchor, word) if anchor else []
-        for pattern in patterns if places or not anchor else ():
+    for _, places, patterns in table.in_text(unescaped):
+        for pattern in patterns:
             for match in pattern.matches(unescaped.text, places):
                 if pattern.accepts(match[1]):
                     yield match.start(1), match.end(1), pattern.kind
@@ -100,7 +106,7 @@ def _is_encoded(value: str) -> bool:
         plain = base64.b64decode(value, validate=True).decode("ascii")
     except ValueError:
         return False
-    return re.search("[0-9]", plain) is not None and " " not in plain
+    return re.search("[0-9:]", plain) is not None and " " not in plain
 
 
 def _is_key_in_base64(value: str) -> bool:
@@ -109,7 +115,7 @@ def _is_key_in_base64(value: str) -> bool:
 
 
 def _is_spelled(value: str) -> bool:
-    return is_invented(value) and not (value.islower() or value.isupper())
+    return is_invented(value) and not (value.islower() or value.isupper() or value.isdigit())
 
 
 def _is_mnemonic(value: str) -> bool:
@@ -167,6 +173,8 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "spelled": lambda value: _is_spelled(re.sub("[', ]", "", value)),
     "pin": lambda value: not _NO_PIN.fullmatch(value),
     "invented": is_invented,
+    "phrase": is_passphrase,
+    "grouped": lambda value: is_random(value.replace(" ", "")) and SENTENCE_WORDS.isdisjoint(value.split()),
     "aws": lambda value: not value[:20].endswith("EXAMPLE"),
 }
 
