@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -26,7 +25,6 @@ from playbook_db.services import edit, forget, learn, projects, queue, team
 from playbook_db.store import memberships, replica
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
-from playbook_db.store.postgres import dialect as postgres_dialect
 from tests import postgres
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection
 from tests.members import NAME, Member, NewMember, rows
@@ -200,40 +198,6 @@ def test_a_commit_whose_answer_never_came_counts_once(
     assert _lessons(team_server) == [("s-1",)]
     assert len(api.messages()) == 2
     assert [job.state for job in ann.jobs()] == ["done"]
-
-
-def test_a_server_that_is_frozen_holds_no_worker_for_ever(
-    ann: Member, team_server: Store, team_url: str, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is there and says nothing: it counts as away, and the work goes on when it wakes."""
-    frozen: list[int] = []
-
-    def freeze(*given: Any) -> None:
-        with postgres.connected(make_url(team_url)) as other:
-            found = other.execute(
-                "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'"
-            ).fetchall()
-        for (pid,) in found:
-            os.kill(int(str(pid)), signal.SIGSTOP)
-            frozen.append(int(str(pid)))
-        note_done(*given)
-
-    note_done = learn._note_done
-    ann.session("s-1")
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(learn, "_note_done", freeze)
-            patch.setattr(postgres_dialect, "_SILENT_FOR_S", 0.5)
-            assert ann.work().put_off == 1
-    finally:
-        for pid in frozen:
-            os.kill(pid, signal.SIGCONT)
-    assert frozen
-    [job] = ann.jobs()
-    assert "no answer for 0.5 s" in (job.error or "")
-
-    assert ann.work().learned == 1
-    assert _lessons(team_server) == [("s-1",)]
 
 
 def test_two_members_whose_workers_run_at_once_lose_and_double_nothing(

@@ -370,6 +370,22 @@ def test_a_client_that_does_nothing_for_too_long_is_told_that_it_lost_the_server
             sleep()
 
 
+def test_a_statement_of_a_write_that_takes_too_long_is_ended_by_the_server(url: str) -> None:
+    """After five minutes; others wait for its locks."""
+    with open_store(url) as store:
+        project = Project(store, "/work/harbour")
+        edit.add(project, "use type hints")
+
+        def sleep() -> None:
+            with store.write(project.key) as book:
+                assert book.connection.scalar(sql("SHOW statement_timeout")) == "5min"
+                book.connection.execute(sql("SET LOCAL statement_timeout = 50"))
+                book.connection.execute(sql("SELECT pg_sleep(60)"))
+
+        with pytest.raises(ServerError, match=r"ended a statement that took too long .* Nothing was changed"):
+            sleep()
+
+
 @pytest.mark.parametrize("text", ["\0", "a\0b\ufdd0c", "\ufdd00\0", "\ufdd0" * 3, "1\ufdd01"])
 def test_what_the_server_can_not_keep_comes_back_as_it_went_in(url: str, text: str) -> None:
     """NUL is the one character of which it won't hear."""

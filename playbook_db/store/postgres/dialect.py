@@ -1,21 +1,17 @@
 """A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.connect.Dialect` has it."""
 
 import logging
-import math
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from importlib import resources
-from typing import Any, TypeVar
+from typing import Any
 
 import psycopg
-from psycopg.abc import Buffer, PQGen
+from psycopg.abc import Buffer
 from psycopg.adapt import Loader
-from psycopg.rows import Row
 from psycopg.types.string import StrDumperUnknown
-from psycopg.waiting import Ready
 from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
@@ -30,8 +26,6 @@ from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata
 
-Result = TypeVar("Result")
-
 OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
 # Where the URL doesn't say otherwise: how long to wait for a connection, and for a peer that has gone without a word.
 _UNLESS_SAID = {
@@ -39,7 +33,6 @@ _UNLESS_SAID = {
     "tcp_user_timeout": 60_000,
     "hostaddr": "",  # PGHOSTADDR, which a project may bring, would send a password elsewhere
 }  # fmt: skip
-_SILENT_FOR_S = 300.0  # that a server may work on one statement before it is taken for frozen
 _OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been restarted meanwhile
 _GONE_AFTER_S = 60  # that a transaction may wait for its client, which may be gone, while others wait for its locks
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
@@ -56,9 +49,10 @@ _ADD_HEAD = sql(hook_queries.ADD_HEAD)
 _WHAT_IS_THERE = sql("""
 SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('skipped_operations') IS NOT NULL, pg_backend_pid()
 """)
-# The playbook's number, and for how long this transaction waits for others and others for it.
+# The playbook's number, and how long this transaction waits for others, others for it, and a statement of it takes.
 _FIND = sql("""
-SELECT id, set_config('lock_timeout', :wait, true), set_config('idle_in_transaction_session_timeout', :gone, true)
+SELECT id, set_config('lock_timeout', :wait, true), set_config('idle_in_transaction_session_timeout', :gone, true),
+       set_config('statement_timeout', '300s', true)
 FROM playbooks WHERE key = :key
 """)
 _OURS = "quote_ident(current_schema())::regnamespace"
@@ -154,8 +148,8 @@ class PostgresDialect:
     def make_engine(self, *, foreign_keys: bool = True) -> Engine:
         """An engine whose transactions are ours: one that writes sees what others committed up to each statement, and
         locks before it reads; one that reads sees one state throughout, and can't write. It is one for all who ask:
-        what looks at the version has opened a connection already. What migrates may take as long as it takes."""
-        return self._engine if foreign_keys else self._engine.execution_options(silent_for_s=math.inf)
+        what looks at the version has opened a connection already."""
+        return self._engine
 
     def is_as_opened(self, readers: Engine) -> bool:
         """Nobody can tell without asking as much as who opens it does."""
@@ -170,7 +164,6 @@ class PostgresDialect:
             pool_recycle=_OPEN_FOR_S,
             execution_options={"playbook_dialect": self},
         )
-        event.listen(engine, "do_connect", lambda dialect, record, args, given: _Connection.connect(*args, **given))
 
         @event.listens_for(engine, "connect")
         def connect(driver: "psycopg.Connection[Any]", _: object) -> None:
@@ -179,8 +172,7 @@ class PostgresDialect:
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
-            driver: _Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
-            driver.silent_for_s = connection.get_execution_options().get("silent_for_s", _SILENT_FOR_S)
+            driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
             reads = not connection.get_execution_options().get("writes", True)
             level = psycopg.IsolationLevel
             driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
@@ -414,31 +406,6 @@ class PostgresDialect:
     def close(self) -> None:
         """Let go of every connection."""
         self._engine.dispose()
-
-
-class _Connection(psycopg.Connection[Row]):
-    """A connection that gives up a server which is there and says nothing, as one that is frozen does: neither the
-    network nor the server itself would ever end the wait."""
-
-    silent_for_s = _SILENT_FOR_S
-
-    def wait(self, gen: PQGen[Result], *args: Any, **given: Any) -> Result:
-        """What *gen* comes to."""
-        return super().wait(self._bounded(gen), *args, **given)
-
-    def _bounded(self, gen: PQGen[Result]) -> PQGen[Result]:
-        ready, waited_since = None, time.monotonic()
-        try:
-            while True:
-                ready = yield gen.send(ready)  # type: ignore[arg-type]
-                if ready != Ready.NONE:
-                    waited_since = time.monotonic()
-                elif time.monotonic() - waited_since > self.silent_for_s:
-                    self.pgconn.finish()
-                    raise psycopg.OperationalError(f"no answer for {self.silent_for_s:g} s")
-        except StopIteration as end:
-            result: Result = end.value
-            return result
 
 
 def speak_as_sqlite(driver: "psycopg.Connection[Any]") -> None:

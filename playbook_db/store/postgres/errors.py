@@ -33,6 +33,7 @@ _BY_STATE = (
     (("53100", "53200"), "{where} is full ({said}). Its server needs room; nothing was changed."),
     (("25006",), "{where} can only be read: its server is a standby, or set so. Name the one that takes writes."),
     (("57P01", "57P02", "57P03", "57P05"), "{where} is being shut down or started ({said}). Try again in a moment."),
+    (("57014",), "{where} ended a statement that took too long ({said}). Nothing was changed; try again later."),
     (("42P01", "42703", "42883", "42704"), "{where} isn't as playbook-db made it ({said}). See: playbook db check"),
     (("26000", "42P05"), "{where} is behind a pooler that loses prepared statements ({said}). Give it session mode, or "
                          "PgBouncer 1.22 or later with max_prepared_statements over 0."),
@@ -62,7 +63,7 @@ _NEVER_THERE = r"connection failed|connection is bad"
 _LOST = r"closed the connection|connection is lost|connection is closed|consuming input failed|sending .* failed"
 _EACH_ALONE = "statement pooling mode"
 _AGAIN = ("40001", "40P01")  # serialization_failure, deadlock_detected
-_BUSY = ("55P03", "57014")  # lock_not_available, query_canceled
+_BUSY = "55P03"  # lock_not_available
 
 
 @contextmanager
@@ -85,7 +86,7 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
     state, said = _state(error), _said(error)
     if state in _AGAIN:
         return ConflictError(where)
-    if state in _BUSY:
+    if state == _BUSY:
         return DatabaseBusyError(where, settings.LOCK_WAIT_S)
     if _EACH_ALONE in said:
         return ServerError(f"{where} is behind a pooler that knows no transactions ({said}). Give it session mode.")
