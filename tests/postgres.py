@@ -25,12 +25,28 @@ import psycopg
 import pytest
 from filelock import FileLock
 from psycopg import sql
-from sqlalchemy import make_url
+from sqlalchemy import Connection, make_url
 from sqlalchemy.engine import URL
 
 # What a server may lose when the machine stops, it may lose here: tests need no disk.
 _SETTINGS = "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200"
 _WAIT_S = 300.0  # for one of its programs
+_PROGRAMMED = """
+SELECT 'view', viewname, definition FROM pg_views WHERE schemaname = current_schema()
+UNION ALL
+SELECT 'trigger', t.tgname, pg_get_triggerdef(t.oid, true) FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
+WHERE NOT t.tgisinternal AND c.relnamespace = quote_ident(current_schema())::regnamespace
+UNION ALL
+SELECT 'function', oid::regprocedure::text, prosrc FROM pg_proc
+WHERE pronamespace = quote_ident(current_schema())::regnamespace
+UNION ALL
+SELECT 'dictionary', dictname, dictinitoption FROM pg_ts_dict
+WHERE dictnamespace = quote_ident(current_schema())::regnamespace
+UNION ALL
+SELECT 'index', indexname, indexdef FROM pg_indexes
+WHERE schemaname = current_schema() AND indexname = 'ix_key_points_search'
+ORDER BY 1, 2
+"""
 _numbers = itertools.count(1)
 
 
@@ -121,6 +137,11 @@ def drop_database(url: URL) -> None:
 def connected(url: URL) -> "psycopg.Connection[tuple[object, ...]]":
     """A plain connection to the database at *url*, as a person's `psql` has it."""
     return psycopg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False), autocommit=True)
+
+
+def programmed(connection: Connection) -> list[tuple[str, str, str]]:
+    """The kind, the name and the definition of each view, trigger, function and dictionary, and of the search index."""
+    return [(kind, name, made) for kind, name, made in connection.exec_driver_sql(_PROGRAMMED)]
 
 
 def ask_for_password(owner: "psycopg.Connection[tuple[object, ...]]", user: str) -> None:

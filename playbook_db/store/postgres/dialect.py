@@ -36,9 +36,6 @@ _UNLESS_SAID = {
 _OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been restarted meanwhile
 _GONE_AFTER_S = 60  # that a transaction may wait for its client, which may be gone, while others wait for its locks
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
-_FRESH = "playbook_db_fresh"  # a schema that is never committed
-# What migrations give an empty database, by the server's version: to find out takes a second.
-_fresh_structures: dict[tuple[int, Callable[[Connection], None]], dict[str, str]] = {}
 _SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
 _PREPARED_AFTER = 5  # times that a statement was run; psycopg's own number
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
@@ -73,31 +70,6 @@ UNION ALL
 SELECT 'TEXT SEARCH DICTIONARY', quote_ident(dictname) FROM pg_ts_dict
 WHERE dictnamespace = {_OURS} AND dictname = ANY(:dictionaries)
 """)
-_STRUCTURE = sql(f"""
-SELECT 'table', c.relname, string_agg(
-    concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'NOT NULL' END,
-              CASE WHEN a.attcollation = '"C"'::regcollation THEN 'COLLATE "C"' END, pg_get_expr(d.adbin, d.adrelid)),
-    ', ' ORDER BY a.attnum)
-FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-LEFT JOIN pg_attrdef AS d ON d.adrelid = c.oid AND d.adnum = a.attnum
-WHERE c.relkind IN ('r', 'p') AND c.relnamespace = {_OURS} GROUP BY c.relname
-UNION ALL
-SELECT 'constraint', n.conname, n.conrelid::regclass || ' ' || pg_get_constraintdef(n.oid, true)
-FROM pg_constraint AS n JOIN pg_class AS c ON c.oid = n.conrelid
-WHERE c.relnamespace = {_OURS} AND n.contype IN ('c', 'f', 'p', 'u')
-UNION ALL
-SELECT 'index', c.relname, pg_get_indexdef(c.oid, 0, true) FROM pg_class AS c
-WHERE c.relkind = 'i' AND c.relnamespace = {_OURS}
-UNION ALL
-SELECT 'view', relname, pg_get_viewdef(oid, true) FROM pg_class WHERE relkind = 'v' AND relnamespace = {_OURS}
-UNION ALL
-SELECT 'trigger', t.tgname, pg_get_triggerdef(t.oid, true) FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
-WHERE NOT t.tgisinternal AND c.relnamespace = {_OURS}
-UNION ALL
-SELECT 'function', oid::regprocedure::text, prosrc FROM pg_proc WHERE pronamespace = {_OURS}
-UNION ALL
-SELECT 'dictionary', dictname, dictinitoption FROM pg_ts_dict WHERE dictnamespace = {_OURS}
-""")
 _HAS_SEARCH = sql(f"""
 SELECT EXISTS (SELECT 1 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
                WHERE c.relname = 'ix_key_points_search' AND c.relnamespace = {_OURS} AND i.indisvalid)
@@ -116,9 +88,6 @@ CROSS JOIN LATERAL (
 ORDER BY w.place, k.id
 """
 _HAS_CITUS = sql("SELECT count(*) FROM pg_extension WHERE extname = 'citus'")
-_MAY_MAKE_SCHEMA = sql("""
-SELECT has_database_privilege(current_database(), 'CREATE') AND current_setting('transaction_read_only') = 'off'
-""")
 _INVALID = sql(f"""
 SELECT 'the index ' || c.relname || ' isn''t valid' FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
 WHERE NOT i.indisvalid AND c.relnamespace = {_OURS}
@@ -348,8 +317,8 @@ class PostgresDialect:
         """Nothing to do."""
 
     def search_is_true(self, connection: Connection) -> bool:
-        """Always."""
-        return True
+        """Whether there is one: the server keeps it true."""
+        return self.has_search(connection)
 
     def size_bytes(self, connection: Connection) -> int:
         """The size of the database."""
@@ -374,26 +343,6 @@ class PostgresDialect:
         rows = connection.execute(_INVALID)
         problems = [problem for (problem,) in rows]
         return problems if quick else problems + self.broken_references(connection)
-
-    def structure(self, connection: Connection) -> dict[str, str]:
-        """How each table, constraint, index, view, trigger and function was made, by its kind and name."""
-        return {f"{kind} {name}": made for kind, name, made in connection.execute(_STRUCTURE)}
-
-    def fresh_structure(self, migrate: Callable[[Connection], None]) -> dict[str, str]:
-        """The structure that *migrate* gives an empty database; where the user may not make one, not even one that goes
-        at once, what there is of tables, views and triggers, by their names."""
-        with self.explained(), self._engine.connect() as connection, connection.begin() as transaction:
-            if not connection.scalar(_MAY_MAKE_SCHEMA):
-                there = self.structure(connection)
-                return {name: there.get(name, "") for name in _names() if name in there or "on_record" not in name}
-            known = connection.connection.dbapi_connection.info.server_version, migrate  # type: ignore[union-attr]
-            if known not in _fresh_structures:
-                connection.exec_driver_sql(f"CREATE SCHEMA {_FRESH}")
-                connection.exec_driver_sql(f"SET LOCAL search_path = {_FRESH}")
-                migrate(connection)
-                _fresh_structures[known] = self.structure(connection)
-                transaction.rollback()
-        return _fresh_structures[known]
 
     # What SQLite's write-ahead log asks for.
 
@@ -477,13 +426,6 @@ def dropping_statements() -> Iterator[str]:
     made = r"^CREATE (INDEX|VIEW|FUNCTION|AGGREGATE|TEXT SEARCH DICTIONARY) (\w+(?:\([^)]*\))?)"
     for kind, name in reversed(re.findall(made, text, re.MULTILINE)):
         yield f"DROP {kind} IF EXISTS {name}{' CASCADE' if kind == 'FUNCTION' else ''};"
-
-
-def _names() -> list[str]:
-    """The kind and the name of each of our tables, views and triggers."""
-    text = "".join(_read(file) for file in _FILES)
-    made = re.findall(r"^ *CREATE (?:CONSTRAINT )?(VIEW|TRIGGER|INDEX) (\w+)", text, re.MULTILINE)
-    return [f"table {name}" for name in metadata.tables] + [f"{kind.lower()} {name}" for kind, name in made]
 
 
 def _read(file: str) -> str:
