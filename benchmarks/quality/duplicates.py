@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.figures import Figures
-from playbook_db.domain.duplicates import MAX_PAIRS, near_pairs, near_points
-from playbook_db.domain.likeness import MIN_LIKENESS, likeness, words_of
+from playbook_db.domain.duplicates import MAX_PAIRS, MIN_LIKENESS, likeness, near_pairs, near_points, words_of
 from playbook_db.domain.playbook import KeyPoint
 
 PAIRS = Path(__file__).with_name("pairs.json")

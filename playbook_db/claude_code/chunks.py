@@ -13,11 +13,10 @@ from itertools import groupby
 from playbook_db.claude_code import places
 from playbook_db.claude_code.condensing import condense, limit_of, share
 from playbook_db.claude_code.project_files import ProjectFiles
-from playbook_db.claude_code.tally import Tally
-from playbook_db.claude_code.transcript import Entry, Line, Part, read_lines
+from playbook_db.claude_code.transcript import INTERRUPTED, Entry, Line, Part, read_lines
 from playbook_db.domain import influence
 from playbook_db.domain.evidence import FETCHED, FILES, Place
-from playbook_db.domain.outcomes import NOTHING, SessionCounts
+from playbook_db.domain.outcomes import NOTHING, SessionCounts, is_correction
 from playbook_db.domain.playbook import name_pattern
 from playbook_db.services.learn import Chunk
 
@@ -60,7 +59,7 @@ def read_chunks(
 
 def _cut(path: str, start: int, limit: int, writer: "_Writer") -> Iterator[Chunk]:
     """The chunks, each at most *limit* characters long."""
-    tally = Tally(is_begun=start > 0)
+    tally = _Tally(is_begun=start > 0)
     turns, turn = _Draft(start, start), _Draft(start, start)
     for line in read_lines(path, start):
         more = _draft_line(line, limit, writer)
@@ -224,3 +223,36 @@ def _render(sections: Iterable[_Section]) -> str:
     for heading, group in groupby(sections, lambda section: section.heading):
         lines += [f"## {heading}", *(section.body for section in group)]
     return "\n\n".join(lines)
+
+
+class _Tally:
+    """Counts how a session went, line by line.
+
+    What the user does between two answers is one correction at most: an interruption, the rejection that goes with it,
+    and the words that say why.
+    """
+
+    def __init__(self, *, is_begun: bool) -> None:
+        self._may_correct = is_begun  # there is an answer, and no correction since
+
+    def count(self, line: Line) -> SessionCounts:
+        """What *line* adds."""
+        entry = line.entry
+        if entry is None:
+            return SessionCounts(tokens=line.tokens)
+        results = [part for part in entry.parts if part.kind == "result"]
+        failed = sum(part.is_error and not part.is_stopped for part in results)
+        if entry.role == "assistant":
+            said = [part.text for part in entry.parts if part.kind == "text"]
+            # What answers a question corrects nothing.
+            self._may_correct = not (said and said[-1].rstrip().endswith(("?", "？")))
+            calls = sum(part.kind == "call" for part in entry.parts)
+            return SessionCounts(calls, failed, tokens=line.tokens)
+        turn = next((part.said for part in entry.parts if part.said and part.kind == "text"), "")
+        is_turn = entry.begins_turn and bool(turn)
+        has_stopped = any(part.is_stopped or part.text.startswith(INTERRUPTED) for part in entry.parts)
+        is_corrected = self._may_correct and (has_stopped or (is_turn and is_correction(turn)))
+        if entry.is_sidechain:
+            return SessionCounts(0, failed)
+        self._may_correct &= not is_corrected
+        return SessionCounts(0, failed, int(is_corrected), int(is_turn))

@@ -11,7 +11,7 @@ from playbook_db.cli.output import beside, one_line, print_answer, print_json, p
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.services.dedup import AlikePoints
+    from playbook_db.services.edit import AlikePoints
 
 _LIMIT = 20
 
@@ -41,7 +41,7 @@ def dedup(
     nothing is merged unless you, or the curator, says so. --merge is one revision; what is kept --apart is listed again
     when one of the texts changes.
     """
-    from playbook_db.services import dedup as service
+    from playbook_db.services import edit
 
     if merge and apart:
         raise click.UsageError("Give --merge or --apart, not both.")
@@ -49,17 +49,17 @@ def dedup(
         raise click.UsageError("--text goes with --merge.")
     with opened(*(merge or ()), *(apart or ())) as project:
         if merge:
-            revised = service.merge(project, *merge, text=text)
+            revised = edit.merge_points(project, *merge, text=text)
             if as_json:
                 print_json(records.batch_record(revised, dry_run=False))
             else:
                 print_revised(revised)
         elif apart:
-            service.keep_apart(project, *apart)
+            edit.keep_apart(project, *apart)
             words = f"{one_line(apart[0])} and {one_line(apart[1])} stay apart until the text of one changes"
             print_answer(words, as_json=as_json, project=project.key, apart=list(apart))
         else:
-            _print_candidates(service.candidates(project, limit=limit), project.key, as_json=as_json)
+            _print_candidates(edit.alike_points(project, limit=limit), project.key, as_json=as_json)
 
 
 def _print_candidates(candidates: "list[AlikePoints]", key: str, *, as_json: bool) -> None:

@@ -1,12 +1,12 @@
-"""What people and curators do to a playbook, one revision each."""
+"""What people and curators do to a playbook, one revision each; and which of its points nearly say the same."""
 
 import difflib
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from playbook_db.domain import duplicates, prompt_text
 from playbook_db.domain import operations as operation_rules
-from playbook_db.domain import prompt_text
 from playbook_db.domain.playbook import (
     Change,
     KeyPoint,
@@ -35,6 +35,15 @@ class PointDetails:
     point: KeyPoint
     retired: RetiredPoint | None = None
     extra: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class AlikePoints:
+    """Two points that may say the same, and how much alike their words are, from 0 to 1."""
+
+    one: KeyPoint
+    other: KeyPoint
+    likeness: float
 
 
 @tried_again
@@ -241,6 +250,49 @@ def find_live(project: Project, name: str) -> KeyPoint:
     """The live point *name*. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
         return live_point(book, name)
+
+
+def alike_points(project: Project, *, limit: int) -> list[AlikePoints]:
+    """The *limit* pairs of points that are most alike, without those that are kept apart."""
+    with project.store.read(project.key) as book:
+        pairs = duplicates.near_pairs(book.live_points(), apart=book.kept_apart(), limit=limit)
+    return [AlikePoints(*pair) for pair in pairs]
+
+
+@tried_again
+def merge_points(project: Project, name: str, duplicate: str, *, text: str | None = None) -> RevisionResult:
+    """Retire the point *duplicate* in favour of the point *name*, which takes over its votes; *text* rewords it.
+
+    Raises PointNotFoundError, and PointRuleError where a third point has this text.
+    """
+    text = None if text is None else usable(text)
+    with project.store.write(project.key) as book:
+        _require_two(name, duplicate)
+        for each in (name, duplicate):
+            live_point(book, each)
+        for point in book.draft.points() if text else ():
+            if point.name not in (name, duplicate) and normalised(point.text) == normalised(text or ""):
+                raise PointRuleError(f"The playbook says this already: {point.name}. Nothing was changed.")
+        duplicates.fold_into(book.draft, name, duplicate, text=text)
+        return book.commit("dedup", f"merged {duplicate} into {name}")
+
+
+@tried_again
+def keep_apart(project: Project, name: str, other: str) -> None:
+    """Keep that two points stay two, until the text of one changes. It stands beside the history: no revision, no undo.
+
+    Raises PointNotFoundError.
+    """
+    with project.store.write(project.key) as book:
+        _require_two(name, other)
+        for each in (name, other):
+            live_point(book, each)
+        book.keep_apart([(name, other)])
+
+
+def _require_two(name: str, other: str) -> None:
+    if name == other:
+        raise PointRuleError(f"{name} was named twice; two points are wanted.")
 
 
 def live_point(book: PlaybookRepository, name: str) -> KeyPoint:

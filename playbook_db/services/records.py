@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.diff import Comparison, KeyChange
     from playbook_db.domain.playbook import Change, KeyPoint, RetiredPoint
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.services.dedup import AlikePoints
+    from playbook_db.services.edit import AlikePoints
     from playbook_db.services.forget import Forgotten
     from playbook_db.services.history import RevisionDetails, SourcedPlaybook
     from playbook_db.services.maintenance import Listed, Report, Taken

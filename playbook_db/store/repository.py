@@ -47,7 +47,6 @@ from playbook_db.store.tables import (
     session_outcomes,
     transcripts,
 )
-from playbook_db.store.verdicts import VerdictRows
 
 # Statements are made once: putting one together costs more than running it.
 _ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
@@ -150,7 +149,7 @@ class RevisionResult:
     key: str = ""
 
 
-class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, VerdictRows, RevisionWriter):
+class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, RevisionWriter):
     """The playbook of one project, or the user's own, inside a transaction. One that isn't there yet is empty, and its
     `playbook_id` 0.
 

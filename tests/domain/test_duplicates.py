@@ -8,13 +8,14 @@ from benchmarks.quality.duplicates import SPLITS, alike, read_pairs, recall_and_
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.duplicates import (
     DEFAULT_THRESHOLD,
+    MIN_LIKENESS,
     candidates,
     fold_equal,
     fold_similar,
     near_pairs,
     near_points,
+    words_of,
 )
-from playbook_db.domain.likeness import MIN_LIKENESS, words_of
 from playbook_db.domain.playbook import KeyPoint, Playbook, normalised, playbook_of
 from tests.builders import a_draft, a_key_point, key_point_lists, playbooks_of_few_texts, texts
 

@@ -3,7 +3,7 @@
 import pytest
 
 from playbook_db.errors import PointNotFoundError, PointRuleError
-from playbook_db.services import dedup, edit, undo
+from playbook_db.services import edit, undo
 from playbook_db.services.projects import Project, read_playbook
 
 ONE, OTHER, THIRD = "Use uv, not pip, for packages", "Use pip, not uv, for packages", "Never push to main"
@@ -21,7 +21,7 @@ def stocked(project: Project) -> Project:
 
 
 def listed(project: Project) -> list[set[str]]:
-    return [{each.one.name, each.other.name} for each in dedup.candidates(project, limit=10)]
+    return [{each.one.name, each.other.name} for each in edit.alike_points(project, limit=10)]
 
 
 def test_points_that_are_kept_apart_are_listed_no_more(stocked: Project) -> None:
@@ -29,8 +29,8 @@ def test_points_that_are_kept_apart_are_listed_no_more(stocked: Project) -> None
     before = read_playbook(stocked)
     assert listed(stocked) == [{"oth-001", "oth-003"}]
 
-    dedup.keep_apart(stocked, "oth-003", "oth-001")
-    dedup.keep_apart(stocked, "oth-001", "oth-003")
+    edit.keep_apart(stocked, "oth-003", "oth-001")
+    edit.keep_apart(stocked, "oth-001", "oth-003")
 
     assert listed(stocked) == []
     assert read_playbook(stocked).content == before.content
@@ -41,7 +41,7 @@ def test_points_that_are_kept_apart_are_listed_no_more(stocked: Project) -> None
 
 def test_they_are_asked_about_again_when_one_was_reworded(stocked: Project) -> None:
     """Votes, other sections and other points' texts change nothing of the verdict; a second one holds again."""
-    dedup.keep_apart(stocked, "oth-001", "oth-003")
+    edit.keep_apart(stocked, "oth-001", "oth-003")
     edit.vote(stocked, "oth-001", "helpful")
     edit.edit(stocked, "oth-003", section="ctx")
     edit.edit(stocked, "oth-002", text="Never push to main, open a pull request")
@@ -50,7 +50,7 @@ def test_they_are_asked_about_again_when_one_was_reworded(stocked: Project) -> N
     edit.edit(stocked, "oth-003", text="Use pip and not uv for packages")
     assert listed(stocked) == [{"oth-001", "oth-003"}]
 
-    dedup.keep_apart(stocked, "oth-001", "oth-003")
+    edit.keep_apart(stocked, "oth-001", "oth-003")
     assert listed(stocked) == []
 
 
@@ -76,7 +76,7 @@ def test_a_verdict_on_older_texts_does_not_hold_for_newer_ones(stocked: Project)
 
 def test_a_retired_point_is_no_candidate(stocked: Project) -> None:
     """Neither is it one of a pair that is kept apart."""
-    dedup.keep_apart(stocked, "oth-001", "oth-003")
+    edit.keep_apart(stocked, "oth-001", "oth-003")
     edit.retire(stocked, "oth-003")
 
     assert listed(stocked) == []
@@ -89,7 +89,7 @@ def test_two_are_merged_into_the_first(stocked: Project) -> None:
     """It keeps its name and takes over the votes; the other names it as its successor. An undo brings both back."""
     before = read_playbook(stocked).content
 
-    revised = dedup.merge(stocked, "oth-003", "oth-001", text=" Use pip for packages ")
+    revised = edit.merge_points(stocked, "oth-003", "oth-001", text=" Use pip for packages ")
 
     points = [(point.name, point.text, point.helpful, point.harmful) for point in read_playbook(stocked).points]
     assert points == [("oth-002", THIRD, 0, 0), ("oth-003", "Use pip for packages", 2, 1)]
@@ -107,15 +107,15 @@ def test_what_can_not_be_merged_or_kept_apart_is_refused(stocked: Project) -> No
     before = read_playbook(stocked).content
 
     for names in (("oth-001", "oth-003"), ("oth-003", "oth-001"), ("oth-003", "oth-404")):
-        for decide in (dedup.merge, dedup.keep_apart):
+        for decide in (edit.merge_points, edit.keep_apart):
             with pytest.raises(PointNotFoundError):
                 decide(stocked, *names)
-    for decide in (dedup.merge, dedup.keep_apart):
+    for decide in (edit.merge_points, edit.keep_apart):
         with pytest.raises(PointRuleError, match="oth-003 was named twice"):
             decide(stocked, "oth-003", "oth-003")
     edit.restore(stocked, "oth-001")
     with pytest.raises(PointRuleError, match="says this already: oth-002"):
-        dedup.merge(stocked, "oth-003", "oth-001", text="never push to MAIN.")
+        edit.merge_points(stocked, "oth-003", "oth-001", text="never push to MAIN.")
     edit.retire(stocked, "oth-001")
 
     assert read_playbook(stocked).content == before
