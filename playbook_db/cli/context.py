@@ -11,7 +11,7 @@ import click
 
 from playbook_db import project_env, projects, settings
 from playbook_db.cli.output import say
-from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
+from playbook_db.errors import MissingExtraError, PlaybookError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
     from playbook_db.services.projects import Project
@@ -241,6 +241,18 @@ def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
         points += quick_reads.live_points(url, None) or []
         return [point.name for point in points if point.name.startswith(incomplete)]
     return []
+
+
+@contextmanager
+def needing(what: str, *, extra: str) -> Iterator[None]:
+    """Raise MissingExtraError if an import inside lacks a package of the *extra*, which *what* needs."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "playbook_db"):
+            raise
+        raise MissingExtraError(what, package, extra=extra) from None
 
 
 def _options() -> dict[str, Any]:

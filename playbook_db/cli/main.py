@@ -27,8 +27,8 @@ _GROUPS = {
     },
     "Look": {
         "status": "status", "list": "points", "search": "search", "show": "points", "render": "points",
-        "why": "learn", "sessions": "learn", "stats": "stats", "sql": "sql", "web": "web",
-        "mcp": "mcp",
+        "why": "learn", "sessions": "learn", "stats": "stats", "sql": "sql", "web": "servers",
+        "mcp": "servers",
     },
     "Change": {
         "add": "points", "edit": "points", "retire": "points", "vote": "points", "review": "review", "pin": "points",

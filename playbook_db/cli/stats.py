@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, notify, opened
+from playbook_db.cli.context import as_json, needing, notify, opened
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     beside,
@@ -24,7 +24,6 @@ from playbook_db.cli.output import (
 )
 from playbook_db.domain import outcomes
 from playbook_db.domain.times import local
-from playbook_db.errors import MissingExtraError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -65,12 +64,8 @@ def stats(as_json: bool, svg: str | None) -> None:
 
 
 def _picture(numbers: "Statistics") -> bytes:
-    try:
+    with needing("A picture", extra="web"):
         from playbook_db.web.numbers import as_svg
-    except ModuleNotFoundError as error:
-        if str(error.name).startswith("playbook_db"):
-            raise
-        raise MissingExtraError("A picture", str(error.name), extra="web") from error
     end = shortened(one_line(numbers.project)[::-1], _TITLE_COLUMNS)[::-1]
     revisions = count_of(sum(numbers.revisions.values()), "revision")
     subtitle = f"{local(numbers.time)[:10]} · {count_of(numbers.live, 'live point')}, {revisions}"
