@@ -21,7 +21,6 @@ from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.kept_store import REST_S, KeptStore
 from playbook_db.services.projects import Project, is_known, open_project
 from playbook_db.web import forget, history, numbers, point, points, review, sessions
-from playbook_db.web import projects as projects_page
 from playbook_db.web.look import HERE, Look, Page, Routes, Said, rendered
 
 _PAGES: tuple[Routes, ...] = (
@@ -32,7 +31,6 @@ _PAGES: tuple[Routes, ...] = (
     review.ROUTES,
     sessions.ROUTES,
     numbers.ROUTES,
-    projects_page.ROUTES,
 )
 _NOT_DONE = 409
 _NO_PLAYBOOK = "There is no playbook of {}. Choose one of those that are there, on the page Projects."

@@ -1,11 +1,11 @@
-"""The points: the list with its search, and a new one."""
+"""The points: the list with its search, and a new one; and the playbooks, how many points each has and whose it is."""
 
 from starlette.responses import Response
 
 from playbook_db import projects
 from playbook_db.domain.sections import SECTION_SLUGS, SLUG_SECTIONS
 from playbook_db.errors import PointRuleError
-from playbook_db.services import edit, listing
+from playbook_db.services import edit, listing, team
 from playbook_db.services import projects as projects_service
 from playbook_db.services.search import DAMAGED
 from playbook_db.web.look import PAGE_ROWS, Look, Routes
@@ -54,6 +54,20 @@ def add(look: Look) -> Response:
     return look.back("points", name)
 
 
+def list_projects(look: Look) -> Response:
+    """All projects in the database."""
+    own = look.project.own
+    return look.page(
+        "projects.html",
+        title="Projects",
+        users=projects_service.read_users(own.store),
+        listed=projects_service.list_projects(own.store),
+        teams=team.joined(own.store),
+        has_folder=projects.has_folder,
+        here=own.key,
+    )
+
+
 def _page(
     look: Look, *, status: int = 200, draft: str = "", draft_section: str = "oth", problem: str | None = None
 ) -> Response:
@@ -87,4 +101,9 @@ def _page(
     )
 
 
-ROUTES: Routes = {("GET", "/"): home, ("GET", "/points"): listed, ("POST", "/points"): add}
+ROUTES: Routes = {
+    ("GET", "/"): home,
+    ("GET", "/points"): listed,
+    ("POST", "/points"): add,
+    ("GET", "/projects"): list_projects,
+}
