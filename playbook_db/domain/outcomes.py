@@ -9,10 +9,6 @@ from dataclasses import astuple, dataclass
 from functools import cache
 from math import isfinite, sqrt
 
-EVENTS = {  # by which a session is shown points
-    "SessionStart": "at the start", "UserPromptSubmit": "by prompt", "PostToolUseFailure": "at an error",
-    "SubagentStart": "to a subagent",
-}  # fmt: skip
 FEWEST_SESSIONS = 20  # of each group, below which nothing is said
 CONFIDENCE = 0.95  # that all intervals of one comparison hold what they are for, together
 EVENTS = {  # by which a session is shown points

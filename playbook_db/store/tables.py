@@ -31,12 +31,13 @@ from sqlalchemy import text as sql
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
+from playbook_db.domain import outcomes
 from playbook_db.domain.sections import SLUG_SECTIONS
 
 COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
 TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by its characters' numbers, as in SQLite
 REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
-EVENTS = "SessionStart", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
+EVENTS = tuple(outcomes.EVENTS)
 _WHITE_SPACE = (
     9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288,
 )  # fmt: skip
