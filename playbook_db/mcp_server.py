@@ -34,7 +34,7 @@ from playbook_db.domain.playbook import section_named
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
-from playbook_db.services import history, queue, search, suggestions
+from playbook_db.services import history, listing, queue, suggestions
 from playbook_db.services.projects import Project, is_ignored, open_project
 from playbook_db.services.suggestions import Speaker, Suggested
 from playbook_db.store.log_queries import Life
@@ -348,13 +348,13 @@ _EMPTY = "The playbook has no key points yet."
 
 def _found(served: Served, question: str, limit: int) -> str:
     with served.opened() as (project, notes):
-        (searched,), _ = search.search(project, question)
+        (searched,), _ = listing.search(project, question)
         points = list(searched.points)
         if not project.is_users:
-            (own,), _ = search.search(Project.of_user(project.own.store), question)
+            (own,), _ = listing.search(Project.of_user(project.own.store), question)
             points = sorted([*points, *own.points], key=lambda each: each[1], reverse=True)
         if searched.is_damaged:
-            notes = [*notes, str(search.DAMAGED)]
+            notes = [*notes, str(listing.DAMAGED)]
     points = points[:limit]
     served.give([point.name for point, _ in points])
     if points:

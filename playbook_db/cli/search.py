@@ -61,12 +61,12 @@ def answers(*questions: str) -> "tuple[Sequence[Found], Mapping[str, StoredMarks
     found = quick_reads.search(*database_and_folder(), *questions)
     if found is not None:
         return found
-    from playbook_db.services import search as service
+    from playbook_db.services import listing
 
     with opened(may_be_old=True) as project:
-        searched, marks = service.search(project, *questions)
+        searched, marks = listing.search(project, *questions)
     if any(each.is_damaged for each in searched):
-        notify([str(service.DAMAGED)])
+        notify([str(listing.DAMAGED)])
     return [each.points for each in searched], marks
 
 
@@ -82,13 +82,13 @@ def nothing(question: str, *, is_whole: bool = False) -> list[str]:
 
 def _beside(question: str) -> "tuple[tuple[Beside, float], ...]":
     """What else answers *question*. What a page had a session propose, another session must not read."""
-    from playbook_db.services import search as service
+    from playbook_db.services import listing
 
     in_session = bool(settings.session())
     if in_session:
         notify(["proposals are left out within a session of Claude Code"])
     with opened(may_be_old=True) as project:
-        return service.search_beside(project, question, proposed=not in_session)
+        return listing.search_beside(project, question, proposed=not in_session)
 
 
 def _print(

@@ -1,18 +1,26 @@
-"""The points page by page: those that words, a section and a state leave, in an order."""
+"""Finding points: by what they say, and page by page those that words, a section and a state leave, in an order."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.times import timestamp
+from playbook_db.errors import Remedy
 from playbook_db.services.projects import Project
 from playbook_db.store import listing, searching
+from playbook_db.store.hook_queries import StoredMarks
 from playbook_db.store.listing import Order, PointRow, RowFilter, State
 from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.searching import Beside, Searched
 
 TREND = timedelta(weeks=4)  # over which the votes of a point are compared
 STATES: tuple[State, ...] = ("live", "pinned", "resting", "retired")
 ORDERS: tuple[Order, ...] = ("rank", "votes", "age", "used")
+DAMAGED = Remedy(
+    "The index for full text is damaged or behind, so this is by parts of words. Make it anew: {}",
+    ("db", "check", "--rebuild-search"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,20 @@ def read(
         return PointList(tuple(listing.rows(book, on_page, since=since)), count, page, pages, is_damaged)
 
 
+def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[str, StoredMarks]]:
+    """For each of *questions* the live points of the *project* that answer it, the best first; and what is known of
+    each live point beside, by name."""
+    with project.store.read(project.key) as book:
+        return [searching.search(book, each) for each in questions], book.marks()
+
+
+def search_beside(project: Project, question: str, *, proposed: bool) -> tuple[tuple[Beside, float], ...]:
+    """What else was said in the *project* that answers *question*, the best first: by points that have left, in older
+    texts, reasons and evidence, and with *proposed* by what waits for a person."""
+    with project.store.read(project.key) as book:
+        return searching.search_beside(book, question, proposed=proposed)
+
+
 def _filter(book: PlaybookRepository, words: str, row_filter: RowFilter) -> tuple[RowFilter, bool]:
     if not words.strip():
         return row_filter, False
@@ -71,6 +93,3 @@ def _filter(book: PlaybookRepository, words: str, row_filter: RowFilter) -> tupl
             ids = tuple(point.id for point, _ in found.points)
             return RowFilter(row_filter.state, row_filter.section, ids=ids), is_damaged
     return RowFilter(row_filter.state, row_filter.section, words=tuple(words.split())), is_damaged
-
-
-__all__ = ["ORDERS", "STATES", "TREND", "Order", "PointList", "PointRow", "State", "read"]

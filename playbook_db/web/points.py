@@ -7,7 +7,6 @@ from playbook_db.domain.sections import SECTION_SLUGS, SLUG_SECTIONS
 from playbook_db.errors import PointRuleError
 from playbook_db.services import edit, listing, team
 from playbook_db.services import projects as projects_service
-from playbook_db.services.search import DAMAGED
 from playbook_db.web.look import PAGE_ROWS, Look, Routes
 
 _STATES = {
@@ -94,7 +93,7 @@ def _page(
         orders=_ORDERS,
         weeks=listing.TREND.days // 7,
         is_ignored=not look.project.is_users and projects_service.is_ignored(look.project.own),
-        damaged=str(DAMAGED) if listed.is_damaged else None,
+        damaged=str(listing.DAMAGED) if listed.is_damaged else None,
         draft=draft,
         draft_section=draft_section,
         problem=problem,

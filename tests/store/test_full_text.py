@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from playbook_db.domain import playbook_file
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError, RevisionNotFoundError, UndoError
-from playbook_db.services import edit, import_export, maintenance, repair, search, undo
+from playbook_db.services import edit, import_export, listing, maintenance, repair, undo
 from playbook_db.services.forget import Request, forget
 from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries, replica
@@ -217,7 +217,7 @@ def ruled(tmp_path: Path) -> Path:
 
 
 def _searched(project: Project, question: str) -> Searched:
-    (searched,), _ = search.search(project, question)
+    (searched,), _ = listing.search(project, question)
     return searched
 
 

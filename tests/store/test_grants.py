@@ -8,7 +8,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
 from playbook_db.errors import DatabaseError, SchemaTooOldError, ServerError
-from playbook_db.services import edit, forget, history, import_export, maintenance, search, statistics, undo
+from playbook_db.services import edit, forget, history, import_export, listing, maintenance, statistics, undo
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import migrate
 from playbook_db.store.check import SEARCH_IS_WRONG
@@ -302,13 +302,13 @@ def test_the_owner_makes_the_index_for_full_text_anew(owned: URL) -> None:
         shell.execute("DROP INDEX ix_key_points_search")
     with open_store(str(owned.set(username="ann"))) as store:
         assert maintenance.check(store) == [SEARCH_IS_WRONG]
-        assert search.search(Project(store, "/work/harbour"), "type")[0][0].points
+        assert listing.search(Project(store, "/work/harbour"), "type")[0][0].points
 
     assert maintenance.rebuild_search(str(owned.set(username="postgres")))
 
     with open_store(str(owned.set(username="ann"))) as store:
         assert maintenance.check(store) == []
-        assert search.search(Project(store, "/work/harbour"), "types")[0][0].points
+        assert listing.search(Project(store, "/work/harbour"), "types")[0][0].points
 
 
 def test_tables_of_a_superuser_are_handed_over(owned: URL) -> None:

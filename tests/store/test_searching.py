@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.quality import retrieval_corpus
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, maintenance, search
+from playbook_db.services import edit, import_export, listing, maintenance
 from playbook_db.services.forget import Request, forget
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
@@ -37,7 +37,7 @@ def filled(project: Project) -> Project:
 
 
 def _scored(project: Project, question: str) -> list[tuple[str, float]]:
-    (found,), _ = search.search(project, question)
+    (found,), _ = listing.search(project, question)
     assert not found.is_damaged
     return [(point.name, score) for point, score in found.points]
 
