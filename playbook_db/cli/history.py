@@ -10,6 +10,7 @@ import click
 from playbook_db.cli.context import as_json, dry_run_option, notify, of_user, opened, point_names, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json, print_points, print_revised, print_texts, say, write_text
+from playbook_db.domain.undo import SOURCES
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from playbook_db.services.projects import Project
     from playbook_db.services.undo import UndoResult
 
-SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")
 SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json has all
 
 

@@ -16,6 +16,7 @@ from playbook_db.domain.playbook import Header, KeyPoint, PointState, RetiredPoi
 from playbook_db.errors import UndoError
 
 _RANGE = re.compile(r"r?(\d{1,18})(?:\.\.r?(\d{1,18}))?", re.ASCII)
+SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")  # of a revision
 _MAX_QUOTED = 100  # characters of the message of the revisions, in the message of their undo
 _NOT_THERE = "not in the playbook"
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from playbook_db import projects, settings
-from playbook_db.domain.operations import unknown_sections
+from playbook_db.domain.operations import PRUNE_MIN_HARMFUL, unknown_sections
 from playbook_db.domain.playbook import Change, KeyPoint, Skipped
 from playbook_db.domain.playbook_file import Migrated
 from playbook_db.errors import DiagnosticsError
@@ -103,7 +103,7 @@ def pruning(folder: str | None, pruned: Iterable[KeyPoint]) -> None:
     """Report the points that were pruned, and why."""
     lines = [
         f'  - {point.name}: "{point.text[:_SHOWN_TEXT_LENGTH]}" (helpful={point.helpful}, harmful={point.harmful}) '
-        "reason: harmful >= 3 AND harmful > helpful"
+        f"reason: harmful >= {PRUNE_MIN_HARMFUL} AND harmful > helpful"
         for point in pruned
     ]
     _report(folder, lines, f"Pruned {len(lines)} key points:", "playbook_pruning")

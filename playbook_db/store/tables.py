@@ -33,6 +33,7 @@ from sqlalchemy.types import TypeEngine
 
 from playbook_db.domain import outcomes
 from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.domain.undo import SOURCES
 
 COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
 TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by its characters' numbers, as in SQLite
@@ -181,7 +182,7 @@ revisions = table(
     Column("took_back_to", COUNT),
     Column("role", TEXT),
     *at_least(1, "revisions", "number"),
-    one_of("revisions", "source", "learn", "import", "edit", "undo", "prune", "dedup", "sync"),
+    one_of("revisions", "source", *SOURCES),
     *not_blank("revisions", "actor"),
     CheckConstraint("(header IS NULL) = (final_newline IS NULL)", name="ck_revisions_header"),
     CheckConstraint(

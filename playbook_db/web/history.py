@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from starlette.responses import Response
 
 from playbook_db.domain.times import EXAMPLES
-from playbook_db.domain.undo import RevisionRange
+from playbook_db.domain.undo import SOURCES, RevisionRange
 from playbook_db.errors import (
     MomentError,
     PlaybookChangedError,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from playbook_db.services.undo import UndoResult
 
 MOST_CHANGES = 10  # of one revision in the list
-SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")
 _FILTERS = ("name", "by", "source", "session", "since", "until")
 _NOT_FOUND, _CONFLICT = 404, 409
 _NONE_SUCH = (MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError)  # what a form asked for

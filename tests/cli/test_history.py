@@ -12,17 +12,14 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from sqlalchemy import CheckConstraint
 
 from playbook_db import settings
-from playbook_db.cli.history import SOURCES
 from playbook_db.domain import operations
 from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import Vote
 from playbook_db.services.history import local
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.tables import revisions
 from tests.cli.conftest import Playbook, grow_once, on_terminal
 from tests.terminals import read_to_end
 
@@ -181,13 +178,6 @@ def test_nothing_to_tell_is_said_so(playbook: Playbook) -> None:
     assert (empty.code, empty.out, empty_json.json) == (0, "", [])
     assert "nothing has happened" in empty.err
     assert "no such revision" in playbook("log", "--source", "prune").err
-
-
-def test_the_sources_are_those_of_the_database() -> None:
-    """What `--source` takes is what a revision can come from."""
-    (check,) = (c for c in revisions.constraints if isinstance(c, CheckConstraint) and c.name == "ck_revisions_source")
-
-    assert tuple(re.findall(r"'(\w+)'", str(check.sqltext))) == SOURCES
 
 
 def test_show_tells_a_revision_in_full(lived: Playbook) -> None:
