@@ -124,6 +124,10 @@ def _write_into(taken: "int | None", path: str, data: bytes, *, waits: bool) -> 
         finally:
             os.close(file)
         os.rename(temporary, path)
+        if waits:
+            from playbook_db.files import to_disk  # late: mostly the database takes the job
+
+            to_disk(os.path.dirname(path))
     except OSError:
         try:
             os.unlink(temporary)

@@ -264,6 +264,7 @@ def _take_in(store: Store, path: str) -> bool:
         else:
             texts = {name: value for name, value in content.items() if isinstance(value, str)}
             is_queued = queue.take_in(store, content["project"], texts)
+        store.to_disk()
     except FileNotFoundError:
         return False
     except (ValueError, RecursionError) as error:

@@ -350,6 +350,7 @@ def _write_anew(project: Project, path: str, data: bytes | None, known: Mirror, 
             return False
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
+            project.store.to_disk()
             files.replace_file(path, new_data)
         except OSError as error:
             raise MirrorError(

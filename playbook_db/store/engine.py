@@ -131,6 +131,10 @@ class Store:
         except DatabaseError:
             return False
 
+    def to_disk(self) -> None:
+        """Wait until what was committed is on the disk, before a file is changed on account of it. Raises OSError."""
+        self._dialect.to_disk()
+
     def tidy(self) -> None:
         """Leave the database as one file that opens at once, unless others are at it."""
         self._engine.dispose()

@@ -1,5 +1,6 @@
 """The worker: what waits is done once, by one, and what goes wrong is told in its log."""
 
+import errno
 import os
 import sqlite3
 import subprocess
@@ -16,7 +17,7 @@ from playbook_db.claude_code.worker import WorkResult
 from playbook_db.errors import DatabaseBusyError, DatabaseLostError
 from playbook_db.services import edit, maintenance, mirror, queue
 from playbook_db.services.projects import Project, read_playbook
-from playbook_db.store.engine import open_store
+from playbook_db.store.engine import Store, open_store
 from playbook_db.store.sqlite.backups import list_backups
 from tests.claude_code import running
 from tests.claude_code.running import Client
@@ -66,6 +67,21 @@ def test_nobody_is_at_work_where_nobody_ever_was(home: Path) -> None:
     """And asking makes nothing."""
     assert not worker.is_at_work()
     assert not (home / ".claude").exists()
+
+
+def test_a_job_leaves_the_spool_after_its_commit_is_on_the_disk(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a loss of power takes both."""
+    spool.keep(_job(client.folder))
+
+    def fail(store: Store) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Store, "to_disk", fail)
+    worker.run(settings.database_url())
+
+    assert len(spool.waiting()) == 1
 
 
 def test_what_comes_in_during_the_work_is_taken_in_too(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

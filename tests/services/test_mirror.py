@@ -1,5 +1,6 @@
 """The mirror: written after each commit, merged in when somebody changed it, never trusted unasked."""
 
+import errno
 import json
 import os
 import stat
@@ -67,6 +68,24 @@ def test_a_mirror_that_was_asked_for_equals_the_export(project: Project, file: P
     mirror.sync(project)
 
     assert file.read_text(encoding="utf-8") == import_export.export_playbook(project)
+
+
+def test_the_file_is_written_after_the_commit_is_on_the_disk(
+    project: Project, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a loss of power leaves a file that knows of a vote, and a database that counts it again."""
+    _mirrored(project, an_entry("oth-001"))
+    before = file.read_bytes()
+
+    def fail(store: Store) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Store, "to_disk", fail)
+    edit.vote(project, "oth-001", "helpful")
+    (note,) = mirror.sync(project).notes
+
+    assert "The database has everything" in note
+    assert file.read_bytes() == before
 
 
 def test_switched_off_the_file_is_left_alone(project: Project, file: Path) -> None:

@@ -352,6 +352,9 @@ class PostgresDialect:
     def tidy(self) -> None:
         """Nothing to do."""
 
+    def to_disk(self) -> None:
+        """Nothing to do: a commit waits for the server's disk."""
+
     def close(self) -> None:
         """Let go of every connection."""
         self._engine.dispose()

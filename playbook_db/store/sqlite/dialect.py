@@ -11,7 +11,7 @@ import struct
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from importlib import resources
 
@@ -23,6 +23,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from playbook_db import settings
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
+from playbook_db.files import to_disk
 from playbook_db.projects import upwards
 from playbook_db.store import hook_queries
 from playbook_db.store.hook_queries import ADD_HEAD, OLDEST_SQLITE, is_at_rest
@@ -342,6 +343,11 @@ class SqliteDialect:
     def tidy(self) -> None:
         """Leave the database as one file that opens at once, unless others are at it."""
         checkpoint(self.path)
+
+    def to_disk(self) -> None:
+        """Wait for the write-ahead log, for which no commit waits; without one the file has everything."""
+        with suppress(FileNotFoundError):
+            to_disk(f"{self.path}-wal")
 
     def close(self) -> None:
         """Nothing to do: each engine is its owner's."""
