@@ -54,6 +54,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
             *_blind_rows("hard", blind_secrets.hard()),
             *_blind_harmless_rows(),
             *(row for name in second_blind_set.NAMES for row in _second_rows(name)),
+            *map(_third_row, second_blind_set.NAMES),
             *((name, f"{speed:.1f} MB/s") for name, speed in speeds),
         ),
         ("A secret counts as masked when no twelve characters of it in a row are left.",),
@@ -106,10 +107,18 @@ def _blind_harmless_rows() -> Iterator[tuple[str, str]]:
 def _second_rows(name: str) -> Iterator[tuple[str, str]]:
     for half, is_seen in ("looked at", True), ("not looked at", False):
         part = [row for row in second_blind_set.rows(name) if second_blind_set.is_looked_at(name, row[0]) == is_seen]
-        kinds = len({kind for kind, _, _ in part})
-        done = sum(is_done(text, secrets) for _, text, secrets in part)
-        what = f"second blind set, {name}, {half}: {len(part)} texts of {kinds} kinds"
-        yield what + (" masked" if name != "harmless" else " left alone"), f"{done} ({100 * done / len(part):.1f} %)"
+        yield _row(f"second blind set, {name}, {half}", name, part)
+
+
+def _third_row(name: str) -> tuple[str, str]:
+    return _row(f"third blind set, {name}", name, second_blind_set.rows(name, "third"))
+
+
+def _row(what: str, name: str, part: Sequence[second_blind_set.Row]) -> tuple[str, str]:
+    kinds = len({kind for kind, _, _ in part})
+    done = sum(is_done(text, secrets) for _, text, secrets in part)
+    outcome = "left alone" if name == "harmless" else "masked"
+    return f"{what}: {len(part)} texts of {kinds} kinds {outcome}", f"{done} ({100 * done / len(part):.1f} %)"
 
 
 def is_done(text: str, secrets: Collection[str]) -> bool:

@@ -4,7 +4,8 @@ He was given the paragraph that asks for the rules, and kinds to think of: provi
 logs, other languages. Every value is random and opens nothing. The texts are compressed so that scanners of
 repositories keep quiet; `python -m tests.second_blind_set usual` prints those that may be looked at.
 
-Of the kinds a third, drawn by chance, may not be looked at by whoever writes rules: `is_looked_at`.
+Of the kinds a third, drawn by chance, may not be looked at by whoever writes rules: `is_looked_at`. A third author's
+set has the same form; all of it was looked at once it had been counted.
 """
 
 import json
@@ -14,7 +15,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-_FILE = Path(__file__).with_name("samples") / "second_blind_set.json.xz"
+_FILES = Path(__file__).with_name("samples")
 _THIRD = 12  # the seed that draws the kinds nobody looks at
 NAMES = ("usual", "hard", "harmless")
 
@@ -22,9 +23,9 @@ Row = tuple[str, str, tuple[str, ...]]  # its kind, the text, and the secrets of
 
 
 @cache
-def rows(name: str) -> tuple[Row, ...]:
-    """The texts of *name*, one of NAMES."""
-    texts = json.loads(lzma.decompress(_FILE.read_bytes()))[name]
+def rows(name: str, author: str = "second") -> tuple[Row, ...]:
+    """The texts of *name*, one of NAMES, by the second or the third author."""
+    texts = json.loads(lzma.decompress((_FILES / f"{author}_blind_set.json.xz").read_bytes()))[name]
     return tuple((kind, text, tuple(secrets)) for kind, text, secrets in texts)
 
 

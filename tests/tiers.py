@@ -116,7 +116,7 @@ NIGHTLY = {
     "tests/cli/test_sql.py::test_ctrl_c_ends_a_question_that_would_never_end": _REAL,
     "tests/store/test_alembic.py::test_upgrade_without_options_makes_the_user_s_database": _TOOLS,
     "tests/store/test_alembic.py::test_another_database_can_be_named": _TOOLS,
-    "tests/domain/test_redaction.py::test_of_the_second_blind_set_as_many_are_redacted_as_ever": _FIGURES,
+    "tests/domain/test_redaction.py::test_of_the_later_blind_sets_as_many_are_redacted_as_ever": _FIGURES,
     "tests/domain/test_redaction.py::test_of_the_blind_set_as_many_are_redacted_as_ever": _FIGURES,
     "tests/domain/test_redaction.py::test_at_most_one_harmless_text_of_the_blind_set_is_changed": _FIGURES,
     "tests/services/test_repair.py": _DAMAGE,

@@ -45,10 +45,16 @@ def test_at_most_one_harmless_text_of_the_blind_set_is_changed() -> None:
     assert sum(redact(text) != text for text in blind_secrets.harmless()) <= 1
 
 
-@pytest.mark.parametrize(("name", "share"), [("usual", 0.97), ("hard", 0.87), ("harmless", 0.996)])
-def test_of_the_second_blind_set_as_many_are_redacted_as_ever(name: str, share: float) -> None:
-    """Its author had seen neither the rules nor the first set; docs/benchmarks.md says what those unread come to."""
-    rows = second_blind_set.rows(name)
+@pytest.mark.parametrize(
+    ("author", "name", "share"),
+    [
+        ("second", "usual", 0.97), ("second", "hard", 0.87), ("second", "harmless", 0.996),
+        ("third", "usual", 0.96), ("third", "hard", 0.73), ("third", "harmless", 1),
+    ],
+)  # fmt: skip
+def test_of_the_later_blind_sets_as_many_are_redacted_as_ever(author: str, name: str, share: float) -> None:
+    """Their authors had seen neither the rules nor an earlier set; docs/benchmarks.md has the figures as they came."""
+    rows = second_blind_set.rows(name, author)
 
     assert sum(is_done(text, secrets) for _, text, secrets in rows) >= share * len(rows)
 
