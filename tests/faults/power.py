@@ -1,0 +1,187 @@
+"""Power that goes at any moment: `python -m tests.faults.power [--cuts N] [--seed S]`.
+
+Commands, hooks and the worker run once, with every write recorded. Then the power goes after any step of the log: the
+disk is laid out as it would be, and what was promised must hold. Every second cut leaves some of what was not synced.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.faults import cases, shim
+from tests.faults.cases import Ended, Place, command
+from tests.faults.disk import Disk
+from tests.faults.forks import in_fork, start, warm_up
+from tests.faults.shim import Step
+from tests.transcripts_made_up import TranscriptBuilder
+
+_WHOLE = ("project/.claude/playbook.json", "home/.claude/settings.json")  # files that are written whole
+_SESSIONS = 6
+
+
+@dataclass(frozen=True)
+class Life:
+    """What was recorded: the disk at first, the steps, the playbook at each revision, and every version of the files
+    that are written whole."""
+
+    disk: Disk
+    steps: list[Step]
+    revisions: dict[int, str]
+    versions: dict[str, set[bytes]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A promise that a cut broke: after which step, with which chance, and how."""
+
+    step: int
+    seed: int | None
+    how: str
+
+
+def record(place: Place, log: Path) -> Life:
+    """Live once in *place*, whose writes the shim records in *log*."""
+    shutil.rmtree(place.root, ignore_errors=True)
+    for folder in (place.home / ".claude", place.project / ".claude"):
+        folder.mkdir(parents=True)
+    (place.root / "batch.json").write_text(json.dumps(cases.BATCH), encoding="utf-8")
+    for number in range(_SESSIONS):
+        builder = TranscriptBuilder(f"5e62eba9-{number:04}")
+        builder.user(f"{cases.SAID} This is session {number}.")
+        builder.assistant("I go by [oth-001]. Done.")
+        _transcript(place, number).write_text("\n".join(builder.lines) + "\n", encoding="utf-8")
+    log.unlink(missing_ok=True)
+    disk = Disk.of(place.root)
+    for name, act in _acts():
+        in_fork(place, lambda act=act, name=name: _done(name, act(place)))
+    last = json.loads(in_fork(place, lambda: command("log", "--json", place=place).out))[0]["revision"]
+    revisions = {
+        number: in_fork(place, lambda number=number: _points(command("at", str(number), "--json", place=place)))
+        for number in range(last + 1)
+    }
+    return _with_versions(Life(disk, list(shim.read_log(log)), revisions), place)
+
+
+def _acts() -> list[tuple[str, Callable[[Place], Ended]]]:
+    def says(*arguments: str) -> Callable[[Place], Ended]:
+        return lambda place: command(*(each.format(root=place.root) for each in arguments), place=place)
+
+    def ends(number: int) -> tuple[str, Callable[[Place], Ended]]:
+        return str(number), lambda place: cases.hook("SessionEnd", place, _transcript(place, number))
+
+    return [
+        ends(0),
+        ("", says("init")),
+        ("", says("install")),
+        ("", says("mirror", "on")),
+        *(("", says("add", text)) for text in cases.POINTS),
+        ends(1),
+        ("", cases.work),
+        ("", says("apply", "{root}/batch.json")),
+        ends(2),
+        ends(3),
+        ("", says("undo")),
+        ("", cases.work),
+        ("", says("vote", "oth-002", "helpful")),
+        ends(4),
+        ("", says("backup", "{root}/kept.db")),
+        ("", says("uninstall")),
+        ("", says("retire", "oth-005")),
+        ends(5),
+        ("", cases.work),
+    ]
+
+
+def _transcript(place: Place, number: int) -> Path:
+    return place.root / f"5e62eba9-{number:04}.jsonl"
+
+
+def _done(name: str, ended: Ended) -> None:
+    """Keep in the log what a hook was told is safe."""
+    assert ended.code == 0, ended
+    if name:
+        shim.loaded().faults_note(name.encode())
+
+
+def _points(ended: Ended) -> str:
+    return json.dumps(json.loads(ended.out)["sections"], sort_keys=True) if ended.code == 0 else ended.err
+
+
+def _with_versions(life: Life, place: Place) -> Life:
+    """Every version of the files that are written whole."""
+    disk = life.disk.copy()
+    whole = {str(place.root / name) for name in _WHOLE}
+    for step in life.steps:
+        disk.do(step)
+        path = step.other if step.kind == "r" else step.path
+        if path in whole and step.kind in "rc" and path in disk.names:
+            life.versions.setdefault(path, set()).add(bytes(disk.names[path].memory))
+    return life
+
+
+def cut(life: Life, place: Place, after: int, seed: int | None) -> list[Broken]:
+    """Let the power go after that many steps, and look what is left."""
+    disk, told = life.disk.copy(), []
+    for step in life.steps[:after]:
+        disk.do(step)
+        if step.kind == "!":
+            told.append(step.path)
+    disk.lose_power(place.root, None if seed is None else random.Random(seed))
+    whole = {path: Path(path).read_bytes() for path in life.versions if os.path.exists(path)}
+    found = in_fork(place, lambda: _look(place))
+    how = [f"db check: {found['check']}"] if found["check"] else []
+    if found["revision"] and found["points"] != life.revisions.get(found["revision"]):
+        how.append(f"revision {found['revision']} isn't whole: {found['points'][-700:]}")
+    lost = [name for name in told if name not in found["sessions"]]
+    how += [f"the hook of session {name} had kept its end, and it is lost" for name in lost]
+    how += [f"{path} is no version of it: {data!r}" for path, data in whole.items() if data not in life.versions[path]]
+    return [Broken(after, seed, each) for each in how]
+
+
+def _look(place: Place) -> dict[str, Any]:
+    """What a user finds after the power came back."""
+    found: dict[str, Any] = {"check": cases.check(place), "revision": 0, "points": "", "sessions": []}
+    log = command("log", "--json", place=place)
+    if log.code == 0 and json.loads(log.out):
+        found["revision"] = json.loads(log.out)[0]["revision"]
+        found["points"] = _points(command("export", place=place))
+    found["sessions"] = [str(int(Path(path).stem[-4:])) for path in cases.kept_jobs(place)]
+    return found
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cuts", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path)
+    given = parser.parse_args()
+    if "LD_PRELOAD" not in os.environ:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder) / "place"
+            sys.exit(start(["tests.faults.power", "--folder", folder, *sys.argv[1:]], root, Path(folder) / "log"))
+    warm_up(given.folder / "warm", ("lesson", "mirror", "settings"))
+    place = Place(given.folder / "place")
+    life = record(place, given.folder / "log")
+    chance = random.Random(given.seed)
+    # Half of the cuts are right after a name changed or a file was synced, where most mistakes would show.
+    telling = [number for number, step in enumerate(life.steps, 1) if step.kind in "rul!s"]
+    places = chance.sample(telling, min(given.cuts // 2, len(telling)))
+    places += chance.choices(range(1, len(life.steps) + 1), k=given.cuts - len(places))
+    broken: list[Broken] = []
+    for number, after in enumerate(sorted(places)):
+        broken += cut(life, place, after, given.seed + number if number % 2 else None)
+    answer = {"steps": len(life.steps), "cuts": given.cuts, "broken": [asdict(each) for each in broken]}
+    sys.stdout.write(f"{json.dumps(answer)}\n")
+    sys.exit(bool(broken))
+
+
+if __name__ == "__main__":
+    _main()
