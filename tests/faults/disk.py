@@ -134,10 +134,14 @@ class Disk:
                 self._move(self.on_disk, *change)
         self.unsynced = left
 
-    def lose_power(self, root: Path, chance: random.Random | None = None) -> None:
-        """Lay out below *root* what is on the disk; with *chance* also some of what was not synced."""
+    def lose_power(self, root: Path, chance: random.Random | None = None, *, keeps_names: bool = False) -> None:
+        """Lay out below *root* what is on the disk; with *chance* also some of what was not synced.
+
+        If it *keeps_names*, all files have their names, as on a file system that writes the bytes later.
+        """
         names = dict(self.on_disk)
-        for gone, come, file in self.unsynced[: chance.randint(0, len(self.unsynced))] if chance else ():
+        count = len(self.unsynced) if keeps_names else chance.randint(0, len(self.unsynced)) if chance else 0
+        for gone, come, file in self.unsynced[:count]:
             self._move(names, gone, come, file)
         shutil.rmtree(root, ignore_errors=True)
         for folder, mode in self.folders.items():

@@ -1,7 +1,8 @@
 """Power that goes at any moment: `python -m tests.faults.power [--cuts N] [--seed S]`.
 
 Commands, hooks and the worker run once, with every write recorded. Then the power goes after any step of the log: the
-disk is laid out as it would be, and what was promised must hold. Every second cut leaves some of what was not synced.
+disk is laid out as it would be, and what was promised must hold. The unsynced bytes and names are gone, or the bytes
+only, or some of both by chance.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from tests.transcripts_made_up import TranscriptBuilder
 
 _WHOLE = ("project/.claude/playbook.json", "home/.claude/settings.json")  # files that are written whole
 _SESSIONS = 6
+_WAYS = ("all", "bytes", "by chance")  # what is lost of all that was not synced
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,11 @@ class Life:
 
 @dataclass(frozen=True)
 class Broken:
-    """A promise that a cut broke: after which step, with which chance, and how."""
+    """A promise that a cut broke: after which step, in which way, with which chance, and how."""
 
     step: int
-    seed: int | None
+    way: str
+    seed: int
     how: str
 
 
@@ -127,14 +130,14 @@ def _with_versions(life: Life, place: Place) -> Life:
     return life
 
 
-def cut(life: Life, place: Place, after: int, seed: int | None) -> list[Broken]:
-    """Let the power go after that many steps, and look what is left."""
+def cut(life: Life, place: Place, after: int, way: str, seed: int) -> list[Broken]:
+    """Let the power go after that many steps, in one of _WAYS, and look what is left."""
     disk, told = life.disk.copy(), []
     for step in life.steps[:after]:
         disk.do(step)
         if step.kind == "!":
             told.append(step.path)
-    disk.lose_power(place.root, None if seed is None else random.Random(seed))
+    disk.lose_power(place.root, random.Random(seed) if way == "by chance" else None, keeps_names=way == "bytes")
     whole = {path: Path(path).read_bytes() for path in life.versions if os.path.exists(path)}
     found = in_fork(place, lambda: _look(place))
     how = [f"db check: {found['check']}"] if found["check"] else []
@@ -143,7 +146,7 @@ def cut(life: Life, place: Place, after: int, seed: int | None) -> list[Broken]:
     lost = [name for name in told if name not in found["sessions"]]
     how += [f"the hook of session {name} had kept its end, and it is lost" for name in lost]
     how += [f"{path} is no version of it: {data!r}" for path, data in whole.items() if data not in life.versions[path]]
-    return [Broken(after, seed, each) for each in how]
+    return [Broken(after, way, seed, each) for each in how]
 
 
 def _look(place: Place) -> dict[str, Any]:
@@ -172,12 +175,12 @@ def _main() -> None:
     life = record(place, given.folder / "log")
     chance = random.Random(given.seed)
     # Half of the cuts are right after a name changed or a file was synced, where most mistakes would show.
-    telling = [number for number, step in enumerate(life.steps, 1) if step.kind in "rul!s"]
-    places = chance.sample(telling, min(given.cuts // 2, len(telling)))
-    places += chance.choices(range(1, len(life.steps) + 1), k=given.cuts - len(places))
+    telling = [number for number, step in enumerate(life.steps, 1) if step.kind in "rul!"]
+    places = chance.choices(range(1, len(life.steps) + 1), k=given.cuts)
+    places[::2] = chance.sample(telling * len(_WAYS), len(places[::2]))
     broken: list[Broken] = []
-    for number, after in enumerate(sorted(places)):
-        broken += cut(life, place, after, given.seed + number if number % 2 else None)
+    for number, after in enumerate(places):
+        broken += cut(life, place, after, _WAYS[number // 2 % len(_WAYS)], given.seed + number)
     answer = {"steps": len(life.steps), "cuts": given.cuts, "broken": [asdict(each) for each in broken]}
     sys.stdout.write(f"{json.dumps(answer)}\n")
     sys.exit(bool(broken))
