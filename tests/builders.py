@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import Header, KeyPoint, Playbook, playbook_of, why_name_unusable
+from playbook_db.domain.playbook import Header, KeyPoint, Playbook, playbook_of, why_name_unusable, why_text_unusable
 from playbook_db.domain.sections import OTHERS, SECTION_SLUGS
 from playbook_db.services.projects import Project
 
@@ -53,7 +53,9 @@ def last_revision(project: Project) -> int:
         return book.revision
 
 
-texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=80).filter(lambda text: bool(text.strip()))
+texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=80).filter(
+    lambda text: why_text_unusable(text) is None
+)
 counters = st.integers(0, 2**53)
 section_names = st.sampled_from(list(SECTION_SLUGS))
 few_texts = st.sampled_from(["use ruff", "Use  ruff.", "use mypy", "use mypy!", "write tests", "no globals", "…", "?"])
