@@ -25,7 +25,7 @@ def left_after(
     disk = Disk.of(root)
     for kind, name, more in steps:
         other, data = (str(root / more), b"") if isinstance(more, str) else ("", more)
-        disk.do(Step(kind, str(root / name) if name else str(root), other, 0, data))
+        disk.do(Step(kind, str(root / name) if name else str(root), other, 0o600 if kind == "c" else 0, data))
     disk.lose_power(root, chance)
     return {path.name: path.read_bytes() for path in root.iterdir()}
 
