@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figures
 from playbook_db.domain.redaction.redact import redact
-from tests import blind_secrets, second_blind_set
+from tests import blind_secrets, later_blind_sets
 from tests.harmless_texts import HARMLESS
 from tests.secrets_made_up import made_up_secrets
 
@@ -53,8 +53,8 @@ def run(folder: Path, *, quick: bool) -> Figures:
             *_blind_rows("usual", blind_secrets.usual()),
             *_blind_rows("hard", blind_secrets.hard()),
             *_blind_harmless_rows(),
-            *(row for name in second_blind_set.NAMES for row in _second_rows(name)),
-            *map(_third_row, second_blind_set.NAMES),
+            *(row for name in later_blind_sets.NAMES for row in _second_rows(name)),
+            *map(_third_row, later_blind_sets.NAMES),
             *((name, f"{speed:.1f} MB/s") for name, speed in speeds),
         ),
         ("A secret counts as masked when no twelve characters of it in a row are left.",),
@@ -106,15 +106,15 @@ def _blind_harmless_rows() -> Iterator[tuple[str, str]]:
 
 def _second_rows(name: str) -> Iterator[tuple[str, str]]:
     for half, is_seen in ("looked at", True), ("not looked at", False):
-        part = [row for row in second_blind_set.rows(name) if second_blind_set.is_looked_at(name, row[0]) == is_seen]
+        part = [row for row in later_blind_sets.rows(name) if later_blind_sets.is_looked_at(name, row[0]) == is_seen]
         yield _row(f"second blind set, {name}, {half}", name, part)
 
 
 def _third_row(name: str) -> tuple[str, str]:
-    return _row(f"third blind set, {name}", name, second_blind_set.rows(name, "third"))
+    return _row(f"third blind set, {name}", name, later_blind_sets.rows(name, "third"))
 
 
-def _row(what: str, name: str, part: Sequence[second_blind_set.Row]) -> tuple[str, str]:
+def _row(what: str, name: str, part: Sequence[later_blind_sets.Row]) -> tuple[str, str]:
     kinds = len({kind for kind, _, _ in part})
     done = sum(is_done(text, secrets) for _, text, secrets in part)
     outcome = "left alone" if name == "harmless" else "masked"

@@ -59,7 +59,7 @@ def mcp() -> None:
 
 
 def _server() -> ModuleType:
-    """The module of the server. Raises SettingError where the package that it needs isn't there."""
+    """The module of the server. Raises MissingExtraError or SettingError if its package isn't installed."""
     try:
         with needing("playbook mcp", extra="mcp"):
             from playbook_db import mcp_server

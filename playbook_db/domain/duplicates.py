@@ -122,8 +122,7 @@ def candidates(
 
 
 def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = None) -> None:
-    """Retire the point *duplicate* in favour of the point *name*, which takes over its votes, and gets another *text*
-    where one is given."""
+    """Retire the point *duplicate* and give its votes to the point *name*, which gets the *text* if one is given."""
     kept, point = draft[name], draft[duplicate]
     folded = replace(
         kept,
@@ -151,13 +150,13 @@ def _fold(draft: Draft, survivor: Callable[[KeyPoint], str]) -> tuple[KeyPoint, 
 
 
 def words_of(text: str) -> frozenset[str]:
-    """What *text* is about: the beginnings of its words. Those that say nothing count where there are no others."""
+    """What *text* is about: the beginnings of its words. Those that say nothing count if there are no others."""
     words = set(_WORD.findall(text.casefold()))
     return frozenset(word[:_BEGINNING] if word.isalpha() else word for word in words - _EMPTY or words)
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much alike two texts with these words are: 1 for the same words, 0 where they share one or none.
+    """How much alike two texts with these words are: 1 for the same words, 0 if they share one or none.
 
     In between it is the share of their words that both have, without one on either side: short texts that share a
     single word would be alike otherwise.

@@ -1,9 +1,8 @@
 """What a text asks for, in words that an index for full text can look up, which points answer it best, and which well
 enough to be shown unasked.
 
-Pure, and without imports: the hooks use it as the store does. A question is a text of any
-kind, such as a prompt or the message of an error. What is in it of file names, commands and identifiers counts whole
-and by its parts.
+It is pure and imports nothing, as the hooks use it too. A question is a text of any kind, such as a prompt or the
+message of an error. Its file names, commands and identifiers count as a whole and by their parts.
 """
 
 TYPE_CHECKING = False

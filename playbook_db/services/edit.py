@@ -261,9 +261,9 @@ def alike_points(project: Project, *, limit: int) -> list[AlikePoints]:
 
 @tried_again
 def merge_points(project: Project, name: str, duplicate: str, *, text: str | None = None) -> RevisionResult:
-    """Retire the point *duplicate* in favour of the point *name*, which takes over its votes; *text* rewords it.
+    """Retire the point *duplicate* and give its votes to the point *name*, which gets the *text* if one is given.
 
-    Raises PointNotFoundError, and PointRuleError where a third point has this text.
+    Raises PointNotFoundError, and PointRuleError if a third point has this text.
     """
     text = None if text is None else usable(text)
     with project.store.write(project.key) as book:

@@ -132,7 +132,7 @@ def run_alembic_command(context: Any, url: str | None) -> None:
                 with dialect.unchanged() as connection:
                     run_alembic(context, connection)
                 return
-            version = dialect.schema_version()  # which raises where the database isn't ours
+            version = dialect.schema_version()  # which raises if the database isn't ours
             if not version:
                 refuse_lost(url)
             refuse_unreleased(dialect)

@@ -46,6 +46,6 @@ class Chart:
             yield label, list(zip(self.series, values, ends, strict=True))
 
     def text(self, value: float) -> str:
-        """*value* with its unit, exact enough to tell the guide lines apart."""
+        """*value* with its unit, and with enough decimals to tell two guide lines apart."""
         decimals = max(self.decimals, -floor(log10(self.guides[1])))
         return self.unit.format(f"{value:,.{decimals}f}")

@@ -82,7 +82,7 @@ def _costs(numbers: Trends) -> Picture:
 
 
 def as_svg(numbers: Statistics, *, title: str, subtitle: str) -> bytes:
-    """The statistics as an SVG document of their own: six charts below a title. It has no script and no link."""
+    """The statistics as an SVG document: a title and six charts, without scripts or links."""
     period, votes = by_period(numbers.weeks, *numbers.votes)
     _, costs = by_period(numbers.weeks, "cost_usd")
     cost = f"What learning cost by {period}: ${numbers.learning.cost_usd:,.2f} in all"

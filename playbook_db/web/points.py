@@ -1,4 +1,4 @@
-"""The points: the list with its search, and a new one; and the playbooks, how many points each has and whose it is."""
+"""The pages of the points (list, search, add) and of the projects."""
 
 from starlette.responses import Response
 

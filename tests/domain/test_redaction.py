@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.redaction import is_done
 from playbook_db.domain.redaction.redact import redact, redact_message, secret_values, without_private
-from tests import blind_secrets, second_blind_set
+from tests import blind_secrets, later_blind_sets
 from tests.harmless_texts import HARMLESS
 from tests.secrets_made_up import MadeUp, made_up_secrets
 
@@ -54,7 +54,7 @@ def test_at_most_one_harmless_text_of_the_blind_set_is_changed() -> None:
 )  # fmt: skip
 def test_of_the_later_blind_sets_as_many_are_redacted_as_ever(author: str, name: str, share: float) -> None:
     """Their authors had seen neither the rules nor an earlier set; docs/benchmarks.md has the figures as they came."""
-    rows = second_blind_set.rows(name, author)
+    rows = later_blind_sets.rows(name, author)
 
     assert sum(is_done(text, secrets) for _, text, secrets in rows) >= share * len(rows)
 

@@ -15,7 +15,7 @@ from playbook_db.domain.redaction.escapes import places_of
 from playbook_db.domain.redaction.redact import redact
 from playbook_db.domain.redaction.tables import filled, read_table
 from playbook_db.domain.redaction.token_patterns import Pattern
-from tests import blind_secrets, second_blind_set
+from tests import blind_secrets, later_blind_sets
 from tests.secrets_made_up import made_up_secrets
 
 _TOKEN = "aB3dE6gH9jK2mN5pQ8sT1vW4"  # noqa: S105
@@ -67,7 +67,7 @@ h{a}db:ann:§P|door {a} is 4711|backup {a}: 4a7c1 9b2d2 7e3f3
 @cache
 def _known_texts() -> tuple[str, ...]:
     blind = [case.text for case in (*blind_secrets.usual(), *blind_secrets.hard())]
-    second = [text for name in ("usual", "hard") for _, text, _ in second_blind_set.rows(name)]
+    second = [text for name in ("usual", "hard") for _, text, _ in later_blind_sets.rows(name)]
     return (*blind, *second, *(made.text for made in made_up_secrets(20_000)))
 
 

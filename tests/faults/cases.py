@@ -62,6 +62,11 @@ class Place:
     def database(self) -> Path:
         return self.data / "playbook.db"
 
+    def make_folders(self) -> None:
+        """An empty home and an empty project."""
+        for folder in (self.home / ".claude", self.project / ".claude"):
+            folder.mkdir(parents=True)
+
     def environ(self) -> dict[str, str]:
         """The variables of everything that runs here."""
         return {
@@ -197,16 +202,20 @@ def _without_times(value: Any) -> Any:
 
 def _lay_out(place: Place) -> None:
     """A project with some points and a little history."""
-    for folder in (place.home / ".claude", place.project / ".claude"):
-        folder.mkdir(parents=True)
+    place.make_folders()
     _ok(command("init", place=place))
     for text in POINTS:
         _ok(command("add", text, place=place))
     _ok(command("vote", "oth-001", "helpful", place=place))
-    builder = TranscriptBuilder()
-    builder.user(SAID)
+    write_transcript(place.transcript, SAID)
+
+
+def write_transcript(path: Path, said: str) -> None:
+    """The transcript of a session, named by its file, in which the user *said* this."""
+    builder = TranscriptBuilder(path.stem)
+    builder.user(said)
     builder.assistant("I go by [oth-001]. Done.")
-    place.transcript.write_text("\n".join(builder.lines) + "\n", encoding="utf-8")
+    path.write_text("\n".join(builder.lines) + "\n", encoding="utf-8")
 
 
 def _with_files(place: Place) -> None:
@@ -229,9 +238,8 @@ def _with_backup(place: Place) -> None:
 
 
 def _with_old_database(place: Place) -> None:
-    for folder in (place.data, place.project / ".claude"):
-        folder.mkdir(parents=True)
-    place.data.chmod(0o700)
+    place.make_folders()
+    place.data.mkdir(mode=0o700)
     shutil.copyfile(FROZEN, place.database)
     place.database.chmod(0o600)
 
@@ -271,7 +279,7 @@ def _learn(place: Place) -> Ended:
     return command("learn", str(place.transcript), place=place)
 
 
-def _says(*arguments: str) -> Callable[[Place], Ended]:
+def says(*arguments: str) -> Callable[[Place], Ended]:
     """Run this command; {root} stands for the place's root."""
     return lambda place: command(*(each.format(root=place.root) for each in arguments), place=place)
 
@@ -283,20 +291,20 @@ def _ok(ended: Ended) -> None:
 CASES = {
     case.name: case
     for case in (
-        Case("vote", _lay_out, _says("vote", "oth-002", "helpful")),
+        Case("vote", _lay_out, says("vote", "oth-002", "helpful")),
         Case("lesson", _lay_out, _learn),
-        Case("batch", _with_files, _says("apply", "{root}/batch.json"), again=1),
-        Case("undo", _lay_out, _says("undo")),
-        Case("forget", _lay_out, _says("forget", "oth-004", "--yes"), again=1),
-        Case("import", _with_files, _says("import", "{root}/other.json")),
-        Case("migrate", _with_old_database, _says("db", "upgrade")),
-        Case("backup", _lay_out, _says("backup")),
-        Case("backup to a file", _lay_out, _says("backup", "{root}/kept.db"), again=1),
-        Case("restore", _with_backup, _says("restore-backup", "{root}/kept.db", "--yes"), (_MIRROR,)),
+        Case("batch", _with_files, says("apply", "{root}/batch.json"), again=1),
+        Case("undo", _lay_out, says("undo")),
+        Case("forget", _lay_out, says("forget", "oth-004", "--yes"), again=1),
+        Case("import", _with_files, says("import", "{root}/other.json")),
+        Case("migrate", _with_old_database, says("db", "upgrade")),
+        Case("backup", _lay_out, says("backup")),
+        Case("backup to a file", _lay_out, says("backup", "{root}/kept.db"), again=1),
+        Case("restore", _with_backup, says("restore-backup", "{root}/kept.db", "--yes"), (_MIRROR,)),
         Case("end of a session", _lay_out, lambda place: hook("SessionEnd", place)),
         Case("spool", _without_database, lambda place: hook("SessionEnd", place)),
         Case("worker", _with_spooled_job, work, waits=True),
-        Case("mirror", _with_mirror, _says("add", "what the mirror gets"), (_MIRROR,), 1),
-        Case("settings", _with_settings, _says("install"), ("home/.claude/settings.json",)),
+        Case("mirror", _with_mirror, says("add", "what the mirror gets"), (_MIRROR,), 1),
+        Case("settings", _with_settings, says("install"), ("home/.claude/settings.json",)),
     )
 }

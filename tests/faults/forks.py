@@ -1,6 +1,5 @@
 """Forks of one process that has imported everything: each does something in a place, and gives back JSON."""
 
-import contextlib
 import gc
 import importlib
 import json
@@ -10,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import playbook_db
+from benchmarks.sandbox import living_in
 from tests.faults import cases, shim
 from tests.faults.cases import CASES, Place
 
@@ -28,7 +28,7 @@ def in_fork(place: Place, work: Callable[[], Any]) -> Any:
         child = os.fork()
         if not child:
             try:
-                with living_in(place):
+                with living_in(place.environ()):
                     os.write(answer.fileno(), json.dumps(work()).encode())
                 os._exit(0)
             except BaseException:
@@ -42,19 +42,6 @@ def in_fork(place: Place, work: Callable[[], Any]) -> Any:
         return json.loads(answer.read())
 
 
-@contextlib.contextmanager
-def living_in(place: Place) -> Iterator[None]:
-    """With the place's own variables, in its project."""
-    before, own = dict(os.environ), place.environ()
-    os.environ.clear()
-    os.environ.update(own)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
 def warm_up(folder: Path, names: Iterable[str]) -> None:
     """Do the cases of these *names* once in *folder*, so that no fork has to import modules or compile SQL."""
     for module in pkgutil.walk_packages(playbook_db.__path__, "playbook_db."):
@@ -64,7 +51,7 @@ def warm_up(folder: Path, names: Iterable[str]) -> None:
     for case in map(CASES.__getitem__, names):
         place = Place(folder / case.name)
         place.root.mkdir(parents=True)
-        with living_in(place):
+        with living_in(place.environ()):
             case.prepare(place)
             case.act(place)
             cases.check(place)

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults import cases, shim
-from tests.faults.cases import Ended, Place, command
+from tests.faults.cases import Ended, Place, command, says
 from tests.faults.disk import Disk
 from tests.faults.forks import in_fork, start, warm_up
 from tests.faults.shim import Step
-from tests.transcripts_made_up import TranscriptBuilder
 
 _WHOLE = ("project/.claude/playbook.json", "home/.claude/settings.json")  # files that are written whole
 _SESSIONS = 6
@@ -53,14 +52,10 @@ class Broken:
 def record(place: Place, log: Path) -> Life:
     """Live once in *place*, whose writes the shim records in *log*."""
     shutil.rmtree(place.root, ignore_errors=True)
-    for folder in (place.home / ".claude", place.project / ".claude"):
-        folder.mkdir(parents=True)
+    place.make_folders()
     (place.root / "batch.json").write_text(json.dumps(cases.BATCH), encoding="utf-8")
     for number in range(_SESSIONS):
-        builder = TranscriptBuilder(f"5e62eba9-{number:04}")
-        builder.user(f"{cases.SAID} This is session {number}.")
-        builder.assistant("I go by [oth-001]. Done.")
-        _transcript(place, number).write_text("\n".join(builder.lines) + "\n", encoding="utf-8")
+        cases.write_transcript(_transcript(place, number), f"{cases.SAID} This is session {number}.")
     log.unlink(missing_ok=True)
     disk = Disk.of(place.root)
     for name, act in _acts():
@@ -74,9 +69,6 @@ def record(place: Place, log: Path) -> Life:
 
 
 def _acts() -> list[tuple[str, Callable[[Place], Ended]]]:
-    def says(*arguments: str) -> Callable[[Place], Ended]:
-        return lambda place: command(*(each.format(root=place.root) for each in arguments), place=place)
-
     def ends(number: int) -> tuple[str, Callable[[Place], Ended]]:
         return str(number), lambda place: cases.hook("SessionEnd", place, _transcript(place, number))
 
@@ -174,7 +166,7 @@ def _main() -> None:
     place = Place(given.folder / "place")
     life = record(place, given.folder / "log")
     chance = random.Random(given.seed)
-    # Half of the cuts are right after a name changed or a file was synced, where most mistakes would show.
+    # Half of the cuts are right after a name changed or a hook ended: most mistakes would show there.
     telling = [number for number, step in enumerate(life.steps, 1) if step.kind in "rul!"]
     places = chance.choices(range(1, len(life.steps) + 1), k=given.cuts)
     places[::2] = chance.sample(telling * len(_WAYS), len(places[::2]))

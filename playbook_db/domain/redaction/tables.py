@@ -12,5 +12,5 @@ def read_table(name: str) -> dict[str, Any]:
 
 
 def filled(regex: str, parts: dict[str, str]) -> str:
-    """*regex* with each `<part>` in it replaced by the expression that *parts* has for it."""
+    """Replace each `<name>` in *regex* by the expression of that name in *parts*; an unknown one stays."""
     return re.sub("<([a-z_]+)>", lambda part: parts.get(part[1], part[0]), regex)

@@ -1,11 +1,11 @@
-"""A second set of secrets and harmless texts by an author who had not seen the rules, nor the first set.
+"""The second and the third set of secrets and harmless texts: their authors had seen neither the rules nor another set.
 
-He was given the paragraph that asks for the rules, and kinds to think of: providers' tokens, settings, commands, code,
-logs, other languages. Every value is random and opens nothing. The texts are compressed so that scanners of
-repositories keep quiet; `python -m tests.second_blind_set usual` prints those that may be looked at.
+They were given the paragraph that asks for the rules, and kinds to think of: providers' tokens, settings, commands,
+code, logs, other languages. Every value is random and opens nothing. The texts are compressed so that scanners of
+repositories keep quiet; `python -m tests.later_blind_sets usual` prints those of the second set that may be read.
 
-Of the kinds a third, drawn by chance, may not be looked at by whoever writes rules: `is_looked_at`. A third author's
-set has the same form; all of it was looked at once it had been counted.
+Authors of rules may not read a third of the second set's kinds, drawn by chance: `is_looked_at`. They have read all of
+the third set since it was counted.
 """
 
 import json
