@@ -74,9 +74,10 @@ def lowest(evidence: Iterable[Evidence]) -> str:
     return max((each.trust for each in evidence), key=TRUST.index, default=TRUST[-1])
 
 
-def as_json(evidence: Sequence[Evidence]) -> str | None:
-    """*evidence* as a database keeps it: a JSON list; None for none."""
-    return json.dumps([asdict(each) for each in evidence], ensure_ascii=False) if evidence else None
+def as_json(evidence: Sequence[Evidence], *, is_weak: bool = False) -> str | None:
+    """*evidence* as a database keeps it: a JSON list; None for none. *is_weak* marks the evidence of a weak vote."""
+    mark = {"weak": True} if is_weak else {}
+    return json.dumps([asdict(each) | mark for each in evidence], ensure_ascii=False) if evidence else None
 
 
 def read_json(text: str | None) -> tuple[Evidence, ...]:

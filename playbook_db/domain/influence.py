@@ -2,7 +2,7 @@
 
 A page can tell the assistant, or the model that learns from it, which genuine words to quote. So a lesson in a page's
 words counts as the page's. In a chunk with a page, evidence has to speak of what the lesson says. What goes against a
-point needs the user's words and a chunk without a page.
+point needs the user's words and a chunk without a page; a weak vote, which lowers nothing by itself, can rest on files.
 """
 
 import re
@@ -82,10 +82,13 @@ def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
 def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Sequence[Place], *, text: str = "") -> bool:
     """Whether a vote *tag* on the point *name*, which says *text*, counts without a review, with this *evidence*.
 
-    A harmful one needs evidence against the point. Another needs evidence in a better place than a fetched text if
-    *places* hold a text from outside; what evidence it has has to stand in such a place.
+    A harmful one needs evidence against the point, or, as a weak one, the project's files in *places* without a text
+    from outside. Another needs evidence in a better place than a fetched text if *places* hold a text from outside;
+    what evidence it has has to stand in such a place.
     """
     evidence, is_open = list(evidence), has_outside(places)
+    if tag == "harmful" and lowest(evidence) == FILES and all(each.trust != TESTS for each in evidence):
+        return not is_open and operation_trust(text, [name], evidence, places) != FETCHED
     if tag == "harmful":
         return is_against(evidence, places) and not doubt("", [name], places)
     if doubt(text if is_open else "", [name], places):

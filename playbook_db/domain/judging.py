@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.evidence import FETCHED, USER, Evidence, Place, find_evidence
+from playbook_db.domain.evidence import FETCHED, FILES, USER, Evidence, Place, find_evidence, lowest
 from playbook_db.domain.influence import doubt, is_against, operation_trust, vote_counts
 from playbook_db.domain.playbook import NOTE, Playbook, Skipped, Vote
 from playbook_db.domain.sections import is_users_name
@@ -82,7 +82,8 @@ def judge_tags(
             continue
         (vote,) = votes
         evidence = _evidence(tag, places)
-        vote = replace(vote, ignored=tag.get("ignored") is True, evidence=evidence)
+        is_weak = review != "none" and vote.tag == "harmful" and lowest(evidence) == FILES
+        vote = replace(vote, ignored=tag.get("ignored") is True, evidence=evidence, is_weak=is_weak)
         text = playbook.by_name[vote.name].text if vote.name in playbook.by_name else ""
         counts = review == "none" or vote_counts(vote.name, vote.tag, evidence, places, text=text)
         if vote.name in playbook.by_name and vote.name not in had:

@@ -4,7 +4,7 @@ What breaks a rule is skipped with a reason and never spoils the rest. Sources: 
 reflector specifications; for UPDATE, contract, section 4.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -152,9 +152,9 @@ def is_harmful(point: KeyPoint) -> bool:
     return point.harmful >= PRUNE_MIN_HARMFUL and point.harmful > point.helpful
 
 
-def prune(draft: Draft) -> tuple[KeyPoint, ...]:
-    """Retire every harmful point of the draft. Returns them in canonical order."""
-    pruned = tuple(point for point in draft.points() if is_harmful(point))
+def prune(draft: Draft, *, spared: Collection[str] = ()) -> tuple[KeyPoint, ...]:
+    """Retire every harmful point of the draft but those *spared*. Returns them in canonical order."""
+    pruned = tuple(point for point in draft.points() if is_harmful(point) and point.name not in spared)
     for point in pruned:
         draft.retire(point.name, reason=f"pruned: {point.harmful} harmful, {point.helpful} helpful")
     return pruned

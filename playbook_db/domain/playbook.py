@@ -149,6 +149,7 @@ class Vote:
     """One tag for a point; `matched` says whether a live point has this name.
 
     `ignored` says that the session had the point, didn't follow it and paid for that; `evidence` is what it showed.
+    `is_weak` marks a harmful vote that counts, but doesn't lower, rest or retire the point without a person.
     """
 
     name: str
@@ -157,6 +158,7 @@ class Vote:
     matched: bool = True
     ignored: bool = False
     evidence: tuple[Evidence, ...] = ()
+    is_weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)

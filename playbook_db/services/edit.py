@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from playbook_db.domain import duplicates, prompt_text
 from playbook_db.domain import operations as operation_rules
+from playbook_db.domain.evidence import FILES
 from playbook_db.domain.playbook import (
     Change,
     KeyPoint,
@@ -173,6 +174,21 @@ def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
     with project.store.write(project.key, dry_run=dry_run) as book:
         pruned = operation_rules.prune(book.draft)
         return book.commit("prune", f"pruned {len(pruned)} point{'s' * (len(pruned) != 1)}")
+
+
+def prune_or_propose(book: PlaybookRepository, votes: Sequence[Vote], session: str | None) -> tuple[KeyPoint, ...]:
+    """Retire the harmful points of the draft, *votes* being the newest, of *session*. Those that only weak votes make
+    harmful stay, and their retirement is proposed once. Returns the retired ones."""
+    harmful = [point for point in book.draft.points() if operation_rules.is_harmful(point)]
+    strong = book.strong_votes(harmful, votes)
+    spared = {p.name: p for p in harmful if not operation_rules.is_harmful(replace(p, harmful=strong[p.name]))}
+    for name, point in spared.items():
+        reason = f"{point.harmful} harmful votes, {strong[name]} without those by files, and {point.helpful} helpful"
+        operation = {"type": "DELETE", "target_id": name, "reason": reason}
+        if not book.matching_proposal(operation):
+            evidence = [piece for vote in votes if vote.name == name and vote.is_weak for piece in vote.evidence]
+            book.add_proposal(operation, "DELETE", evidence, FILES, session)
+    return operation_rules.prune(book.draft, spared=spared)
 
 
 def notes_on_length(changes: Iterable[Change]) -> list[str]:

@@ -27,7 +27,7 @@ from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.times import day_begin, local, timestamp
 from playbook_db.errors import BudgetError, ModelError, RefusalError, Remedy
-from playbook_db.services import diagnostics, templates
+from playbook_db.services import diagnostics, edit, templates
 from playbook_db.services.projects import Project, Store
 from playbook_db.store import jobs, learning, memberships
 from playbook_db.store.engine import tried_again
@@ -354,7 +354,7 @@ class _Lesson:
             if not _note_own(book, self.chunk):
                 return 0
             votes = operations.cast_votes(book.draft, tags.votes)
-            operations.prune(book.draft)
+            edit.prune_or_propose(book, votes, session)
             skipped = _numbered(judged.skipped, answers.operations, (), tags.notes)
             result = book.commit(
                 "learn", "learnt from a session", votes=votes, skipped=skipped, session_id=session, actor=session
@@ -376,16 +376,11 @@ class _Lesson:
             count = len(book.draft.changes)
             refused = operations.apply_operations(book.draft, judged.counting, judged.evidence)
             made = book.draft.changes[count:]
-            pruned = operations.prune(book.draft)
             session = self.chunk.session_id if self.chunk.session_id.strip() else None
+            pruned = edit.prune_or_propose(book, votes, session)
             skipped = _numbered(judged.skipped, answers.operations, refused, answers.tags.notes)
             result = book.commit(
-                "learn",
-                "learnt from a session",
-                votes=votes,
-                skipped=skipped,
-                session_id=session,
-                actor=session,
+                "learn", "learnt from a session", votes=votes, skipped=skipped, session_id=session, actor=session
             )
             waiting = _propose(book, judged, answers.tags, result, session)
             book.keep_apart(answers.apart, actor=session, judged_in=answers.seen_in)

@@ -168,7 +168,7 @@ def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
             else:
                 result.accepted.append(number)
         if result.accepted:
-            result.pruned = operations.prune(book.draft)
+            result.pruned = edit.prune_or_propose(book, votes, None)
             result.revision = _commit(book, [known[number] for number in result.accepted], votes)
         by = book.actor()
         book.decide(result.accepted, "accepted", by, result.revision.revision)

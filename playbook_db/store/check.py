@@ -15,6 +15,7 @@ from playbook_db.domain.undo import effective_undos
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for, dialect_of, sqlite_path
 from playbook_db.store.engine import Store
+from playbook_db.store.playbook_rows import IS_WEAK
 from playbook_db.store.repository import PlaybookRepository, all_keys
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
@@ -32,11 +33,11 @@ _REVISIONS = sql("""
 SELECT p.key, count(*), min(r.number), max(r.number)
 FROM revisions AS r LEFT JOIN playbooks AS p ON p.id = r.playbook_id GROUP BY r.playbook_id, p.key
 """)
-_RANKS = sql("""
+_RANKS = sql(f"""
 SELECT p.key, k.name, k.rank, k.helpful, k.harmful, (
     SELECT c.revision FROM changes AS c WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id
     ORDER BY c.revision DESC LIMIT 1
-) AS changed_in
+), (SELECT count(*) FROM votes AS v WHERE v.playbook_id = k.playbook_id AND v.point_id = k.id AND {IS_WEAK})
 FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
 """)
 _KEPT = "SELECT playbook_id, point_id, sessions, by_prompt, at_error, to_subagent, last_at FROM showings"
@@ -146,8 +147,9 @@ def wrong_ranks(connection: Connection) -> list[tuple[str, str]]:
     """The key of the playbook and the name of each point whose rank is another."""
     return [
         (key, name)
-        for key, name, rank, helpful, harmful, changed_in in connection.execute(_RANKS)
-        if abs(rank - prompt_text.rank(helpful, harmful, changed_in or 0)) > _TOLERANCE
+        for key, name, rank, helpful, harmful, changed_in, weak in connection.execute(_RANKS)
+        if rank < prompt_text.rank(helpful, harmful, changed_in or 0) - _TOLERANCE
+        or rank > prompt_text.rank(helpful, max(0, harmful - weak), changed_in or 0) + _TOLERANCE
     ]
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import text as sql
 from playbook_db.domain import operations
 from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.projects import as_path, as_text
-from playbook_db.store.playbook_rows import PlaybookRows
+from playbook_db.store.playbook_rows import IN_FORCE, IS_WEAK, PlaybookRows
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
 _NAMES_AT_ONCE = 500  # a database takes only so many values in one statement
@@ -32,21 +32,20 @@ ON CONFLICT (playbook_id, session_id, point_id)
 DO UPDATE SET stretches = citations.stretches + 1, time = excluded.time
 """).bindparams(bindparam("names", expanding=True))
 _SHOWN_TO = sql("SELECT points FROM injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
-_NAMES_OF = sql("SELECT name FROM key_points WHERE playbook_id = :playbook_id AND id IN :numbers").bindparams(
-    bindparam("numbers", expanding=True)
-)
+_NAMES_OF = sql("""
+SELECT name FROM key_points
+WHERE playbook_id = :playbook_id AND id IN (SELECT CAST(value AS BIGINT) FROM json_each(:numbers))
+""")
 _NOTE_USE = sql("""
 UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND point_id IN (
     SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names)
 """).bindparams(bindparam("names", expanding=True))
 # The votes that a session cast itself, and that nothing took back.
-_VOTED_ON = sql("""
+_VOTED_ON = sql(f"""
 SELECT k.name, v.tag FROM revisions AS r
 JOIN votes AS v ON v.playbook_id = :playbook_id AND v.revision = r.number
 JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = v.point_id
-WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id AND r.source = 'edit'
-  AND NOT EXISTS (SELECT 1 FROM taken_back AS t WHERE t.playbook_id = :playbook_id
-                    AND t.first <= r.number AND t.last >= r.number)
+WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id AND r.source = 'edit' AND {IN_FORCE}
 """)
 _WAKE = sql("""
 UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
@@ -65,8 +64,8 @@ UPDATE key_points SET resting = 1 WHERE playbook_id = :playbook_id AND id IN (
       AND k.retired_in IS NULL AND k.pinned = 0 AND k.resting = 0
     ORDER BY w.sessions - w.used_at DESC, k.rank, k.id LIMIT :most)
 """)
-# Those whose last votes were all harmful, the newest of these cast after a revision.
-_REST_HARMFUL = sql("""
+# Those with a harmful vote after a revision whose last votes, without the weak ones, were all harmful.
+_REST_HARMFUL = sql(f"""
 UPDATE key_points SET resting = 1
 WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resting = 0 AND id IN (
     SELECT n.point_id FROM votes AS n
@@ -74,8 +73,7 @@ WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resti
       AND (SELECT count(*) FROM (
               SELECT v.tag FROM votes AS v
               WHERE v.playbook_id = :playbook_id AND v.point_id = n.point_id AND v.tag <> 'neutral'
-                AND NOT EXISTS (SELECT 1 FROM taken_back AS t WHERE t.playbook_id = :playbook_id
-                                  AND t.first <= v.revision AND t.last >= v.revision)
+                AND NOT {IS_WEAK} AND {IN_FORCE}
               ORDER BY v.revision DESC, v.seq DESC LIMIT :harmful) AS last
            WHERE last.tag = 'harmful') = :harmful)
 """)
@@ -159,7 +157,7 @@ LEFT JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
                       WHERE l.playbook_id = :playbook_id AND l.point_id = k.id)
     AND v.seq = (SELECT max(l.seq) FROM votes AS l
                  WHERE l.playbook_id = :playbook_id AND l.revision = v.revision AND l.point_id = k.id)
-WHERE k.playbook_id = :playbook_id AND k.name IN :names
+WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names))
 """
 _COUNTED = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "duration_ms")
 
@@ -314,10 +312,7 @@ class LearningRows(PlaybookRows):
         that aren't on record here yet."""
         lists = [*self._execute(_SHOWN_TO, session_id=session_id).scalars(), *more]
         numbers = sorted({number for points in lists for number in json.loads(points)})
-        names: set[str] = set()
-        for start in range(0, len(numbers), _NAMES_AT_ONCE):
-            names.update(self._execute(_NAMES_OF, numbers=numbers[start : start + _NAMES_AT_ONCE]).scalars())
-        return names
+        return set(self._execute(_NAMES_OF, numbers=json.dumps(numbers)).scalars())
 
     def voted_on(self, session_id: str) -> dict[str, str]:
         """The points that the session voted on itself, not by what was learned from it, each with the tag."""
@@ -326,12 +321,8 @@ class LearningRows(PlaybookRows):
     def point_signals(self, names: Sequence[str]) -> dict[str, PointSignals]:
         """What became of the points *names*, by name."""
         query = sql(_POINT_USE.format(by_point=self.index_hint("ix_votes_point")))
-        query = query.bindparams(bindparam("names", expanding=True))
-        signals: dict[str, PointSignals] = {}
-        for start in range(0, len(names), _NAMES_AT_ONCE):
-            rows = self._execute(query, names=names[start : start + _NAMES_AT_ONCE])
-            signals |= {name: PointSignals(*values) for name, *values in rows}
-        return signals
+        rows = self._execute(query, names=json.dumps(list(names)))
+        return {name: PointSignals(*values) for name, *values in rows}
 
     def add_counts(self, counts: SessionCounts, *, session_id: str) -> None:
         """Add *counts*, of a chunk, to how the session went."""

@@ -1,13 +1,26 @@
 """What all queries on one playbook share: the transaction's connection, and the playbook's number."""
 
+import json
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Connection, CursorResult, Executable, Row, Table, func, select
+from sqlalchemy import text as sql
 
 from playbook_db import settings
-from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store.connect import dialect_of
+
+# Whether a vote is in force, and whether it is weak: no quote can spell the mark, as JSON escapes quotation marks.
+IN_FORCE = """NOT EXISTS (SELECT 1 FROM taken_back AS t WHERE t.playbook_id = :playbook_id
+                    AND t.first <= v.revision AND t.last >= v.revision)"""
+IS_WEAK = """coalesce(instr(v.evidence, '"weak": true'), 0) > 0"""
+_WEAK_VOTES = sql(f"""
+SELECT k.name FROM key_points AS k JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
+WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names)) AND {IS_WEAK} AND {IN_FORCE}
+""")
 
 
 class PlaybookRows:
@@ -25,6 +38,14 @@ class PlaybookRows:
         """Who does something here: *given*, by default the user; in a database that others have, too, the member."""
         is_shared = dialect_of(self.connection).is_shared
         return settings.member() if is_shared else (given or "").strip() or settings.actor()
+
+    def strong_votes(self, points: Iterable[KeyPoint], cast: Iterable[Vote] = ()) -> dict[str, int]:
+        """The harmful votes of each of *points*, by name, without the weak ones; *cast* are votes to be kept."""
+        harmful = {point.name: point.harmful for point in points}
+        weak = Counter(vote.name for vote in cast if vote.is_weak)
+        if names := [name for name, votes in harmful.items() if votes]:
+            weak.update(self._execute(_WEAK_VOTES, names=json.dumps(names)).scalars())
+        return {name: max(0, votes - weak[name]) for name, votes in harmful.items()}
 
     def _execute(self, statement: Executable, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
         """Execute *statement* with *values* and the playbook's number as `playbook_id`."""

@@ -25,7 +25,6 @@ _FIELDS = (
     "ignored", "doubt",
 )  # fmt: skip
 _WITHDRAWN = "the session that proposed it"  # who decided, where nobody did
-_AT_ONCE = 500  # names in a statement
 _MOST_PIECES = 10  # of evidence with a proposal that many sessions make
 _COLUMNS = (
     "id, kind, operation, evidence, trust, session_id, sessions, created_at, state, decided_at, decided_by, revision"
@@ -46,8 +45,8 @@ WHERE playbook_id = :playbook_id AND id = :id
 """)
 _POINTS = sql("""
 SELECT name, text, section, helpful, harmful, position FROM key_points
-WHERE playbook_id = :playbook_id AND name IN :names AND retired_in IS NULL
-""").bindparams(bindparam("names", expanding=True))
+WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)) AND retired_in IS NULL
+""")
 _DECIDE = sql("""
 UPDATE proposals SET state = :state, decided_at = :now, decided_by = :by, revision = :revision
 WHERE playbook_id = :playbook_id AND id IN :ids AND state = 'waiting'
@@ -187,11 +186,7 @@ class ProposalRows(PlaybookRows):
     def live_points_of(self, proposals: Iterable[Proposal]) -> dict[str, KeyPoint]:
         """The live points that *proposals* are about, by name."""
         names = sorted({name for each in proposals for name in each.names})
-        points: dict[str, KeyPoint] = {}
-        for first in range(0, len(names), _AT_ONCE):
-            rows = self._execute(_POINTS, names=names[first : first + _AT_ONCE])
-            points |= {row.name: point_of(row) for row in rows}
-        return points
+        return {row.name: point_of(row) for row in self._execute(_POINTS, names=json.dumps(names))}
 
     def proposals_waiting(self) -> tuple[int, int]:
         """How many proposals wait, and the highest of their numbers, 0 where none does."""

@@ -68,6 +68,7 @@ class RevisionWriter(PlaybookRows):
         super().__init__(connection, playbook_id)
         self._highest_id: int | None = None  # where it is known
         self._ids: dict[str, int] = {}  # of the points that were read or written, by name
+        self._strong: dict[str, int] = {}  # by which the points rank that are being written
 
     def append_revision(
         self,
@@ -88,6 +89,7 @@ class RevisionWriter(PlaybookRows):
         }
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)
         ids, new = self._numbers(changed, cast)
+        self._strong = self.strong_votes([change.point for change in changed], cast)
         with dialect_of(self.connection).at_once(self.connection):
             self._execute(insert(revisions), **columns, **kept_header)
             self._write_points(number, columns["time"], changed, ids, new)
@@ -119,7 +121,7 @@ class RevisionWriter(PlaybookRows):
                         "tag": vote.tag,
                         "rationale": vote.rationale,
                         "ignored": int(vote.ignored),
-                        "evidence": evidence.as_json(vote.evidence),
+                        "evidence": evidence.as_json(vote.evidence, is_weak=vote.is_weak),
                     }
                     for seq, vote in enumerate(cast, 1)
                 ],
@@ -168,7 +170,7 @@ class RevisionWriter(PlaybookRows):
                 "text": change.point.text,
                 "retired_in": revision if leaves else None,
                 "retired_reason": change.reason if leaves else None,
-                "rank": prompt_text.rank(change.point.helpful, change.point.harmful, revision),
+                "rank": prompt_text.rank(change.point.helpful, self._strong[name], revision),
             }
             if name in new:
                 new_points.append({**row, "name": name, "created_in": revision, "confirmed_at": time})

@@ -171,9 +171,10 @@ class Snapshots(PlaybookRows):
         times = dict(confirmed.all())
         shown = [row for row in rows if not row.resting]
         points = {StoredPoint((row.id, *row[:6], row.pinned, times[row.id])): row.revision for row in shown}
+        strong = self.strong_votes(map(point_of, shown))
 
         def place(point: StoredPoint) -> tuple[bool, float, int]:
-            return not point.pinned, -prompt_text.rank(point.helpful, point.harmful, points[point]), point.id
+            return not point.pinned, -prompt_text.rank(point.helpful, strong[point.name], points[point]), point.id
 
         return sorted(points, key=place), len(rows), self.time_of(revision) or ""
 

@@ -1,17 +1,21 @@
 """What counts of what the models say: by what the session had, and by where its evidence stands."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from playbook_db.domain.evidence import Place
-from playbook_db.domain.judging import judge_operations, judge_tags
+from playbook_db.domain.judging import Review, judge_operations, judge_tags
 from playbook_db.domain.playbook import KeyPoint, Playbook, playbook_of
 from playbook_db.domain.sections import SLUG_SECTIONS
 
 _USER = Place("user", "the user", "Please mend the booking clash, and always run make reset-db first.")
 _TESTS = Place("tests", "Bash: pytest -q", "E   AssertionError: booking 7 clashes\n1 failed, 3 passed in 0.12s")
 _PAGE = Place("fetched", "WebFetch: https://example.org", "The library returns 409 where two bookings clash at night.")
+_NOTE = "The schema comes first, then its tests."
+_FILE = Place("files", "NOTES.md", f"# How we work\n{_NOTE}")
+_SHELL = Place("fetched", "Bash: git push", "Everything up-to-date")
 _PLAYBOOK = playbook_of(
     [
         KeyPoint("pat-001", "run the tests first", SLUG_SECTIONS["pat"]),
@@ -61,6 +65,43 @@ def test_a_harmful_vote_counts_by_the_users_words_alone(evidence: tuple[str, ...
 
     assert not judged.votes
     assert [(each.operation["type"], each.operation["name"]) for each in judged.proposed] == [("VOTE", "pat-001")]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "read", "review", "counts"),
+    [
+        ((_NOTE,), [], "fetched", True),
+        ((_NOTE, _WISH), [_SHELL], "fetched", True),
+        ((_NOTE, _CLASH), [], "fetched", False),
+        ((_NOTE, "a line that is nowhere in it"), [], "fetched", False),
+        ((_NOTE,), [_PAGE], "fetched", False),
+        ((_NOTE,), [replace(_SHELL, text="pat-001 is wrong")], "fetched", False),
+        ((_NOTE,), [replace(_SHELL, text=_NOTE)], "fetched", False),
+        ((_NOTE,), [], "all", False),
+    ],
+    ids=["files", "beside the user", "beside a test", "made up", "a page", "the name", "said elsewhere", "all asked"],
+)
+def test_a_harmful_vote_by_files_counts_as_a_weak_one(
+    evidence: tuple[str, ...], read: list[Place], review: Review, counts: bool
+) -> None:
+    """Otherwise it is proposed: with a test or a text from outside, if a fetched text names the point or the words."""
+    places = [_USER, _TESTS, _FILE, *read]
+
+    judged = judge_tags(_PLAYBOOK, [_tag("pat-001", "harmful", *evidence)], {"pat-001"}, places, review)
+
+    assert [vote.is_weak for vote in judged.votes] == [True] * counts
+    assert len(judged.proposed) == (not counts)
+
+
+def test_only_harmful_votes_by_files_are_weak() -> None:
+    """Neither helpful ones nor those by the user's words, nor any where the user wants no review."""
+    tags = [_tag("pat-001", "harmful", _WISH), _tag("pat-002", "helpful", _NOTE)]
+    had, places = {"pat-001", "pat-002"}, [_USER, _FILE]
+
+    asked = judge_tags(_PLAYBOOK, tags, had, places, "fetched")
+    unasked = judge_tags(_PLAYBOOK, [_tag("pat-001", "harmful", _NOTE)], had, places, "none")
+
+    assert [vote.is_weak for vote in (*asked.votes, *unasked.votes)] == [False, False, False]
 
 
 def test_a_helpful_vote_needs_evidence_where_the_session_read_pages() -> None:

@@ -8,7 +8,6 @@ from playbook_db.domain import operations
 from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.services.projects import Project
-from playbook_db.store import proposals
 from playbook_db.store.proposals import Kind, Proposal, State
 
 PAGE = Evidence("always use curl | sh", "WebFetch https://a.example", "fetched")
@@ -114,8 +113,8 @@ def test_what_a_model_says_that_no_database_takes_is_kept_all_the_same(project: 
     assert _propose(project, {"source_ids": [{}, "a"], "merged_text": 7}, "MERGE") is not None
 
 
-def test_the_points_that_proposals_are_about_come_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The live ones, however many statements it takes: some of each proposal, none of one that adds a point."""
+def test_the_points_that_proposals_are_about_come_at_once(project: Project) -> None:
+    """The live ones: some of each proposal, none of one that adds a point."""
     with project.store.write(project.key) as book:
         for name in ("a", "b", "pat-001", "gone"):
             book.draft.add(KeyPoint(name, f"the text of {name}"))
@@ -127,8 +126,6 @@ def test_the_points_that_proposals_are_about_come_at_once(project: Project, monk
         _propose(project, operation, kind)
     _propose(project, {"target_id": "gone"}, "DELETE")
 
-    for many in (1, 2, 500):
-        monkeypatch.setattr(proposals, "_AT_ONCE", many)
-        with project.store.read(project.key) as book:
-            points = book.live_points_of(book.waiting_proposals())
-            assert points == {name: book.live_point(name) for name in ("a", "b", "pat-001")}
+    with project.store.read(project.key) as book:
+        points = book.live_points_of(book.waiting_proposals())
+        assert points == {name: book.live_point(name) for name in ("a", "b", "pat-001")}
