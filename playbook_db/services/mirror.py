@@ -126,12 +126,12 @@ def sync_changed(store: Store) -> Iterator[Synced]:
 
 
 def in_step(store: Store) -> dict[str, str]:
-    """The mirrors that are kept and hold what they held when last read: path and SHA-256."""
+    """The mirrors that are kept and hold what they held when last read, or can't be read now: path and SHA-256."""
     with store.snapshot() as connection:
         kept = repository.kept_mirrors(connection)
     digests = {}
     for path, _, known in kept:
-        if digest_in(projects.folder_of_mirror(path)) == known.sha256:
+        if digest_in(projects.folder_of_mirror(path)) in (known.sha256, ""):
             digests[path] = known.sha256
     return digests
 

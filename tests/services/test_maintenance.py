@@ -1,5 +1,6 @@
 """Backups by hand and daily, and putting one back, whatever is there and whoever has it open."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -16,7 +17,7 @@ import pytest
 from filelock import FileLock
 
 from benchmarks import samples
-from playbook_db import settings
+from playbook_db import projects, settings
 from playbook_db.domain import playbook_file
 from playbook_db.errors import BackupError, DatabaseBusyError, DatabaseError, SchemaTooNewError
 from playbook_db.services import edit, import_export, maintenance, mirror
@@ -458,6 +459,27 @@ def test_a_mirror_that_was_in_step_follows_the_backup(url: str, project: Project
     assert Path(project.mirror_path).read_text(encoding="utf-8") == then
     mirror.sync(project)
     assert _texts(project) == ["use type hints"]
+
+
+def test_a_mirror_that_cant_be_read_for_a_moment_brings_nothing_back(
+    url: str, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is taken for unchanged; when it can be read again, its content tells."""
+    mirror.switch(project, on=True)
+    taken = maintenance.take(url)
+    edit.add(project, "prefer pathlib")
+    mirror.sync(project)
+
+    def refuse(*_: object) -> bytes:
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(projects, "read_plain", refuse)
+        _restore(url, taken.path)
+    mirror.sync(project)
+
+    assert _texts(project) == ["use type hints"]
+    assert "pathlib" not in Path(project.mirror_path).read_text(encoding="utf-8")
 
 
 def test_a_kill_right_after_the_swap_brings_nothing_back(
