@@ -210,11 +210,11 @@ def _lay_out(place: Place) -> None:
     write_transcript(place.transcript, SAID)
 
 
-def write_transcript(path: Path, said: str) -> None:
-    """The transcript of a session, named by its file, in which the user *said* this."""
+def write_transcript(path: Path, said: str, *, cites: str = "oth-001") -> None:
+    """The transcript of a session, named by its file, in which the user *said* this and the assistant cites a point."""
     builder = TranscriptBuilder(path.stem)
     builder.user(said)
-    builder.assistant("I go by [oth-001]. Done.")
+    builder.assistant(f"I go by [{cites}]. Done.")
     path.write_text("\n".join(builder.lines) + "\n", encoding="utf-8")
 
 

@@ -1,0 +1,585 @@
+"""A machine that does to a playbook whatever can be done, in any order, and compares it with the model after each step.
+
+Hypothesis chooses the steps, and makes a history that fails as short as it can. With two worlds, a file's and a
+server's, each step is done in both, and their answers must be equal.
+"""
+
+import difflib
+import json
+import random
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from playbook_db import contract
+from playbook_db.errors import PlaybookError
+from playbook_db.services import edit, projects
+from playbook_db.services import sql as sql_service
+from tests import databases
+from tests.machine.model import SLUGS, TITLES, Model, Point, Refused, State, live
+from tests.machine.world import Answer, Clock, ScriptedModel, World, ask_scripted
+
+_CHECK_EVERY = 25
+_SLUGS_OF_TITLES = {title: slug for slug, title in TITLES.items()}
+_QUESTIONS = sql_service.parse_questions((Path(__file__).parents[2] / "docs" / "sql.md").read_text("utf-8"))
+_OLDER = Path(__file__).parents[1] / "frozen" / "0008.db"
+_POINTS = """
+SELECT name, section, text, helpful, harmful, retired_in IS NULL, forgotten FROM key_points WHERE playbook_id = 1
+"""
+# Commands that only look; ONE stands for a point's name.
+_LOOKS = (
+    ("list",), ("list", "--retired"), ("list", "--proposed"), ("list", "--sort", "votes"), ("list", "--sort", "age"),
+    ("show", "ONE"), ("why", "ONE"), ("log",), ("log", "ONE"), ("stats",), ("sessions",), ("jobs", "--all"),
+    ("review",), ("dedup",), ("diff", "1"), ("search", "rule", "says"), ("render",), ("undo", "--dry-run"),
+    ("prune", "--dry-run"), ("status",), ("restore", "--at", "1", "--dry-run"),
+)  # fmt: skip
+
+_TEXTS = st.integers(1, 40).map(lambda number: f"rule w{number}x says so")  # few, so that some are there already
+_SLUGS = st.sampled_from(SLUGS)
+_TAGS = st.sampled_from(("helpful", "harmful", "harmful", "neutral"))
+_PICK = st.integers(0, 10_000)  # which of those that there are
+_ANYONES = st.sampled_from((False, False, True))  # whether the user's own playbook is meant
+_WAYS = st.sampled_from(("command", "service"))
+
+
+def has_points(machine: "PlaybookMachine") -> bool:
+    """Whether the project's playbook has a live point."""
+    return bool(machine.project.names())
+
+
+class PlaybookMachine(RuleBasedStateMachine):
+    """A project's playbook and the user's own, in one world or in two."""
+
+    total = 0  # steps of all histories
+    server: Callable[[], str] | None = None  # gives an empty database on a server
+    twins = False  # whether there are two worlds
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.worlds = [World()]
+        if self.twins:
+            assert self.server is not None
+            self.worlds.append(World(type(self).server()))  # type: ignore[misc]
+        self.patch = pytest.MonkeyPatch()
+        self.clock = Clock()
+        self.clock.set_in(self.patch)
+        ask_scripted(self.patch, lambda: self.script)
+        self.script = ScriptedModel({}, {})
+        self.project, self.own = Model(), Model(prefix="u")
+        self.steps = 0
+        self.own_head = 0  # of the user's own playbook, when it was looked at last
+        self.old: tuple[list[Any], State] | None = None  # what another program read in each world, and the state then
+        self.backup: tuple[Model, Model] | None = None
+        self.moved: set[str] = set()  # the points that went from one playbook to the other
+
+    def teardown(self) -> None:
+        self.patch.undo()
+        for world in self.worlds:
+            world.close()
+
+    # The worlds.
+
+    def run(self, *arguments: str) -> Answer:
+        """Run `playbook ARGUMENT ...` in each world: what all of them answer."""
+        answers = [world.run(*arguments) for world in self.worlds]
+        for answer in answers[1:]:
+            assert answer == answers[0], "\n".join(
+                (" ".join(arguments), *difflib.unified_diff(*map(_lines, answers), n=1))
+            )
+        return answers[0]
+
+    def answer(self, *arguments: str) -> Any:
+        """The JSON document that a command prints."""
+        answer = self.run(*arguments)
+        assert answer.code == 0, (arguments, answer)
+        return json.loads(answer.out)
+
+    def do(self, work: Callable[[World], Any]) -> list[Any]:
+        """What *work* gives in each world; None if it was refused in one sentence."""
+        return [world.do(partial(work, world)) for world in self.worlds]
+
+    def write(self, name: str, content: object) -> str:
+        """Write JSON into a file of each world: its path, as an argument."""
+        for world in self.worlds:
+            (world.root / name).write_text(json.dumps(content), encoding="utf-8")
+        return f"ROOT/{name}"
+
+    # The model.
+
+    def model(self, *, is_users: bool) -> Model:
+        """What one of the two playbooks should be."""
+        return self.own if is_users else self.project
+
+    def change(self, change: Callable[[Model], object], *arguments: str, is_users: bool = False) -> None:
+        """Run a command that makes this *change*, or is refused if the model refuses."""
+        self.by(change, lambda: self.run(*(("--user",) if is_users else ()), *arguments), is_users=is_users)
+
+    def by(self, change: Callable[[Model], object], act: Callable[[], object], *, is_users: bool = False) -> None:
+        """Do something that makes this *change* in one revision, or none at all if the model refuses."""
+        model = self.model(is_users=is_users)
+        points, highest = dict(model.points), dict(model.highest)
+        try:
+            change(model)
+            is_refused = False
+        except Refused:
+            model.points, model.highest, is_refused = points, highest, True
+        answer = act()
+        made = self.head(is_users=is_users) - model.head
+        if isinstance(answer, Answer):
+            assert answer.code in (0, 1), answer
+        if model.points != points:
+            assert made == 1, (made, answer)
+        else:  # what the model doesn't know may have changed: a neutral vote, an order
+            assert made in ((0,) if is_refused else (0, 1)), (is_refused, made, answer)
+        if made:
+            model.commit()
+
+    def head(self, *, is_users: bool) -> int:
+        """The number of the last revision."""
+        log = self.answer(*(("--user",) if is_users else ()), "log", "-n", "1", "--json")
+        return int(log[0]["revision"]) if log else 0
+
+    def pick(self, number: int, *, is_users: bool = False, live: bool = True) -> str:
+        """The name of a point, or `""` if there is none."""
+        names = self.model(is_users=is_users).names(live=live)
+        return names[number % len(names)] if names else ""
+
+    # The steps.
+
+    @initialize(slug=_SLUGS, is_old=st.booleans())
+    def begin(self, slug: str, is_old: bool) -> None:
+        """With nothing, or with the database of an older version, which an older program has open."""
+        if is_old:
+            self.upgrade()
+        assert self.run("init").code == 0
+        assert self.run("mirror", "on").code == 0
+        self.add("the first of all", slug, is_users=False, way="command")
+        self.add("the first of mine", slug, is_users=True, way="command")
+
+    def upgrade(self) -> None:
+        """Have the playbook of an older database. A program that had it open can go on reading."""
+        source = World()
+        databases.put_database(source.path, _OLDER.read_bytes())
+        with closing(sqlite3.connect(source.path)) as older:
+            older.execute("PRAGMA journal_mode = WAL")
+            older.execute("BEGIN")
+            rows = older.execute(_POINTS).fetchall()
+            (self.project.base,) = older.execute("SELECT max(number) FROM revisions WHERE playbook_id = 1").fetchone()
+            answer = source.run("db", "upgrade")
+            assert answer.code == 0, answer
+            older.execute("COMMIT")
+            assert older.execute(_POINTS).fetchall() == rows
+        for name, section, text, helpful, harmful, is_live, is_forgotten in rows:
+            slug, number = name.split("-")
+            self.project.points[name] = Point(section, text, helpful, harmful, bool(is_live))
+            self.project.highest[slug] = max(self.project.highest[slug], int(number))
+            self.project.forgotten |= {name} if is_forgotten else set()
+        self.project.states = [{}] * self.project.base + [dict(self.project.points)]
+        for world in self.worlds:
+            answer = world.run("db", "transfer", source.url, world.url)
+            assert answer.code == 0, answer
+            answer = world.run("project", "move", "/work/harbour")
+            assert answer.code == 0, answer
+        source.close()
+
+    @rule(seconds=st.sampled_from((1, 3600, 86_400, 20 * 86_400, -5, -7200, -3 * 86_400)))
+    def move_the_clock(self, seconds: int) -> None:
+        self.clock.move(seconds)
+
+    @rule(text=_TEXTS, slug=_SLUGS, is_users=_ANYONES, way=_WAYS)
+    def add(self, text: str, slug: str, is_users: bool, way: str) -> None:
+        if way == "command":
+            self.change(lambda model: model.add(text, slug), "add", text, "--section", slug, is_users=is_users)
+        else:
+            self.by(
+                lambda model: model.add(text, slug),
+                lambda: self.serve(lambda project: edit.add(project, text, section=TITLES[slug]), is_users=is_users),
+                is_users=is_users,
+            )
+
+    @rule(pick=_PICK, tag=_TAGS, times=st.sampled_from((1, 1, 3)), is_users=_ANYONES, way=_WAYS)
+    def vote(self, pick: int, tag: str, times: int, is_users: bool, way: str) -> None:
+        """Three times so that pruning has something to do."""
+        name = self.pick(pick, is_users=is_users)
+        for _ in range(times if name else 0):
+            self.vote_once(name, tag, is_users=is_users, way=way)
+
+    def vote_once(self, name: str, tag: str, *, is_users: bool, way: str) -> None:
+        if way == "command":
+            self.change(lambda model: model.vote(name, tag), "vote", name, tag, is_users=is_users)
+        else:
+            self.by(
+                lambda model: model.vote(name, tag),
+                lambda: self.serve(lambda project: edit.vote(project, name, tag), is_users=is_users),
+                is_users=is_users,
+            )
+
+    def serve(self, work: Callable[[Any], Any], *, is_users: bool) -> list[Any]:
+        """What a service gives that is called by *work*, in each world."""
+
+        def call(world: World) -> Any:
+            with projects.open_project(world.url, str(world.folder), notify=lambda line: None) as project:
+                try:
+                    return work(projects.Project.of_user(project.store) if is_users else project)
+                except PlaybookError as error:
+                    return str(error)
+
+        return self.do(call)
+
+    @rule(pick=_PICK, text=_TEXTS, is_users=_ANYONES)
+    def reword(self, pick: int, text: str, is_users: bool) -> None:
+        if name := self.pick(pick, is_users=is_users):
+            self.change(lambda model: model.reword(name, text), "edit", name, "--text", text, is_users=is_users)
+
+    @rule(pick=_PICK, slug=_SLUGS, is_users=_ANYONES)
+    def move_to_a_section(self, pick: int, slug: str, is_users: bool) -> None:
+        if name := self.pick(pick, is_users=is_users):
+            text = self.model(is_users=is_users).points[name].text
+            change = ("edit", name, "--text", text, "--section", slug)
+            self.change(lambda model: model.change(name, slug=slug), *change, is_users=is_users)
+
+    @rule(pick=_PICK, is_users=_ANYONES)
+    def retire(self, pick: int, is_users: bool) -> None:
+        if name := self.pick(pick, is_users=is_users):
+            self.change(lambda model: model.retire(name), "retire", name, is_users=is_users)
+
+    @rule(pick=_PICK, is_users=_ANYONES)
+    def restore(self, pick: int, is_users: bool) -> None:
+        if name := self.pick(pick, is_users=is_users, live=False):
+            self.change(lambda model: model.restore(name), "restore", name, is_users=is_users)
+
+    @rule(is_users=_ANYONES)
+    def prune(self, is_users: bool) -> None:
+        self.change(Model.prune, "prune", is_users=is_users)
+
+    @rule(pick=_PICK, length=st.integers(1, 4), is_users=_ANYONES)
+    def undo(self, pick: int, length: int, is_users: bool) -> None:
+        """Any revisions, a few at once, among them undos."""
+        model = self.model(is_users=is_users)
+        if model.head == model.base:
+            return
+        first = model.base + 1 + pick % (model.head - model.base)
+        last = min(first + length - 1, model.head)
+        self.take_back(first, last, "undo", f"{first}..{last}", is_users=is_users)
+
+    @rule(is_users=_ANYONES)
+    def undo_the_last(self, is_users: bool) -> None:
+        head = self.model(is_users=is_users).head
+        self.take_back(head, head, "undo", is_users=is_users)
+
+    @rule(pick=_PICK, is_users=_ANYONES)
+    def go_back(self, pick: int, is_users: bool) -> None:
+        """To what it was after some revision: all that came later is taken back."""
+        model = self.model(is_users=is_users)
+        number = model.base + 1 + pick % max(1, model.head - model.base)
+        if number < model.head:
+            self.take_back(number + 1, model.head, "restore", "--at", str(number), is_users=is_users)
+
+    def take_back(self, first: int, last: int, *arguments: str, is_users: bool) -> None:
+        """Run a command that undoes these revisions."""
+        model = self.model(is_users=is_users)
+        before = model.head
+        self.change(lambda model: model.undo(first, last), *arguments, is_users=is_users)
+        if model.head > before:
+            model.undos[model.head] = range(first, last + 1)
+
+    @precondition(has_points)
+    @rule(picks=st.tuples(_PICK, _PICK), texts=st.tuples(_TEXTS, _TEXTS, _TEXTS), slug=_SLUGS)
+    def batch(self, picks: tuple[int, int], texts: tuple[str, str, str], slug: str) -> None:
+        """A curator's operations: those that can't be carried out are skipped, the others count."""
+        names = list(dict.fromkeys(self.pick(pick) for pick in picks))
+        operations: list[dict[str, Any]] = [
+            {"type": "ADD", "text": texts[0], "section": TITLES[slug]},
+            {"type": "UPDATE", "target_id": names[0], "text": texts[1]},
+            {"type": "MERGE", "source_ids": names, "merged_text": texts[2]}
+            if len(names) == 2
+            else {"type": "DELETE", "target_id": names[0]},
+            {"type": "DELETE", "target_id": "pat-999"},
+        ]
+        steps: list[Callable[[Model], object]] = [
+            lambda model: model.add(texts[0], slug),
+            lambda model: model.reword(names[0], texts[1]),
+            lambda model: model.merge(names, texts[2]) if len(names) == 2 else model.retire(names[0]),
+        ]
+        self.change(partial(_each_that_can, steps), "apply", self.write("batch.json", operations))
+
+    @precondition(has_points)
+    @rule(pick=_PICK, votes=st.integers(0, 5), text=_TEXTS, slug=_SLUGS)
+    def import_a_file(self, pick: int, votes: int, text: str, slug: str) -> None:
+        """With other votes on a point, and a point of its own; the higher count wins."""
+        name, new = self.pick(pick), self.project.next_name(slug)
+        point = self.project.points[name]
+        if text == point.text or len(self.project.saying(text)) > 1:
+            return
+        entries = {each: [] for each in TITLES.values()}  # type: dict[str, list[Any]]
+        entries[TITLES[point.slug]].append({"name": name, "text": point.text, "helpful": votes, "harmful": 0})
+        entries[TITLES[slug]].append({"name": new, "text": text, "helpful": 1, "harmful": 0})
+
+        def change(model: Model) -> None:
+            model.change(name, helpful=max(votes, point.helpful))
+            for same in model.saying(text):
+                model.change(same, helpful=max(1, model.points[same].helpful))
+            if not model.saying(text):
+                model.add(text, slug, helpful=1)
+
+        self.change(change, "import", self.write("import.json", {"version": "1.0", "sections": entries}))
+
+    @precondition(has_points)
+    @rule(pick=_PICK, votes=st.integers(0, 5), text=_TEXTS)
+    def replace_by_a_file(self, pick: int, votes: int, text: str) -> None:
+        """A file without one of the points, with other votes, and with a point of its own."""
+        content = self.answer("export")
+        dropped = self.pick(pick)
+        for entries in content["sections"].values():
+            entries[:] = [{**entry, "helpful": votes} for entry in entries if entry["name"] != dropped]
+        wanted = _state(content)
+        if not any(point.text == text for point in wanted.values()):
+            name = self.project.next_name("oth")
+            content["sections"]["OTHERS"].append({"name": name, "text": text, "helpful": 1, "harmful": 0})
+            wanted[name] = Point("oth", text, 1, 0)
+        file = self.write("replacement.json", content)
+        self.change(lambda model: model.become(wanted), "import", file, "--replace")
+
+    @rule(pick=_PICK, is_users=_ANYONES)
+    def forget(self, pick: int, is_users: bool) -> None:
+        if name := self.pick(pick, is_users=is_users, live=pick % 2 == 0):
+            self.change(lambda model: model.forget(name), "forget", name, "--yes", is_users=is_users)
+            self.backup = self.old = None  # which still have its words
+
+    @rule(pick=_PICK, is_users=_ANYONES)
+    def move_to_the_other_playbook(self, pick: int, is_users: bool) -> None:
+        """A point is promoted into the user's own playbook, or comes back into the project's as a new one."""
+        name = self.pick(pick, is_users=is_users)
+        if not name or name in self.moved:
+            return
+        source, target = self.model(is_users=is_users), self.model(is_users=not is_users)
+        point = source.points[name]
+        same = next(iter(target.saying(point.text)), None)
+        if len(target.saying(point.text)) > 1:
+            return
+        if same:
+            helpful, harmful = target.points[same].helpful, target.points[same].harmful
+            target.change(same, helpful=max(helpful, point.helpful), harmful=max(harmful, point.harmful))
+        else:
+            same = target.give(point)
+        source.retire(name)
+        self.moved |= {name, same}
+        answer = self.run("demote" if is_users else "promote", name)
+        assert answer.code == 0, answer
+        for is_, model in ((is_users, source), (not is_users, target)):
+            made = self.head(is_users=is_) - model.head
+            assert made == (model.points != model.states[-1]), answer
+            if made:
+                model.commit()
+
+    # Sessions.
+
+    @precondition(has_points)
+    @rule(pick=_PICK, tag=_TAGS, text=_TEXTS, is_queued=st.booleans())
+    def learn(self, pick: int, tag: str, text: str, is_queued: bool) -> None:
+        """A session in which the user says what is learned from it: at once, or by the worker."""
+        name, said = self.pick(pick), f"Please know: {text}"
+        lesson = {"kind": "worked", "text": said, "cause": "", "fix": "", "applies_to": "", "evidence": [said]}
+        tags = [{"name": name, "tag": tag, "rationale": "so it was", "evidence": [said]}]
+        added = {"type": "ADD", "section": "OTHERS", "text": text, "evidence": [said]}
+        self.script = ScriptedModel(
+            {"analysis": "It went on.", "bullet_tags": tags, "lessons": [lesson]},
+            {"reasoning": "the user said so", "operations": [added]},
+        )
+        for world in self.worlds:
+            path = world.session(said, cites=name)
+            if is_queued:
+                world.queue(path)
+        steps: list[Callable[[Model], object]] = [
+            lambda model: model.vote(name, tag), lambda model: model.add(text, "oth"), Model.prune,
+        ]  # fmt: skip
+        command = ("work",) if is_queued else ("learn", f"ROOT/{path}")
+        self.change(partial(_each_that_can, steps), *command)
+
+    @rule(number=st.integers(1, 20))
+    def propose(self, number: int) -> None:
+        """A session proposes a point by its tools; nothing changes before a person has accepted it."""
+        text = f"proposal v{number}v waits"
+        said = self.do(lambda world: world.tool("add", text=text))
+        begins = "proposed as "
+        if text in self.project.rejected:
+            begins = "The user has rejected this before"
+        elif self.project.saying(text):
+            begins = "The playbook says this already"
+        else:
+            self.project.proposed.add(text)
+        assert len({*said}) == 1, said
+        assert said[0].startswith(begins), said
+
+    @precondition(lambda self: self.project.proposed)
+    @rule(pick=_PICK, accepts=st.booleans())
+    def decide(self, pick: int, accepts: bool) -> None:
+        waiting = {each["text"]: each["id"] for each in self.answer("review", "--json")}
+        assert waiting.keys() == self.project.proposed, waiting
+        text = sorted(waiting)[pick % len(waiting)]
+        self.project.proposed.remove(text)
+        if not accepts:
+            self.project.rejected.add(text)
+        change = (lambda model: model.add(text, "oth")) if accepts else (lambda model: None)
+        self.change(change, "review", "--accept" if accepts else "--reject", str(waiting[text]))
+
+    # Files.
+
+    @precondition(has_points)
+    @rule(pick=_PICK, text=_TEXTS)
+    def edit_the_mirror(self, pick: int, text: str) -> None:
+        """By hand; the next command takes it in."""
+        name = self.pick(pick)
+        if self.project.saying(text):
+            return
+        title = TITLES[self.project.points[name].slug]
+        for world in self.worlds:
+            content = json.loads(world.mirror.read_bytes())
+            next(each for each in content["sections"][title] if each["name"] == name)["text"] = text
+            world.mirror.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        self.change(lambda model: model.reword(name, text), "list")
+
+    @rule()
+    def read_by_a_program(self) -> None:
+        """Another program reads the playbook, and goes on with it later."""
+        self.old = self.do(lambda world: contract.load_playbook()), dict(self.project.live)
+
+    @precondition(lambda self: self.old)
+    @rule(pick=_PICK, tag=_TAGS, text=_TEXTS)
+    def save_by_a_program(self, pick: int, tag: str, text: str) -> None:
+        """It votes on a point that it had, adds one, and saves its old dict: what others did meanwhile stays."""
+        assert self.old is not None
+        contents, then = self.old
+        self.old = None
+        names = sorted(name for name in then if name in self.project.live)
+        if not names or any(point.text == text for point in then.values()):
+            return
+        name = names[pick % len(names)]
+
+        def save(world: World) -> None:
+            content = contract.apply_bullet_tags(contents[self.worlds.index(world)], [{"name": name, "tag": tag}])
+            added = [{"type": "ADD", "text": text, "section": "OTHERS"}]
+            contract.save_playbook(contract.apply_structured_operations(content, added))
+
+        steps: list[Callable[[Model], object]] = [
+            lambda model: model.vote(name, tag), lambda model: model.add(text, "oth"),
+        ]  # fmt: skip
+        self.by(partial(_each_that_can, steps), lambda: self.do(save))
+
+    @precondition(lambda self: not self.twins)
+    @rule()
+    def back_up(self) -> None:
+        (self.worlds[0].root / "kept.db").unlink(missing_ok=True)
+        assert self.run("backup", "ROOT/kept.db").code == 0
+        self.backup = self.project.copy(), self.own.copy()
+
+    @precondition(lambda self: self.backup)
+    @rule()
+    def go_back_to_the_backup(self) -> None:
+        """All is as it was then, the mirror too."""
+        assert self.backup is not None
+        answer = self.run("restore-backup", "ROOT/kept.db", "--yes")
+        assert answer.code == 0, answer
+        (self.project, self.own), self.old, self.backup = self.backup, None, None
+
+    @precondition(lambda self: not self.twins)
+    @rule(uses_server=st.booleans())
+    def transfer(self, uses_server: bool) -> None:
+        """To another database, of the other kind if there is a server, and back into a file."""
+        world = self.worlds[0]
+        there = f"sqlite:///{world.root / 'there.db'}"
+        if uses_server and self.server is not None:
+            there = type(self).server()  # type: ignore[misc]
+        back = f"sqlite:///{world.root / f'back-{self.steps}.db'}"
+        for source, target in ((world.url, there), (there, back)):
+            answer = world.run("db", "transfer", source, target)
+            assert answer.code == 0, answer
+        world.url = back
+        (world.root / "there.db").unlink(missing_ok=True)
+
+    @rule(pick=_PICK, look=st.sampled_from(_LOOKS), is_users=_ANYONES)
+    def look(self, pick: int, look: tuple[str, ...], is_users: bool) -> None:
+        """What only looks changes nothing, and says the same in each world."""
+        if self.twins and look[0] == "status":  # hooks read files alone, which it counts for
+            return
+        name = self.pick(pick, is_users=is_users, live=pick % 2 == 0) or "pat-001"
+        arguments = [name if argument == "ONE" else argument for argument in look]
+        arguments += [] if arguments[0] == "render" else ["--json"]
+        self.change(
+            lambda model: None, *arguments, is_users=is_users and arguments[0] not in ("sessions", "jobs", "status")
+        )
+
+    # What must agree.
+
+    @invariant()
+    def agrees(self) -> None:
+        """Everything that can be seen is as in the model."""
+        if not self.project.head:
+            return
+        self.steps += 1
+        PlaybookMachine.total += 1
+        chance = random.Random(self.steps)
+        exported = self.agrees_on(self.project, chance, at=3)
+        assert {world.mirror.read_text("utf-8") for world in self.worlds} == {exported}
+        if self.own.head != self.own_head or self.steps % 4 == 0:
+            self.agrees_on(self.own, chance, "--user", at=1)
+            self.own_head = self.own.head
+        if self.steps % _CHECK_EVERY == 0:
+            for world in self.worlds:
+                answer = world.run("db", "check")
+                assert answer.code == 0, answer
+            for question in _QUESTIONS if self.twins else ():
+                self.run("sql", "--json", re.sub(r"'now'", "'2026-03-05'", question.sql))
+
+    def agrees_on(self, model: Model, chance: random.Random, *option: str, at: int) -> str:
+        """What one playbook is exported as: its points, its history, its state after some revisions, and its index
+        agree."""
+        exported = self.run(*option, "export").out
+        assert _state(json.loads(exported)) == model.live, exported
+        assert self.head(is_users=bool(option)) == model.head
+        for number in sorted({chance.randint(model.base + 1, model.head) for _ in range(at)}):
+            then = _state(self.answer(*option, "at", str(number), "--json"))
+            assert then == live(model.states[number]), number
+        name = chance.choice(model.names() or [""])
+        for word in re.findall(r"\b[vw]\d+\w\b", model.points[name].text if name else ""):
+            found = self.answer(*option, "search", word, "--json", "-n", "100")
+            assert name in [each["name"] for each in found], (word, found)
+        return exported
+
+
+def _lines(answer: Answer) -> list[str]:
+    return [str(answer.code), *answer.out.splitlines(), *answer.err.splitlines()]
+
+
+def _each_that_can(steps: list[Callable[[Model], object]], model: Model) -> None:
+    """Take each of these *steps* that is not refused."""
+    for step in steps:
+        points, highest = dict(model.points), dict(model.highest)
+        try:
+            step(model)
+        except (Refused, KeyError):
+            model.points, model.highest = points, highest
+
+
+def _state(content: dict[str, Any]) -> State:
+    """The points of an exported playbook."""
+    return {
+        entry["name"]: Point(_SLUGS_OF_TITLES[title], entry["text"], entry["helpful"], entry["harmful"])
+        for title, entries in content["sections"].items()
+        for entry in entries
+    }
+
+
+def seeds() -> Iterator[tuple[int, int, bool]]:
+    """Those that failed once, each with its number of steps, and whether there were two worlds."""
+    for line in Path(__file__).with_name("seeds.txt").read_text("utf-8").splitlines():
+        number, steps, *twins = line.split()
+        yield int(number), int(steps), twins == ["twins"]

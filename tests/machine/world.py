@@ -1,0 +1,192 @@
+"""Where a history happens: a home, a project with a mirror, a database, and a clock that the test sets."""
+
+import importlib
+import io
+import json
+import os
+import pkgutil
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playbook_db
+from benchmarks.sandbox import living_in
+from playbook_db import mcp_server
+from playbook_db.claude_code import spool
+from playbook_db.cli.main import main
+from playbook_db.llm import choose
+from playbook_db.llm.model import Prompt, Reply, Usage
+from tests.faults.cases import write_transcript
+from tests.transcripts_made_up import TranscriptBuilder
+
+# What differs by the kind of database, and what stands for it.
+_BY_KIND = (
+    (re.compile(r'postgresql[^\s",]+'), "DATABASE"),
+    (re.compile(r'"role": "postgres"'), '"role": null'),  # who was logged in
+    (re.compile(r'"actor": "(session|tools)-[0-9]+"'), '"actor": "ann"'),  # a member on a server, else a session
+    (re.compile(r"playbook: (DATABASE keeps the erased rows|its server's backups).*\n"), ""),  # what else to see to
+    (re.compile(r"user:postgres"), "user"),  # whose own playbook
+    (re.compile(r"(backup    |playbook: the older states of the database in these backups).*\n"), ""),  # of a file
+    (re.compile(r',\n  "file": \{.*\n  \}', re.DOTALL), ""),  # sizes in bytes
+)
+
+
+@dataclass
+class Answer:
+    """What a command said, and its exit code. The paths and the database are named alike in every world."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Clock:
+    """The present time of all that runs in this process, once it is `set_in`."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, tzinfo=UTC)
+
+    def move(self, seconds: int) -> None:
+        """Go on, or back."""
+        self.now += timedelta(seconds=seconds)
+
+    def set_in(self, patch: pytest.MonkeyPatch) -> None:
+        """Let each module of the package ask this clock."""
+        clock = self
+
+        class Asking(type):
+            def __instancecheck__(cls, instance: object) -> bool:
+                return isinstance(instance, datetime)
+
+        class Set(datetime, metaclass=Asking):
+            @classmethod
+            def now(cls, tz: tzinfo | None = None) -> "Set":
+                return cls.fromtimestamp(clock.now.timestamp(), tz)
+
+        for module in _modules():
+            if getattr(module, "datetime", None) is datetime:
+                patch.setattr(module, "datetime", Set)
+
+
+def _modules() -> Iterator[Any]:
+    for info in pkgutil.walk_packages(playbook_db.__path__, "playbook_db."):
+        if not info.name.endswith("__main__"):
+            yield importlib.import_module(info.name)
+
+
+class ScriptedModel:
+    """A model whose reflector and curator say what they are told to."""
+
+    def __init__(self, reflection: dict[str, Any], curation: dict[str, Any]) -> None:
+        self.answers = reflection, curation
+
+    def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
+        """The reflector's answer, or the curator's."""
+        is_reflector = "bullet_tags" in f"{prompt.system}{prompt.text}{prompt.schema}"
+        answer = self.answers[0 if is_reflector else 1]
+        return Reply(json.dumps(answer), None, False, Usage(1000, 100, 0, 0.01), "scripted", 5)
+
+
+class World:
+    """A home and a project of their own. The database is SQLite's, unless *url* names another."""
+
+    def __init__(self, url: str = "") -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="playbook-machine-"))
+        self.folder = self.root / "project"
+        self.mirror = self.folder / ".claude" / "playbook.json"
+        self.url = url or f"sqlite:///{self.root / 'playbook.db'}"
+        self.model: ScriptedModel | None = None
+        self.sessions = 0
+        (self.root / "home" / ".claude").mkdir(parents=True)
+        (self.folder / ".claude").mkdir(parents=True)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the database is a file."""
+        return self.url.startswith("sqlite")
+
+    @property
+    def path(self) -> Path:
+        """The database's file."""
+        return Path(self.url.removeprefix("sqlite:///"))
+
+    def close(self) -> None:
+        """Remove it all but the database on a server."""
+        shutil.rmtree(self.root)
+
+    @contextmanager
+    def lived_in(self) -> Iterator[None]:
+        """This process in the project, as its user."""
+        environ = {
+            "HOME": str(self.root / "home"),
+            "CLAUDE_PROJECT_DIR": str(self.folder),
+            "PATH": os.environ.get("PATH", os.defpath),
+            "PLAYBOOK_DB_URL": self.url,
+            "PLAYBOOK_ACTOR": "ann",
+            "PLAYBOOK_NO_SETUP": "1",
+            "TZ": "UTC",
+        }
+        with living_in(environ), chdir(self.folder):
+            yield
+
+    def run(self, *arguments: str) -> Answer:
+        """Run `playbook ARGUMENT ...` in this process; ROOT in an argument stands for this world's folder."""
+        streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+        sys.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        with self.lived_in(), redirect_stdout(streams[0]), redirect_stderr(streams[1]):
+            code = main([argument.replace("ROOT", str(self.root)) for argument in arguments])
+        out, err = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
+        return Answer(code, self._named_alike(out), self._named_alike(err))
+
+    def do(self, work: Callable[[], Any]) -> Any:
+        """What *work* gives in this world; what it says is thrown away."""
+        with self.lived_in(), redirect_stderr(io.StringIO()):
+            return work()
+
+    def session(self, said: str, *, cites: str) -> str:
+        """A new session in which the user *said* this and the assistant cited a point: its transcript's path."""
+        self.sessions += 1
+        path = self.root / f"session-{self.sessions}.jsonl"
+        write_transcript(path, said, cites=cites)
+        return path.name
+
+    def queue(self, transcript: str) -> None:
+        """Let the end of a session wait for the worker."""
+        path = self.root / transcript
+        job = {
+            "project": str(self.folder), "transcript_path": str(path), "session_id": path.stem, "reason": "SessionEnd",
+        }  # fmt: skip
+        with self.lived_in():
+            spool.keep(job)
+
+    def tool(self, name: str, **given: Any) -> str:
+        """What the MCP server of a session says to a call of one of its tools."""
+        from tests.mcp.conftest import Session  # late: the SDK is large
+
+        self.sessions += 1
+        session = f"tools-{self.sessions}"
+        path = self.root / f"{session}.jsonl"
+        served = mcp_server.Served(self.url, str(self.folder), session)
+        with self.lived_in(), redirect_stderr(io.StringIO()):
+            return Session(self.folder, path, TranscriptBuilder(session), served).ask(name, **given).text
+
+    def _named_alike(self, text: str) -> str:
+        if self.is_file:
+            text = text.replace(self.url, "DATABASE").replace(str(self.path), "DATABASE")
+        for pattern, alike in _BY_KIND:
+            text = pattern.sub(alike, text)
+        return text.replace(str(self.root), "ROOT")
+
+
+def ask_scripted(patch: pytest.MonkeyPatch, script: Callable[[], ScriptedModel]) -> None:
+    """Let the package ask the model that *script* gives whenever it asks one."""
+    patch.setattr(choose, "find_model", lambda folder=None: script())
