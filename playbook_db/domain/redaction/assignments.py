@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from playbook_db.domain.redaction import entropy, names
 from playbook_db.domain.redaction.escapes import Secret
 
+# The rest of a name, and the group of what follows if that is only words to the end of the line.
 _TAIL = re.compile(
-    r"[A-Za-z0-9_\u00df-\u024f\u0400-\u04ff-]{0,40}(?:[ ](?:key|token|secret|value|code|phrase|string)\b)?"
+    r"(?P<name>(?<=[\u3000-\uffff])|[A-Za-z0-9_\u00df-\u024f\u0400-\u04ff-]{0,40}"
+    r"(?:[ ](?:key|token|secret|value|code|phrase|string)\b)?+)"
+    r"(?P<no_more>[ ,.;)][^\n:=0-9\"'`?(\[{$<>|\\!&+*]{0,300}+(?:\n|\\+n)(?![\n\[<0-9 \t\\]))?"
 )
 _QUOTE = r"""\\{0,8}(?:\"{3}|'{3}|["'`])"""
 _BREAK = r"(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)"
@@ -36,7 +39,7 @@ _TO_VALUE = re.compile(
       |[ ]As[ ]String(?=[ ]=)|[ ]?\[[^\[\]\n]{{0,20}}\](?=[ ]=|:[ ]))?
     (?:
       (?P<below>
-        (?:(?:[ ][\w']{{1,20}}){{0,6}}?(?:[ ]\([^()\n]{{1,80}}\))?[ ]?[:=][ ]?(?:[|>][-+]?)?
+        (?:(?:[ ][\w']{{1,20}}+){{0,6}}+(?:[ ]\([^()\n]{{1,80}}\))?+[ ]?[:=][ ]?(?:[|>][-+]?)?
           |(?P<bare_head>{_BREAK}[-=~]{{3,40}}|(?={_BREAK}{_BREAK})))
         (?:{_BREAK}```\w{{0,10}})?(?:{_BREAK}[ \t]{{0,40}}){{1,2}}(?:-[ ])?(?=[^\s"'\\]{{6,400}}(?:{_BREAK}|$))
       )
@@ -111,9 +114,7 @@ _NO_CODE = re.compile(
 )
 _HAS_SIGN = re.compile(r"[:=(?\n]|\b(?:is|it's|its|use|try|that's)\b")
 _TYPE = re.compile(r"[A-Za-z]{1,5}(?=[\s,]|[;)\]}][\s,;:)\]}])")  # too short for a password: `str`, `None`
-_VARIABLE = re.compile(r"[a-z]{1,12}(?:[._][a-z]{1,12}){0,4}(?=[\s,;)\]}])|None\b")
-# Only words to the end of the line.
-_NO_MORE = re.compile(r"[ ,.;)][^\n:=0-9\"'`?(\[{$<>|\\!&+*]{0,300}+(?:\n|\\+n)(?![\n\[<0-9 \t\\])")
+_VARIABLE = re.compile(r"[a-z]{1,12}(?:[._][a-z]{1,12}){0,4}(?=[\s,;)\]}])|None\b|[0-9]{1,9}(?=,?\s|\}[\s,}])")
 _FINGERPRINT = re.compile(r"[0-9A-F]{16}|[0-9A-F]{40}")
 _BYTES = re.compile(r"(?:\\{1,4}x[0-9a-fA-F]{2}){8,}")
 _NUMBERED = re.compile(r"[a-z]+-[0-9]+")  # `blue-500`
@@ -147,10 +148,10 @@ def _value(text: str, start: int, end: int) -> Secret | None:
 
     None where there is no value, or the name means no secret.
     """
-    tail = None if text[end - 1] >= names.UNSPACED else _TAIL.match(text, end)
-    name_end = tail.end() if tail else end
-    if _NO_MORE.match(text, name_end) and text[start - 1] != "-":
+    tail = _TAIL.match(text, end)
+    if tail is None or (tail["no_more"] and text[start - 1] != "-"):
         return None
+    name_end = tail.end("name")
     to_value = _TO_VALUE.match(text, name_end)
     if to_value is None and text.find("alue", max(start - 300, 0), start) < 0:
         return None

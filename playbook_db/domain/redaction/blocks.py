@@ -16,7 +16,7 @@ _CELL = re.compile(r"[ \t\"'`\\]*([^\s\"'`\\](?:.*[^\s\"'`\\])?)[ \t\"'`\\]*$", 
 _RULE = re.compile(r"[-+|:=\s]*")
 _LONGEST_HEAD = 400  # characters
 _HEAD = re.compile(r"[\w \t|,;\"'`*().:#-]*+(?:\\{1,4}[\"t][\w \t|,;\"'`*().:#-]*+)*+")
-_CELL_END = re.compile(r"[\w-]{0,40}(?: [\w-]{1,20})?[\s\"'`*]*(?:(?<=\s\s|.\n)|[|,;\t]|\\{1,4}[\"rnt])", re.DOTALL)
+_CELL_END = re.compile(r"[\w-]{0,40}+(?: [\w-]{1,20}+)?[\s\"'`*]*(?:(?<=\s\s|.\n)|[|,;\t]|\\{1,4}[\"rnt])", re.DOTALL)
 _BREAK = re.compile(r"\r?\n|(?:\\{1,4}r)?\\{1,4}n")
 _LINE = re.compile(r"(\r?\n|(?:\\{1,4}r)?\\{1,4}n)((?:[^\n\\]|\\(?!\\{0,3}[rn])){0,2000}(?=[\n\\]|$))")
 
@@ -30,9 +30,7 @@ _ENTRY = re.compile(
 )
 _LIST = re.compile(
     r"((?i:words|s))\\{0,8}[\"']?[ ]?[:=][ ]?(?:[\[({]\s{0,20}|(?=\r?\n[ ]{0,20}- |\\{1,4}n[ ]{0,20}- ))"
-)
-_BYTES = re.compile(
-    r"(\w{0,20})(?:\[\w{0,30}\])?\\{0,8}[\"']?[ ]?[:=][ ]?[\w \[\]]{0,20}[\[({]\s{0,20}"
+    r"|(\w{0,20})(?:\[\w{0,30}\])?\\{0,8}[\"']?[ ]?[:=][ ]?[\w \[\]]{0,20}[\[({]\s{0,20}"
     r"(?P<value>(?:(?:0x[0-9a-fA-F]{2}|[0-9]{1,3}|'[!-~]')[, ]\s{0,20}){7,70}(?:0x[0-9a-fA-F]{2}|[0-9]{1,3}|'[!-~]'))"
 )
 _ITEM = re.compile(
@@ -40,9 +38,10 @@ _ITEM = re.compile(
     r"(?:\\{0,8}[\"'])?(?=[\s\\,\])}]|$)"
 )
 _BEFORE = re.compile(
-    r"[ ](?:(?:as|is|als|ist|como|come|comme|est|jako|jest|som|як|как|это)[ ](?:[\w/'-]{1,20}[ ]){0,3}?"
+    r"[0-9](?=[^\s0-9]{0,100}(\s{0,20})[ ]"
+    r"(?:(?:as|is|als|ist|como|come|comme|est|jako|jest|som|як|как|это)[ ](?:[\w/'-]{1,20}[ ]){0,3}?"
     r"(?i:(?:password|passphrase|key|token|secret|pwd|passwort|kennwort|mot de passe|mdp|contraseña|clave|senha)\b"
-    r"|parola\b|wachtwoord|lösenord|passord|adgangskode|hasł|парол|sleutel|schlüssel|токен)|(?:şifre|parola)[^\W\d_]{3,9}\b)"
+    r"|parola\b|wachtwoord|lösenord|passord|adgangskode|hasł|парол|sleutel|schlüssel|токен)|(?:şifre|parola)[^\W\d_]{3,9}\b))"
 )
 _INSERT = re.compile(
     r" ?(?i:into|copy) [\w.\"`\[\]]{1,80} ?\(([\w, \"`\[\]]{1,400})\)\s{1,20}(?i:values\s{0,20}(?=\()|from stdin;\n)"
@@ -60,26 +59,25 @@ def blocks(text: str, stems: Collection[tuple[int, int]]) -> Iterator[Secret]:
     yield from _lists(text, stems)
     yield from _inserts(text)
     for name in _BEFORE.finditer(text) if stems else ():
-        before = text[max(name.start() - 130, 0) : name.start()]
-        word = before.split()[-1].strip("`\"'") if before.strip() else ""
-        if _HAS_DIGIT.search(word) and "(" not in word and (entropy.is_random(word) or entropy.is_invented(word)):
-            start = text.rindex(word, 0, name.start())
+        word = text[max(name.start(1) - 130, 0) : name.start(1)].split()[-1].strip("`\"'")
+        if "(" not in word and (entropy.is_random(word) or entropy.is_invented(word)):
+            start = text.rindex(word, 0, name.start(1))
             yield start, start + len(word), "secret"
 
 
 def _lists(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
     done = 0
     for start, end in stems:
-        name = (_LIST.match(text, end) or _BYTES.match(text, end)) if start >= done else None
+        name = _LIST.match(text, end) if start >= done else None
         if name is None:
             continue
         before = text[max(start - 40, 0) : end]
         word = before[len(before.rstrip(NAME_SIGNS)) :]
-        kind = kind_of_name(word + name[1])
+        kind = kind_of_name(word + (name[1] or name[2] or ""))
         if kind is None:
             continue
         done = name.end()
-        if name.re is _BYTES:
+        if name["value"]:
             yield *name.span("value"), kind
             continue
         while done < name.end() + _LONGEST_MANIFEST and (item := _ITEM.match(text, done)):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from playbook_db.domain.redaction import entropy
-from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, word_of
+from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, words_of
 from playbook_db.domain.redaction.tables import filled, read_table
 from playbook_db.domain.redaction.token_patterns import WORD, Pattern
 
@@ -52,7 +52,7 @@ def _commands() -> Iterator[Pattern]:
 COMMANDS = tuple(_commands())
 
 _CALLS = Anchored(
-    (call, word_of(call), is_sure)
+    (call, words_of(call), is_sure)
     for is_sure in (True, False)
     for call in _TABLE["calls"]["sure" if is_sure else "likely"]
 )

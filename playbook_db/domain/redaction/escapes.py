@@ -18,7 +18,7 @@ _Triples = frozenset[tuple[str, str, str]]
 MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")  # what stands in a secret's place
 
 _ESCAPED = re.compile(
-    r"\\{1,8}(?:u(?P<sign>00[2-7][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9abAB][0-9a-fA-F]{3})"
+    r"\\(?:\\{0,7})(?:u(?P<sign>00[2-7][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9abAB][0-9a-fA-F]{3})"
     r"|(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,12}m)|\x1b\[[0-9;]{0,12}m|\[[0-9;]{1,12}m|&(?P<entity>lt|gt|quot|amp|apos|#39|#34);"
     # Of a whole URL or form in a parameter of another one, the signs that part it.
     r"|%(?P<part>3[dD]|22|26(?=[\w.-]{1,40}%3[dD])|3[aA](?=%2[fF]%2[fF]|%22|[^\s%&/]{1,64}%40)"
@@ -36,22 +36,14 @@ _BETWEEN = rf"{_BREAKS}(?:[+&~]|\.\.?|\|\|)[ ]?_?{_BREAKS}|" r"[ ]{0,3}\\?(?:\r?
 _JOIN = re.compile(
     rf"""(?P<escape>\\{{0,3}})(?P<quote>["'])(?:{_BETWEEN})(?P=escape)(?P=quote)|(?<=\w)(?:\\\r?\n|\\{{3}}n)(?=\w)"""
 )
-_JOINS = (
-    *(
-        quote + sign
-        for quote in ('"', "'")
-        for sign in (" + ", " +\n", "+", " . ", " .. ", " || ", " & ", "\n  ", "\\n  ")
-    ),
-    "\\\n",
-    "\\\\\\n",
-)
+_JOINS = re.compile(r"""["'](?=[ ]?\+|[ ](?:\.\.?|\|\||&)[ ]|(?:\n|\\n)[ ]{2})|\\(?=\n|\\\\n)""")
 _SIGNS = bytes(sign if chr(sign).isalnum() or chr(sign) in "-_.:=" or sign > 127 else 32 for sign in range(256))
 _MARKS = ("\\u", "\x1b[", "\\x1b[", "\\033[", "\\e[", "[0m", "%3D", "%3d", "%22", "%40", "&lt;", "&q", "&#", "&amp;")
 
 
-def word_of(literal: str) -> str:
-    """The longest part of *literal* that is one of the words of `Unescaped` as it is here, with the space behind it."""
-    return max(re.findall(r"[^ ]+ ?", literal.encode().translate(_SIGNS).decode()), key=len, default="")
+def words_of(literal: str) -> tuple[str, ...]:
+    """The parts of *literal* that are in the words of each text with it, with the spaces that end them there."""
+    return tuple(re.findall("(?=((?:^| )[^ ]+(?: |$)))", literal.encode().translate(_SIGNS).decode()))
 
 
 def _triples(text: str) -> _Triples:
@@ -61,19 +53,20 @@ def _triples(text: str) -> _Triples:
 class Anchored(Generic[_What]):
     """Literals, each with what to do where it is; one may be in a text that has its rarest three letters in a row."""
 
-    def __init__(self, rows: Iterable[tuple[str, str, _What]]) -> None:
+    def __init__(self, rows: Iterable[tuple[str, tuple[str, ...], _What]]) -> None:
         self.rows = list(rows)
         self._by_triple: dict[tuple[str, str, str] | None, list[int]] = {}
-        for number, (_, word, _) in enumerate(self.rows):
-            rarest = min(sorted(_triples(word)), key=lambda signs: sum(map(_COMMON_LETTERS.find, signs)), default=None)
+        for number, (_, words, _) in enumerate(self.rows):
+            triples = sorted(chain.from_iterable(map(_triples, words)))
+            rarest = min(triples, key=lambda signs: sum(map(_COMMON_LETTERS.find, signs)), default=None)
             self._by_triple.setdefault(rarest, []).append(number)
 
     def in_text(self, unescaped: "Unescaped") -> Iterator[tuple[str, list[int], _What]]:
         """Each literal that is in the text of *unescaped*, and its places there; no places of the empty one."""
         present = self._by_triple.keys() & unescaped.triples
         for number in sorted(chain(self._by_triple.get(None, ()), *map(self._by_triple.__getitem__, present))):
-            literal, word, what = self.rows[number]
-            if word in unescaped.words:
+            literal, words, what = self.rows[number]
+            if all(word in unescaped.words for word in words):
                 yield literal, list(places_of(literal, unescaped.text)) if literal else [], what
 
 
@@ -99,8 +92,9 @@ class Unescaped:
         self._shown: list[int] = []  # where each part begins in the text that is read,
         self._begins: list[int] = []  # where in the text itself,
         self._ends: list[int] = []  # and where it ends there
-        escapes = list(_ESCAPED.finditer(raw)) if any(mark in raw for mark in _MARKS) else []
-        joins = [join for mark in _JOINS for place in places_of(mark, raw) if (join := _join(raw, place))]
+        has_marks = any(mark[0] in raw and mark in raw for mark in _MARKS)  # one sign is found much faster
+        escapes = list(_ESCAPED.finditer(raw)) if has_marks else []
+        joins = [join for mark in _JOINS.finditer(raw) if (join := _join(raw, mark.start()))]
         if joins:
             escapes = sorted([*escapes, *joins], key=lambda escape: escape.start())
         if escapes:
@@ -112,10 +106,9 @@ class Unescaped:
 
     @cached_property
     def words(self) -> str:
-        """The words of the text, each once. What `word_of` makes of a literal in the text is among them."""
+        """The words of the text, each once. What `words_of` makes of a literal in the text is among them."""
         text = self.text.encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
-        each = set(text.translate(_SIGNS).decode("utf-8", "surrogatepass").split(" "))
-        return " ".join(["", *each, ""])
+        return b" ".join([b"", *set(text.translate(_SIGNS).split()), b""]).decode("utf-8", "surrogatepass")
 
     @cached_property
     def triples(self) -> _Triples:

@@ -3,14 +3,14 @@
 import re
 from functools import lru_cache
 
-from playbook_db.domain.redaction.escapes import MARKER, Unescaped, places_of, word_of
+from playbook_db.domain.redaction.escapes import MARKER, Unescaped, places_of, words_of
 from playbook_db.domain.redaction.tables import read_table
 
 _TABLE = read_table("words")
 NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 _FOREIGN_WORDS = [*_TABLE["foreign_passwords"], *_TABLE["foreign_secrets"]]
-_STEMS = {  # what all names of secrets have in them, each with its word
-    stem: word_of(stem) for stem in [*_TABLE["stems"].split(), *(word.rstrip("*") for word in _FOREIGN_WORDS)]
+_STEMS = {  # what all names of secrets have in them, each with its words
+    stem: words_of(stem) for stem in [*_TABLE["stems"].split(), *(word.rstrip("*") for word in _FOREIGN_WORDS)]
 }
 UNSPACED = "\u3000"  # from here on scripts of Asia that write words without spaces
 
@@ -46,7 +46,7 @@ def stems(unescaped: Unescaped) -> list[tuple[int, int]]:
     """Where names that mean a secret may be in the text of *unescaped*, by what all such names have in them."""
     text = MARKER.sub(lambda marker: " " * len(marker[0]), unescaped.text)
     text, words = (text.replace("\u0130", "i").lower() for text in (text, unescaped.words))  # that letter would grow
-    present = (stem for stem, word in _STEMS.items() if word in words)
+    present = (stem for stem, parts in _STEMS.items() if all(part in words for part in parts))
     return sorted((place, place + len(stem)) for stem in present for place in places_of(stem, text))
 
 

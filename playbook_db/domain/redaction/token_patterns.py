@@ -17,7 +17,7 @@ from playbook_db.domain.redaction.entropy import (
     is_random,
     is_strong,
 )
-from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, word_of
+from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, places_of, words_of
 from playbook_db.domain.redaction.tables import filled, read_table
 
 _TABLE = read_table("tokens")
@@ -58,7 +58,7 @@ def by_anchor(patterns: Iterable[Pattern]) -> Table:
     for pattern in patterns:
         groups.setdefault(pattern.anchor, []).append(pattern)
     return Anchored(
-        (anchor, (" " if group[0].regex.pattern.startswith(WORD) else "") + word_of(anchor), tuple(group))
+        (anchor, words_of((" " if group[0].regex.pattern.startswith(WORD) else "") + anchor), tuple(group))
         for anchor, group in groups.items()
     )
 
@@ -74,11 +74,9 @@ def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
 
 def unknown_tokens(unescaped: Unescaped) -> Iterator[Secret]:
     """Words of more random characters than an id has, behind a prefix as providers of keys give them."""
-    if not any(map(_is_unknown, _UNKNOWN.finditer(unescaped.words))):
-        return
-    for token in _UNKNOWN.finditer(unescaped.text):
-        if _is_unknown(token):
-            yield *token.span(), "token"
+    for token in filter(_is_unknown, _UNKNOWN.finditer(unescaped.words)):
+        for place in places_of(token[0], unescaped.text):
+            yield place, place + len(token[0]), "token"
 
 
 def _real(value: str) -> bool:
