@@ -4,6 +4,7 @@ At each stem of such a name three questions decide: does a value follow (mostly 
 secret, does the value look like one.
 """
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -106,6 +107,16 @@ _IN_CALL = re.compile(
     r"\([ ]{0,2}(?:[0-9]{1,9},[ ]?)?(?:\\{0,8}[\"'][\w. -]{1,40}\\{0,8}[\"'],[ ]?)?"
     r"\\{0,8}[\"'`]{0,3}(?:\w{0,20}\[\w{1,20}=|[#.])?[\"']?$"
 )
+# What stands beside a password that is set: who logs in, and where.
+_COMPANY = re.compile(
+    r"(?<![A-Za-z])(?:port[\"']?[ ]?(?:[:=]|=>)[ ]?[\"']?[0-9]{2,5}\b|(?:host(?:name)?|server|user(?:name|[ _]?id)?|uid|login|e?mail|database"
+    r"|db(?:name)?|benutzer(?:name)?|usuario|utilisateur)[\"']?[ ]?(?:=>|[:=])[ ]?[\"']?"
+    r"(?P<value>[a-z0-9][a-z0-9_-]{1,30}|\S+@\S+\.\w+|\S+\.(?:[0-9]{1,3}|com|org|net|de|io|internal|local|lan))(?=[\"',;\s/]|$))",
+    re.IGNORECASE,
+)
+_OPTION = re.compile(r"--[\w-]{1,30}[= ][\"']?(?:[\w-]{1,30}\.){0,5}$")
+_NO_CODE_SIGNS = frozenset("(){};")
+_STATE = re.compile("(?:ed|able|ible|ing|ly)$")  # what is said about a password
 _NO_VALUE = re.compile(r".*\.[a-z]{1,5}|[(\[{].*")  # a file, a remark
 _PARTS = re.compile(r"[a-z][A-Z]|[A-Za-z][_-]")  # a name of several words
 _CLASS = re.compile(r"[a-z]\w*__[A-Za-z0-9_-]{5,6}$")
@@ -198,6 +209,9 @@ class _Value:
         if before.endswith("."):  # of a path of names
             before = before.rstrip(names.NAME_SIGNS + ".")
         self.name = name
+        self.around = functools.partial(_around, text, begin)
+        self.is_element = before.endswith(("<", ":")) and to_value[0].strip() == ">"
+        self.is_option = name.startswith("-") or _OPTION.search(before[-100:]) is not None
         self.lead = to_value[0]
         self.is_key = before.endswith(('"', "'"))  # the name itself is in quotes
         self.kind = kind or "secret"
@@ -297,11 +311,30 @@ def _told(value: _Value) -> bool | None:
 def _word_or_pin(value: _Value) -> bool | None:
     if _BYTES.fullmatch(value.text):
         return True
-    if not value.is_password or not value.sign:
+    if not value.is_password:
         return None
-    is_word = (value.name.isupper() or (value.is_quoted and "=" in value.sign)) and entropy.is_a_word(value.text)
-    is_pin = value.is_quoted and value.text.isdigit() and 3 < len(value.text) < 6
-    return True if is_pin or (is_word and names.kind_of_name(value.text) is None) else None
+    is_word = entropy.is_a_word(value.text) and names.kind_of_name(value.text) is None
+    is_pin = value.sign and value.is_quoted and value.text.isdigit() and 3 < len(value.text) < 6
+    return True if is_pin or (is_word and _is_set(value)) else None
+
+
+def _is_set(value: _Value) -> bool:
+    """Whether the password is set here beyond doubt, so that it may be a plain word."""
+    sign = value.sign.strip()
+    if value.is_element or (value.sign and value.name.isupper()) or (value.is_quoted and ("=" in sign or sign == "<-")):
+        return True
+    if value.name.isupper() and value.how in ("comma", "space"):
+        return value.is_quoted or value.is_bare
+    if not sign or _STATE.search(value.text) or not names.may_lead_to_secret(value.name):
+        return False
+    if value.sign == "=" and (
+        value.is_bare or value.is_option or (value.is_line and value.is_last and value.text.islower())
+    ):
+        return True
+    around = value.around(value.end)
+    is_code = value.sign.startswith(" ") and not value.is_quoted and not _NO_CODE_SIGNS.isdisjoint(around)
+    is_company = any(not entropy.is_placeholder(found["value"] or "1") for found in _COMPANY.finditer(around))
+    return (value.is_quoted or value.is_last) and is_company and not is_code
 
 
 def _word_in_another_language(value: _Value) -> bool | None:
@@ -353,6 +386,11 @@ def _is_clear(value: _Value) -> bool:
     if value.how in ("call", "comma", "below") or (value.how == "space" and not value.name.startswith("-")):
         return is_random or (value.is_password and (value.is_quoted or is_invented))
     return True
+
+
+def _around(text: str, begin: int, end: int) -> str:
+    """The text before a name at *begin* and after its value, which ends at *end*; a line break is between them."""
+    return text[max(begin - 200, 0) : begin] + "\n" + text[end : end + 200]
 
 
 def _value_before(text: str, begin: int, kind: str) -> Secret | None:

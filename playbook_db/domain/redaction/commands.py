@@ -52,9 +52,9 @@ def _commands() -> Iterator[Pattern]:
 COMMANDS = tuple(_commands())
 
 _CALLS = Anchored(
-    (call, words_of(call), is_sure)
-    for is_sure in (True, False)
-    for call in _TABLE["calls"]["sure" if is_sure else "likely"]
+    (call, words_of(call), place)
+    for place, name in enumerate(("likely", "second", "third", "sure"))
+    for call in _TABLE["calls"][name]
 )
 _ARGUMENT = re.compile(
     r"\s{0,20}(?:[\w.]{1,40}\s?[:=]\s?)?(?:b|Some\(|\[|\()?"
@@ -66,7 +66,7 @@ _ARGUMENT = re.compile(
 def calls(unescaped: Unescaped) -> Iterator[Secret]:
     """The passwords among the arguments of calls; the first of them is mostly a user, a host or a text."""
     text = unescaped.text
-    for call, places, is_sure in _CALLS.in_text(unescaped):
+    for call, places, word_at in _CALLS.in_text(unescaped):
         for place in places:
             at = place + len(call)
             for number in range(5):
@@ -76,7 +76,8 @@ def calls(unescaped: Unescaped) -> Iterator[Secret]:
                 value = argument["text"] or ""
                 is_key = _is_key(value) if number else len(value) > 23 and entropy.is_strong(value)
                 is_chosen = entropy.is_invented(value) or ("=" not in argument[0] and entropy.is_joined(value))
-                if is_key or (number and is_sure and is_chosen):
+                is_word = 0 < number == word_at < 3 and (entropy.is_a_word(value) or _is_password(value))
+                if is_key or is_word or (number and word_at and is_chosen):
                     yield *argument.span("text"), "password"
                 at = argument.end()
 

@@ -70,6 +70,10 @@ _NO_NAME = re.compile(r"[^\w.]")
 _NAMES_A_SECRET = re.compile(
     r"pass|pwd|pw(?![a-z])|secret|token|key|cred|auth|arg|param|str|input|hash|encod|user", re.IGNORECASE
 )
+_NAMES_A_VALUE = re.compile(
+    r"pass|pwd|secret|token|credential|auth|param|encod|^(?:arg|str|key|hash|user|input)|(?:str|key|hash|user|input)$",
+    re.I,
+)
 
 _TABLE = read_table("words")
 _LISTS = ("common_pairs", "common_passwords", "no_passwords", "sentence_words", "about_passwords")
@@ -84,11 +88,10 @@ _PHRASE = re.compile(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
 def is_a_word(value: str) -> bool:
     """Whether *value* may be a password that is just a word: `sunflower`."""
     return (
-        6 <= len(value) <= 16
-        and value.isascii()
+        6 <= len(value) <= 24
         and value[1:].islower()
         and value.isalpha()
-        and not (is_placeholder(value) or _NAMES_A_SECRET.search(value))
+        and not (is_placeholder(value) or _NAMES_A_VALUE.search(value))
     )
 
 
