@@ -37,7 +37,7 @@ _TO_VALUE = re.compile(
     (?:\\{{0,8}}["'`]|[\]*]){{0,4}}
     (?:[ ]?:[ ]?&?(?:'static[ ])?(?:[A-Za-z][\w.]{{0,30}}|\[[\w; ]{{1,20}}\])
         (?:\[[\w, .|]{{0,40}}\])?(?:[ ]?\|[ ]?None)?[ ]?(?==[^=>])
-      |[ ]As[ ]String(?=[ ]=)|[ ]?\[[^\[\]\n]{{0,20}}\](?=[ ]=|:[ ]))?
+      |[ ]As[ ]String(?=[ ]=)|[ ]\{{[ ]get;[^{{}}]{{0,20}}\}}(?=[ ]=)|[ ]?\[[^\[\]\n]{{0,20}}\](?=[ ]=|:[ ]))?
     (?:
       (?P<below>
         (?:(?:[ ][\w']{{1,20}}+){{0,6}}+(?:[ ]\([^()\n]{{1,80}}\))?+[ ]?[:=][ ]?(?:[|>][-+]?)?
@@ -75,7 +75,7 @@ _TO_VALUE = re.compile(
           |[^\n?]{{0,60}}+(?:\?|(?=\n(?:\[?[0-9]{{1,2}}[.:]|<\w)))
             (?:(?:\s|\\n){{1,4}}(?:[^\n]{{0,40}}?[\w)\]]:[ ]|<[\w.-]{{1,30}}>[ ]|->[ ])?(?=["'`]?\S{{6}})
             |[^?]{{0,80}}?\b(?:[Ii]t'?s|that's|use|try|ist|c'est)[ ](?=["'`]?\S{{6}}))))
-      | (?P<space>[ \t]{{1,20}}(?=\S{{6}}){_DIGIT})
+      | (?P<space>[ \t]{{1,20}}(?=\S{{6}}){_DIGIT}|(?<=[A-Z])[ ](?=[a-z]{{6,24}}(?:{_BREAK}|$)))
     )
     (?:[\w.]{{0,30}}(?:[dD]ecode\w{{0,10}}|atob|[bB]ase64\w{{0,6}})\(|[$<]\(echo[ ])?
     (?:[bBrRuUfFN@$]{{1,2}}(?=\\{{0,8}}["'])
@@ -109,11 +109,12 @@ _IN_CALL = re.compile(
 )
 # What stands beside a password that is set: who logs in, and where.
 _COMPANY = re.compile(
-    r"(?<![A-Za-z])(?:port[\"']?[ ]?(?:[:=]|=>)[ ]?[\"']?[0-9]{2,5}\b|(?:host(?:name)?|server|user(?:name|[ _]?id)?|uid|login|e?mail|database"
-    r"|db(?:name)?|benutzer(?:name)?|usuario|utilisateur)[\"']?[ ]?(?:=>|[:=])[ ]?[\"']?"
-    r"(?P<value>[a-z0-9][a-z0-9_-]{1,30}|\S+@\S+\.\w+|\S+\.(?:[0-9]{1,3}|com|org|net|de|io|internal|local|lan))(?=[\"',;\s/]|$))",
-    re.IGNORECASE,
+    r"(?<![A-Za-z])(?i:port|[a-z]{0,12}[_.-]?(?:host|hostname|server|user|username|user[_ ]?id|uid|login|e?mail|database|db|dbname)"
+    r"|benutzer(?:name)?|usuario|utilisateur)[\"']?(?:[ ]?(?:=>|[:=])[ ]?[\"']?|[ ][\"'])"
+    r"(?:(?:root|admin|postgres|mysql|redis|localhost|[0-9]{2,5})"
+    r"|(?P<value>[a-z][a-z0-9_-]{1,30}|[0-9.]{7,15}|\S+@\S+\.\w+|\S+\.(?:com|org|net|de|io|internal|local|lan)))(?=[\"',;\s/]|$)"
 )
+_SIGNS = re.compile("(?:JWT|SESSION|COOKIE|APP|AUTH)_SECRET$")  # people invent those, too
 _OPTION = re.compile(r"--[\w-]{1,30}[= ][\"']?(?:[\w-]{1,30}\.){0,5}$")
 _NO_CODE_SIGNS = frozenset("(){};")
 _STATE = re.compile("(?:ed|able|ible|ing|ly)$")  # what is said about a password
@@ -210,6 +211,7 @@ class _Value:
             before = before.rstrip(names.NAME_SIGNS + ".")
         self.name = name
         self.around = functools.partial(_around, text, begin)
+        self.path = text[max(begin - 60, 0) : begin].split()[-1:] + [name]
         self.is_element = before.endswith(("<", ":")) and to_value[0].strip() == ">"
         self.is_option = name.startswith("-") or _OPTION.search(before[-100:]) is not None
         self.lead = to_value[0]
@@ -285,6 +287,7 @@ def _passphrase(value: _Value) -> bool | None:
         is_set = (
             is_set
             and value.is_password
+            and not value.lead.endswith("`")  # a command
             and names.may_lead_to_secret(value.name)
             and names.kind_of_name(value.text) is None
         )
@@ -311,7 +314,7 @@ def _told(value: _Value) -> bool | None:
 def _word_or_pin(value: _Value) -> bool | None:
     if _BYTES.fullmatch(value.text):
         return True
-    if not value.is_password:
+    if not (value.is_password or _SIGNS.search(value.name)):
         return None
     is_word = entropy.is_a_word(value.text) and names.kind_of_name(value.text) is None
     is_pin = value.sign and value.is_quoted and value.text.isdigit() and 3 < len(value.text) < 6
@@ -325,15 +328,18 @@ def _is_set(value: _Value) -> bool:
         return True
     if value.name.isupper() and value.how in ("comma", "space"):
         return value.is_quoted or value.is_bare
-    if not sign or _STATE.search(value.text) or not names.may_lead_to_secret(value.name):
+    if _STATE.search(value.text) or not names.may_lead_to_secret(value.name):
         return False
-    if value.sign == "=" and (
-        value.is_bare or value.is_option or (value.is_line and value.is_last and value.text.islower())
-    ):
+    is_line = value.is_line and value.is_last
+    if value.sign == "=" and (value.is_bare or value.is_option or (is_line and value.text.islower())):
         return True
+    if is_line and value.sign in ("=", ": ") and names.is_of_service(" ".join(value.path)):
+        return True
+    if not sign and not (value.is_quoted and value.how == "space"):
+        return False
     around = value.around(value.end)
     is_code = value.sign.startswith(" ") and not value.is_quoted and not _NO_CODE_SIGNS.isdisjoint(around)
-    is_company = any(not entropy.is_placeholder(found["value"] or "1") for found in _COMPANY.finditer(around))
+    is_company = any(not found[1] or not entropy.is_placeholder(found[1]) for found in _COMPANY.finditer(around))
     return (value.is_quoted or value.is_last) and is_company and not is_code
 
 

@@ -76,7 +76,11 @@ def calls(unescaped: Unescaped) -> Iterator[Secret]:
                 value = argument["text"] or ""
                 is_key = _is_key(value) if number else len(value) > 23 and entropy.is_strong(value)
                 is_chosen = entropy.is_invented(value) or ("=" not in argument[0] and entropy.is_joined(value))
-                is_word = 0 < number == word_at < 3 and (entropy.is_a_word(value) or _is_password(value))
+                is_word = (
+                    0 < number == word_at < 3
+                    and "=" not in argument[0]
+                    and (entropy.is_a_word(value) or _is_password(value))
+                )
                 if is_key or is_word or (number and word_at and is_chosen):
                     yield *argument.span("text"), "password"
                 at = argument.end()

@@ -71,8 +71,8 @@ _NAMES_A_SECRET = re.compile(
     r"pass|pwd|pw(?![a-z])|secret|token|key|cred|auth|arg|param|str|input|hash|encod|user", re.IGNORECASE
 )
 _NAMES_A_VALUE = re.compile(
-    r"pass|pwd|secret|token|credential|auth|param|encod|^(?:arg|str|key|hash|user|input)|(?:str|key|hash|user|input)$",
-    re.I,
+    r"pass|pwd|secret|token|credential|auth|param|encod|^(?:hash|user|input)|(?:str|hash|user|input|(?:api|my|pub|iv|ess)key)$",
+    re.IGNORECASE,
 )
 
 _TABLE = read_table("words")
