@@ -115,6 +115,7 @@ _COMPANY = re.compile(
     r"|(?P<value>[a-z][a-z0-9_-]{1,30}|[0-9.]{7,15}|\S+@\S+\.\w+|\S+\.(?:com|org|net|de|io|internal|local|lan)))(?=[\"',;\s/]|$)"
 )
 _SIGNS = re.compile("(?:JWT|SESSION|COOKIE|APP|AUTH)_SECRET$")  # people invent those, too
+_APP_PASSWORD = re.compile(r"(?![a-z ]*\b(?:your|this|with|must|from))[a-z]{4}(?: [a-z]{4}){3}")
 _OPTION = re.compile(r"--[\w-]{1,30}[= ][\"']?(?:[\w-]{1,30}\.){0,5}$")
 _NO_CODE_SIGNS = frozenset("(){};")
 _STATE = re.compile("(?:ed|able|ible|ing|ly)$")  # what is said about a password
@@ -314,9 +315,12 @@ def _told(value: _Value) -> bool | None:
 def _word_or_pin(value: _Value) -> bool | None:
     if _BYTES.fullmatch(value.text):
         return True
+    if value.is_password and value.is_quoted and _APP_PASSWORD.fullmatch(value.text):
+        return True
     if not (value.is_password or _SIGNS.search(value.name)):
         return None
-    is_word = entropy.is_a_word(value.text) and names.kind_of_name(value.text) is None
+    is_words = names.is_of_service(value.name) and entropy.is_named(value.text)
+    is_word = (entropy.is_a_word(value.text) or is_words) and names.kind_of_name(value.text) is None
     is_pin = value.sign and value.is_quoted and value.text.isdigit() and 3 < len(value.text) < 6
     return True if is_pin or (is_word and _is_set(value)) else None
 
@@ -354,7 +358,7 @@ def _word_in_another_language(value: _Value) -> bool | None:
 
 def _looks_secret(value: _Value) -> bool:
     may_be_words = value.is_password or (
-        value.sign != ""
+        (value.sign != "" or (value.how == "comma" and value.name.isupper()))
         and (value.is_quoted or value.is_bare)
         and value.digits > (0 if value.name.isupper() and value.kind == "secret" else 2)
         and len(value.text) > 7
