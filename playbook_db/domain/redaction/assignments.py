@@ -4,7 +4,6 @@ At each stem of such a name three questions decide: does a value follow (mostly 
 secret, does the value look like one.
 """
 
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -75,7 +74,7 @@ _TO_VALUE = re.compile(
           |[^\n?]{{0,60}}+(?:\?|(?=\n(?:\[?[0-9]{{1,2}}[.:]|<\w)))
             (?:(?:\s|\\n){{1,4}}(?:[^\n]{{0,40}}?[\w)\]]:[ ]|<[\w.-]{{1,30}}>[ ]|->[ ])?(?=["'`]?\S{{6}})
             |[^?]{{0,80}}?\b(?:[Ii]t'?s|that's|use|try|ist|c'est)[ ](?=["'`]?\S{{6}}))))
-      | (?P<space>[ \t]{{1,20}}(?=\S{{6}}){_DIGIT}|(?<=[A-Z])[ ](?=[a-z]{{6,24}}(?:{_BREAK}|$)))
+      | (?P<space>[ \t]{{1,20}}(?=\S{{6}}){_DIGIT}|(?<=_PASSWORD)[ ](?=[a-z]{{6,24}}(?:{_BREAK}|$)))
     )
     (?:[\w.]{{0,30}}(?:[dD]ecode\w{{0,10}}|atob|[bB]ase64\w{{0,6}})\(|[$<]\(echo[ ])?
     (?:[bBrRuUfFN@$]{{1,2}}(?=\\{{0,8}}["'])
@@ -109,13 +108,20 @@ _IN_CALL = re.compile(
 )
 # What stands beside a password that is set: who logs in, and where.
 _COMPANY = re.compile(
-    r"(?<![A-Za-z])(?i:port|[a-z]{0,12}[_.-]?(?:host|hostname|server|user|username|user[_ ]?id|uid|login|e?mail|database|db|dbname)"
+    r"(?<![A-Za-z])(?i:port|[a-z]{0,12}[_.-]?(?:host|hostname|server|user|username|user[_ ]?id|uid|database|db|dbname)"
     r"|benutzer(?:name)?|usuario|utilisateur)[\"']?(?:[ ]?(?:=>|[:=])[ ]?[\"']?|[ ][\"'])"
     r"(?:(?:root|admin|postgres|mysql|redis|localhost|[0-9]{2,5})"
     r"|(?P<value>[a-z][a-z0-9_-]{1,30}|[0-9.]{7,15}|\S+@\S+\.\w+|\S+\.(?:com|org|net|de|io|internal|local|lan)))(?=[\"',;\s/]|$)"
 )
 _SIGNS = re.compile("(?:JWT|SESSION|COOKIE|APP|AUTH)_SECRET$")  # people invent those, too
 _APP_PASSWORD = re.compile(r"(?![a-z ]*\b(?:your|this|with|must|from))[a-z]{4}(?: [a-z]{4}){3}")
+# A form's fields, and not who logs in.
+_FIELDS = re.compile(
+    r"(?i)\b(?:error|icon|label|route|tab|step|message|hint|title|field)s?\b|e?mail[\"']?[ ]?[:=](?!.{0,40}@)"
+)
+_SERVICE = re.compile(  # before or in the name of a setting, on its line
+    r"(?i)(?:admin|root|db|sql|database|postgres|redis|mongo|mq|smtp|imap|mail|ftp|ssh|sudo|become|ldap|wi-?fi|wpa|vpn|store|source)[\w.-]*$"
+)
 _OPTION = re.compile(r"--[\w-]{1,30}[= ][\"']?(?:[\w-]{1,30}\.){0,5}$")
 _NO_CODE_SIGNS = frozenset("(){};")
 _STATE = re.compile("(?:ed|able|ible|ing|ly)$")  # what is said about a password
@@ -211,8 +217,7 @@ class _Value:
         if before.endswith("."):  # of a path of names
             before = before.rstrip(names.NAME_SIGNS + ".")
         self.name = name
-        self.around = functools.partial(_around, text, begin)
-        self.path = text[max(begin - 60, 0) : begin].split()[-1:] + [name]
+        self.path = text[max(begin - 60, 0) : to_value.start()]
         self.is_element = before.endswith(("<", ":")) and to_value[0].strip() == ">"
         self.is_option = name.startswith("-") or _OPTION.search(before[-100:]) is not None
         self.lead = to_value[0]
@@ -241,6 +246,7 @@ class _Value:
             value = value.rstrip(".:?,;)]}>")
         self.end = self.start + len(value)
         self.text = value.rstrip(";,")  # redacted with the value, as they may be its end; but no part of a path
+        self.around = f"{text[max(begin - 200, 0) : begin]}\n{text[self.end : self.end + 200]}"
         self.digits = len(_HAS_DIGIT.findall(value))
         self.is_last = _ENDS_LINE.match(text, self.end) is not None
         self.is_next_name = self.is_quoted and "\n" in to_value[0] and _IS_NAME.match(text, self.end) is not None
@@ -319,8 +325,7 @@ def _word_or_pin(value: _Value) -> bool | None:
         return True
     if not (value.is_password or _SIGNS.search(value.name)):
         return None
-    is_words = names.is_of_service(value.name) and entropy.is_named(value.text)
-    is_word = (entropy.is_a_word(value.text) or is_words) and names.kind_of_name(value.text) is None
+    is_word = entropy.is_a_word(value.text) and names.kind_of_name(value.text) is None
     is_pin = value.sign and value.is_quoted and value.text.isdigit() and 3 < len(value.text) < 6
     return True if is_pin or (is_word and _is_set(value)) else None
 
@@ -337,13 +342,13 @@ def _is_set(value: _Value) -> bool:
     is_line = value.is_line and value.is_last
     if value.sign == "=" and (value.is_bare or value.is_option or (is_line and value.text.islower())):
         return True
-    if is_line and value.sign in ("=", ": ") and names.is_of_service(" ".join(value.path)):
+    if is_line and value.sign in ("=", ": ") and _SERVICE.search(value.path):
         return True
     if not sign and not (value.is_quoted and value.how == "space"):
         return False
-    around = value.around(value.end)
-    is_code = value.sign.startswith(" ") and not value.is_quoted and not _NO_CODE_SIGNS.isdisjoint(around)
-    is_company = any(not found[1] or not entropy.is_placeholder(found[1]) for found in _COMPANY.finditer(around))
+    is_code = value.sign.startswith(" ") and not value.is_quoted and not _NO_CODE_SIGNS.isdisjoint(value.around)
+    company = [found[1] for found in _COMPANY.finditer(value.around) if not _FIELDS.search(value.around)]
+    is_company = any(not name or not entropy.is_placeholder(name) for name in company)
     return (value.is_quoted or value.is_last) and is_company and not is_code
 
 
@@ -396,11 +401,6 @@ def _is_clear(value: _Value) -> bool:
     if value.how in ("call", "comma", "below") or (value.how == "space" and not value.name.startswith("-")):
         return is_random or (value.is_password and (value.is_quoted or is_invented))
     return True
-
-
-def _around(text: str, begin: int, end: int) -> str:
-    """The text before a name at *begin* and after its value, which ends at *end*; a line break is between them."""
-    return text[max(begin - 200, 0) : begin] + "\n" + text[end : end + 200]
 
 
 def _value_before(text: str, begin: int, kind: str) -> Secret | None:

@@ -51,7 +51,6 @@ _JOINED = re.compile(  # words of a password, joined by signs: `hq-Lemur-2b`, `K
     r"|(?=.*[A-Z])[^\W\d_]{3,}[!&+][^\W\d_]{3,}"
 )
 _NAMED = re.compile(r"(?=.{8})(?![a-z]*_[a-z_]*$)(?!.*(?:[A-Z]{2}|[a-z][A-Z]))[^\W\d_]+(?:[._-][^\W\d_]+)+")
-_NAME_OF_WORDS = re.compile(r"(?=.{8,40}$)[^\W\d_]+(?:[._-][^\W\d_]+)+")
 _SIGN = re.compile(r"[^\w./:-]")
 _PORTS = re.compile(r"[0-9.:-]+(?:/[a-z]{3})?")
 _CALL = re.compile(r"([A-Za-z_$][\w$.]*)[(\[{]")
@@ -93,16 +92,6 @@ def is_a_word(value: str) -> bool:
         and value[1:].islower()
         and value.isalpha()
         and not (is_placeholder(value) or _NAMES_A_VALUE.search(value))
-    )
-
-
-def is_named(value: str) -> bool:
-    """Whether *value* may be words that somebody joined, behind a name that leaves no doubt: `Rex_the_dog`."""
-    says_nothing = (_NO_PASSWORDS | ABOUT_PASSWORDS).isdisjoint(re.split("[._-]", value.lower()))
-    return (
-        _NAME_OF_WORDS.fullmatch(value) is not None
-        and says_nothing
-        and not (is_placeholder(value) or _NAMES_A_SECRET.search(value))
     )
 
 

@@ -37,7 +37,6 @@ _KEYED = _words("keyed")
 _PUBLIC_KEYS = _words("public_keys")
 _SECRET_WORDS = _words("secret_words")
 _NO_SECRETS = _PUBLIC_KEYS | _words("no_secrets")
-_SERVICES = _words("services")
 _PASSWORDS = tuple(_words("passwords"))
 _GLUED_KEYS = tuple(_words("glued_keys"))
 _PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "apikey"}
@@ -66,11 +65,6 @@ def has_word_of_secrets(whole: str) -> bool:
     """Whether the name *whole* has such a word in it and none of what is no secret: `TOKEN_FOR_CI`."""
     words = {word.lower() for word in _WORD.findall(whole)}
     return not _SECRET_WORDS.isdisjoint(words) and _NO_SECRETS.isdisjoint(words)
-
-
-def is_of_service(path: str) -> bool:
-    """Whether *path*, a name and those before it, has a service or an account in it: `mail.smtp.password`."""
-    return not _SERVICES.isdisjoint(word.lower() for word in _WORD.findall(path))
 
 
 def may_lead_to_secret(lead: str) -> bool:

@@ -9,14 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from playbook_db.domain.redaction.entropy import (
-    SENTENCE_WORDS,
-    is_invented,
-    is_passphrase,
-    is_placeholder,
-    is_random,
-    is_strong,
-)
+from playbook_db.domain.redaction import entropy
 from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, places_of, words_of
 from playbook_db.domain.redaction.tables import filled, read_table
 
@@ -80,15 +73,15 @@ def unknown_tokens(unescaped: Unescaped) -> Iterator[Secret]:
 
 
 def _real(value: str) -> bool:
-    return not is_placeholder(value) and len(set(value)) > 5
+    return not entropy.is_placeholder(value) and len(set(value)) > 5
 
 
 def _real_id(value: str) -> bool:
-    return (_real(value) if "/" in value else is_random(value)) and bool(re.search("[0-9]", value))
+    return (_real(value) if "/" in value else entropy.is_random(value)) and bool(re.search("[0-9]", value))
 
 
 def _real_word(value: str) -> bool:
-    return not is_placeholder(value)
+    return not entropy.is_placeholder(value)
 
 
 def _is_basic(value: str) -> bool:
@@ -96,7 +89,7 @@ def _is_basic(value: str) -> bool:
         plain = base64.b64decode(value, validate=True)
     except ValueError:
         return False
-    return b":" in plain and not is_placeholder(plain.decode("utf-8", "replace"))
+    return b":" in plain and not entropy.is_placeholder(plain.decode("utf-8", "replace"))
 
 
 def _is_encoded(value: str) -> bool:
@@ -113,7 +106,7 @@ def _is_key_in_base64(value: str) -> bool:
 
 
 def _is_spelled(value: str) -> bool:
-    return is_invented(value) and not (value.islower() or value.isupper() or value.isdigit())
+    return entropy.is_invented(value) and not (value.islower() or value.isupper() or value.isdigit())
 
 
 def _is_mnemonic(value: str) -> bool:
@@ -132,12 +125,14 @@ _GRAMMAR = {"the", "and", "for", "with", "that", "this", "not", "are", "was", "y
 
 def _is_cookie(value: str) -> bool:
     return "[masked: " in value or any(
-        is_random(part.partition("=")[2].strip()) for part in value.split(";") if not part.strip().startswith(_COUNTERS)
+        entropy.is_random(part.partition("=")[2].strip())
+        for part in value.split(";")
+        if not part.strip().startswith(_COUNTERS)
     )
 
 
 def _is_url_password(value: str) -> bool:
-    return value.lower() not in _NO_URL_PASSWORDS and not is_placeholder(value) and "$" != value[0] != "%"
+    return value.lower() not in _NO_URL_PASSWORDS and not entropy.is_placeholder(value) and "$" != value[0] != "%"
 
 
 _NO_URL_PASSWORDS = {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "key", "x", "p", "apikey", "api_key"}
@@ -150,7 +145,7 @@ _IDS = frozenset(_TABLE["tokens"]["ids"].split())
 
 
 def _is_unknown(token: re.Match[str]) -> bool:
-    return token["prefix"].lower() not in _IDS and is_strong(token["body"])
+    return token["prefix"].lower() not in _IDS and entropy.is_strong(token["body"])
 
 
 _IPV6_END = re.compile(r"[0-9a-f]{1,4}(?:[/%].*)?")
@@ -158,7 +153,7 @@ _NO_PIN = re.compile(r"(?:19|20)[0-9]{2}|(.)\1*|12345?6?7?8?|1024|2048|4096")  #
 _CHECKS: dict[str, Callable[[str], bool]] = {
     "any": bool,
     "real": _real,
-    "random": is_random,
+    "random": entropy.is_random,
     "id": _real_id,
     "word": _real_word,
     "basic": _is_basic,
@@ -170,9 +165,11 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "key in base64": _is_key_in_base64,
     "spelled": lambda value: _is_spelled(re.sub("[', ]", "", value)),
     "pin": lambda value: not _NO_PIN.fullmatch(value),
-    "invented": is_invented,
-    "phrase": is_passphrase,
-    "grouped": lambda value: is_random(value.replace(" ", "")) and SENTENCE_WORDS.isdisjoint(value.split()),
+    "invented": entropy.is_invented,
+    "phrase": entropy.is_passphrase,
+    "grouped": lambda value: (
+        entropy.is_random(value.replace(" ", "")) and entropy.SENTENCE_WORDS.isdisjoint(value.split())
+    ),
     "aws": lambda value: not value[:20].endswith("EXAMPLE"),
 }
 
