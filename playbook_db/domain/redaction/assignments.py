@@ -117,7 +117,7 @@ _SIGNS = re.compile("(?:JWT|SESSION|COOKIE|APP|AUTH)_SECRET$")  # people invent 
 _APP_PASSWORD = re.compile(r"(?![a-z ]*\b(?:your|this|with|must|from))[a-z]{4}(?: [a-z]{4}){3}")
 # A form's fields, and not who logs in.
 _FIELDS = re.compile(
-    r"(?i)\b(?:error|icon|label|route|tab|step|message|hint|title|field)s?\b|e?mail[\"']?[ ]?[:=](?!.{0,40}@)"
+    r"(?i)\b(?:error|icon|label|route|tab|step|message|hint|title|field)s?\b|\be?mail[\"']?[ ]?[:=](?!.{0,40}@)"
 )
 _SERVICE = re.compile(  # before or in the name of a setting, on its line
     r"(?i)(?:admin|root|db|sql|database|postgres|redis|mongo|mq|smtp|imap|mail|ftp|ssh|sudo|become|ldap|wi-?fi|wpa|vpn|store|source)[\w.-]*$"

@@ -36,7 +36,7 @@ _BETWEEN = rf"{_BREAKS}(?:[+&~]|\.\.?|\|\|)[ ]?_?{_BREAKS}|" r"[ ]{0,3}\\?(?:\r?
 _JOIN = re.compile(
     rf"""(?P<escape>\\{{0,3}})(?P<quote>["'])(?:{_BETWEEN})(?P=escape)(?P=quote)|(?<=\w)(?:\\\r?\n|\\{{3}}n)(?=\w)"""
 )
-_JOINS = re.compile(r"""["'](?=[ ]?\+|[ ](?:\.\.?|\|\||&)[ ]|(?:\n|\\n)[ ]{2})|\\(?=\n|\\\\n)""")
+_JOINS = re.compile(r"""["'\\](?:(?<!\\)(?=[ ]?\+|[ ](?:\.\.?|\|\||&)[ ]|(?:\n|\\n)[ ]{2})|(?<=\\)(?=\n|\\\\n))""")
 _SIGNS = bytes(sign if chr(sign).isalnum() or chr(sign) in "-_.:=" or sign > 127 else 32 for sign in range(256))
 _MARKS = ("\\u", "\x1b[", "\\x1b[", "\\033[", "\\e[", "[0m", "%3D", "%3d", "%22", "%40", "&lt;", "&q", "&#", "&amp;")
 
