@@ -19,13 +19,13 @@ _VALUE = (
     r"|(?<![\"'])(?!-)[^\s\"'\\<$|;&()](?:[^\s\"'\\<|;&()]|&(?=[^\s&])){3,200})"
 )
 
-_PORTS = re.compile(r"[0-9.:-]+(?:/[a-z]{3})?")
-
 
 def _is_password(value: str) -> bool:
     if entropy.is_passphrase(value) and value[-1:].isdigit():
         return True
-    return entropy.is_secret(value, password=True, literal=True) and (value.isdigit() or not _PORTS.fullmatch(value))
+    return entropy.is_secret(value, password=True, literal=True) and (
+        value.isdigit() or not entropy.PORTS.fullmatch(value)
+    )
 
 
 def _is_sure(value: str) -> bool:
@@ -75,12 +75,9 @@ def calls(unescaped: Unescaped) -> Iterator[Secret]:
                     break
                 value = argument["text"] or ""
                 is_key = _is_key(value) if number else len(value) > 23 and entropy.is_strong(value)
-                is_chosen = entropy.is_invented(value) or ("=" not in argument[0] and entropy.is_joined(value))
-                is_word = (
-                    0 < number == word_at < 3
-                    and "=" not in argument[0]
-                    and (entropy.is_a_word(value) or _is_password(value))
-                )
+                is_plain = "=" not in argument[0]
+                is_chosen = entropy.is_invented(value) or (is_plain and entropy.is_joined(value))
+                is_word = is_plain and 0 < number == word_at < 3 and _is_sure(value)
                 if is_key or is_word or (number and word_at and is_chosen):
                     yield *argument.span("text"), "password"
                 at = argument.end()

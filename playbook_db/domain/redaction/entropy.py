@@ -52,7 +52,7 @@ _JOINED = re.compile(  # words of a password, joined by signs: `hq-Lemur-2b`, `K
 )
 _NAMED = re.compile(r"(?=.{8})(?![a-z]*_[a-z_]*$)(?!.*(?:[A-Z]{2}|[a-z][A-Z]))[^\W\d_]+(?:[._-][^\W\d_]+)+")
 _SIGN = re.compile(r"[^\w./:-]")
-_PORTS = re.compile(r"[0-9.:-]+(?:/[a-z]{3})?")
+PORTS = re.compile(r"[0-9.:-]+(?:/[a-z]{3})?")
 _CALL = re.compile(r"([A-Za-z_$][\w$.]*)[(\[{]")
 _MEMBER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\??\.|->|::)[A-Za-z_$][\w$]*){0,10}(?:\??\.|->|::)([A-Za-z_$][\w$]*):?$")
 _NO_TOKEN = re.compile(r"[()\[\]{}<>|\\\"'`;]")
@@ -199,7 +199,7 @@ def is_invented(value: str) -> bool:
     return (
         bool(looks_so)
         and is_secret(value, password=True, literal=True)
-        and (_PORTS.fullmatch(value) is None or value.isdigit())
+        and (PORTS.fullmatch(value) is None or value.isdigit())
         and ("/" not in value or is_random(value))
     )
 

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from playbook_db.domain.redaction.escapes import MARKER, Unescaped, places_of, words_of
-from playbook_db.domain.redaction.tables import read_table
+from playbook_db.domain.redaction.tables import read_table, read_words
 
 _TABLE = read_table("words")
 NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
@@ -27,18 +27,15 @@ _FOREIGN_SECRET = _foreign(_TABLE["foreign_secrets"], r"schl\u00fcssel(?![^\W\d_
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
-def _words(name: str) -> frozenset[str]:
-    return frozenset(_TABLE[name].split())
-
-
-_ABOUT = _words("about")
-_AFTERTHOUGHTS = _words("afterthoughts")
-_KEYED = _words("keyed")
-_PUBLIC_KEYS = _words("public_keys")
-_SECRET_WORDS = _words("secret_words")
-_NO_SECRETS = _PUBLIC_KEYS | _words("no_secrets")
-_PASSWORDS = tuple(_words("passwords"))
-_GLUED_KEYS = tuple(_words("glued_keys"))
+_WORDS = read_words("words")
+_NO_SECRETS = _WORDS["public_keys"] | _WORDS["no_secrets"]
+_KINDS = {
+    "password": (*_WORDS["passwords"], "pass"),
+    "secret": ("secret",),
+    "token": ("token",),
+    "key": tuple(_WORDS["glued_keys"]),
+    "credential": ("credential", "credentials", "creds"),
+}
 _PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "apikey"}
 
 
@@ -52,7 +49,7 @@ def stems(unescaped: Unescaped) -> list[tuple[int, int]]:
 
 def may_name_a_key(word: str) -> bool:
     """Whether *word* before a bare `key` makes it a secret: `API key`."""
-    return word.lower() in _KEYED
+    return word.lower() in _WORDS["keyed"]
 
 
 def is_foreign(name: str) -> bool:
@@ -64,7 +61,7 @@ def is_foreign(name: str) -> bool:
 def has_word_of_secrets(whole: str) -> bool:
     """Whether the name *whole* has such a word in it and none of what is no secret: `TOKEN_FOR_CI`."""
     words = {word.lower() for word in _WORD.findall(whole)}
-    return not _SECRET_WORDS.isdisjoint(words) and _NO_SECRETS.isdisjoint(words)
+    return not _WORDS["secret_words"].isdisjoint(words) and _NO_SECRETS.isdisjoint(words)
 
 
 def may_lead_to_secret(lead: str) -> bool:
@@ -82,7 +79,7 @@ def kind_of_name(whole: str) -> str | None:
         return "secret"
     kind = _kind_of([word.lower() for word in _WORD.findall(_spelled(whole))])
     if kind is None and re.fullmatch("[A-Z0-9_]+_(?:KEY|Key)[0-9]*", whole):
-        kind = None if _PUBLIC_KEYS & set(whole.lower().split("_")) else "key"
+        kind = None if _WORDS["public_keys"] & set(whole.lower().split("_")) else "key"
     return "AWS key" if kind in ("secret", "token", "key") and "aws" in whole.lower() else kind
 
 
@@ -93,26 +90,21 @@ def _spelled(name: str) -> str:
 
 def _kind_of(words: list[str]) -> str | None:
     """The same for the words of the name."""
-    while len(words) > 1 and words[-1] in _AFTERTHOUGHTS:
+    while len(words) > 1 and words[-1] in _WORDS["afterthoughts"]:
         words = words[:-1]
-    if not words or words[-1] in _ABOUT or words[0] in ("public", "hashed"):
+    if not words or words[-1] in _WORDS["about"] or words[0] in ("public", "hashed"):
         return None
     words[-1] = _PLURALS.get(words[-1], words[-1])
     for place, word in enumerate(words):
         if words[place + 1 : place + 2] in (["field"], ["input"]):
             continue
-        if word.endswith(_PASSWORDS) or word == "pw":
-            return "password"
-        if word.endswith("pass") and word not in ("bypass", "compass", "overpass"):
-            return "password"
-        if word.endswith("secret") or word.startswith("secretkey"):
+        if word.startswith("secretkey"):
             return "secret"
-        if word.endswith("token"):
-            return "token"
-        if word.endswith(_GLUED_KEYS) or (word in ("key", "salt") and place and words[place - 1] in _KEYED):
+        kind = next((kind for kind, ends in _KINDS.items() if word.endswith(ends)), None)
+        if kind and word not in ("bypass", "compass", "overpass"):
+            return kind
+        if word in ("key", "salt") and place and words[place - 1] in _WORDS["keyed"]:
             return "key"
-        if word in ("credential", "credentials", "creds"):
-            return "credential"
     if words[-1] in ("auth", "authorization"):
         return "credential"
     if words[-1] == "psk":

@@ -11,6 +11,11 @@ def read_table(name: str) -> dict[str, Any]:
     return tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
 
 
+def read_words(name: str) -> dict[str, frozenset[str]]:
+    """The words of each list in the file *name*.toml that is one text."""
+    return {key: frozenset(words.split()) for key, words in read_table(name).items() if isinstance(words, str)}
+
+
 def filled(regex: str, parts: dict[str, str]) -> str:
     """Replace each `<name>` in *regex* by the expression of that name in *parts*; an unknown one stays."""
     return re.sub("<([a-z_]+)>", lambda part: parts.get(part[1], part[0]), regex)

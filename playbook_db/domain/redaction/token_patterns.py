@@ -80,10 +80,6 @@ def _real_id(value: str) -> bool:
     return (_real(value) if "/" in value else entropy.is_random(value)) and bool(re.search("[0-9]", value))
 
 
-def _real_word(value: str) -> bool:
-    return not entropy.is_placeholder(value)
-
-
 def _is_basic(value: str) -> bool:
     try:
         plain = base64.b64decode(value, validate=True)
@@ -155,13 +151,13 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "real": _real,
     "random": entropy.is_random,
     "id": _real_id,
-    "word": _real_word,
+    "word": lambda value: not entropy.is_placeholder(value),
     "basic": _is_basic,
     "encoded": _is_encoded,
     "mnemonic": _is_mnemonic,
     "cookie": _is_cookie,
     "url password": _is_url_password,
-    "no address": lambda value: _real_word(value) and not _IPV6_END.fullmatch(value),
+    "no address": lambda value: not entropy.is_placeholder(value) and not _IPV6_END.fullmatch(value),
     "key in base64": _is_key_in_base64,
     "spelled": lambda value: _is_spelled(re.sub("[', ]", "", value)),
     "pin": lambda value: not _NO_PIN.fullmatch(value),
