@@ -122,29 +122,29 @@ def test_a_name_in_another_language_means_a_secret() -> None:
 
 def test_a_word_at_the_end_of_a_name_means_a_secret() -> None:
     """`my_password`, `MyApiKey`, `MY_TOKEN`."""
-    words = (*names._PASSWORDS, *names._GLUED_KEYS, *sorted(names._SECRET_WORDS))
+    words = sorted(names._WORDS["passwords"] | names._WORDS["glued_keys"] | names._WORDS["secret_words"])
 
     assert [word for word in words if _TOKEN in redact(f'MY_{word.upper()} = "{_TOKEN}"')] == []
 
 
 def test_a_word_before_key_means_a_secret() -> None:
     """`signing_key`, and in prose."""
-    words = sorted(names._KEYED - names._PUBLIC_KEYS)
+    words = sorted(names._WORDS["keyed"] - names._WORDS["public_keys"])
 
     assert [word for word in words if _TOKEN in redact(f'{word}_key = "{_TOKEN}"')] == []
 
 
 def test_a_word_after_the_name_changes_nothing() -> None:
     """`password_prod`."""
-    words = sorted(names._AFTERTHOUGHTS)
+    words = sorted(names._WORDS["afterthoughts"])
 
     assert [word for word in words if _PASSWORD in redact(f'password_{word} = "{_PASSWORD}"')] == []
 
 
 def test_a_name_about_a_secret_has_none() -> None:
     """`password_count`, `public_key`."""
-    texts = [f'password_{word} = "{_PASSWORD}"' for word in sorted(names._ABOUT)]
-    texts += [f'{word}_key = "{_PASSWORD}"' for word in sorted(names._PUBLIC_KEYS - names._ABOUT)]
+    texts = [f'password_{word} = "{_PASSWORD}"' for word in sorted(names._WORDS["about"])]
+    texts += [f'{word}_key = "{_PASSWORD}"' for word in sorted(names._WORDS["public_keys"] - names._WORDS["about"])]
 
     assert [text for text in texts if redact(text) != text] == []
 

@@ -123,7 +123,6 @@ _SERVICE = re.compile(  # before or in the name of a setting, on its line
     r"(?i)(?:admin|root|db|sql|database|postgres|redis|mongo|mq|smtp|imap|mail|ftp|ssh|sudo|become|ldap|wi-?fi|wpa|vpn|store|source)[\w.-]*$"
 )
 _OPTION = re.compile(r"--[\w-]{1,30}[= ][\"']?(?:[\w-]{1,30}\.){0,5}$")
-_NO_CODE_SIGNS = frozenset("(){};")
 _STATE = re.compile("(?:ed|able|ible|ing|ly)$")  # what is said about a password
 _NO_VALUE = re.compile(r".*\.[a-z]{1,5}|[(\[{].*")  # a file, a remark
 _PARTS = re.compile(r"[a-z][A-Z]|[A-Za-z][_-]")  # a name of several words
@@ -346,7 +345,7 @@ def _is_set(value: _Value) -> bool:
         return True
     if not sign and not (value.is_quoted and value.how == "space"):
         return False
-    is_code = value.sign.startswith(" ") and not value.is_quoted and not _NO_CODE_SIGNS.isdisjoint(value.around)
+    is_code = value.sign.startswith(" ") and not value.is_quoted and not set("(){};").isdisjoint(value.around)
     company = [found[1] for found in _COMPANY.finditer(value.around) if not _FIELDS.search(value.around)]
     is_company = any(not name or not entropy.is_placeholder(name) for name in company)
     return (value.is_quoted or value.is_last) and is_company and not is_code

@@ -2,7 +2,7 @@
 
 import re
 
-from playbook_db.domain.redaction.tables import read_table
+from playbook_db.domain.redaction.tables import read_words
 
 _SHORTEST_PASSWORD = 6  # characters
 _SHORTEST = 8
@@ -75,10 +75,9 @@ _NAMES_A_VALUE = re.compile(
     re.IGNORECASE,
 )
 
-_TABLE = read_table("words")
 _LISTS = ("common_pairs", "common_passwords", "no_passwords", "sentence_words", "about_passwords")
 _PAIRS, COMMON_PASSWORDS, _NO_PASSWORDS, SENTENCE_WORDS, ABOUT_PASSWORDS = (
-    frozenset(_TABLE[name].split()) for name in _LISTS
+    read_words("words")[name] for name in _LISTS
 )
 _WORDS_OF_TALK = _NO_PASSWORDS | SENTENCE_WORDS | ABOUT_PASSWORDS
 _PLAIN_WORDS = re.compile(r"[^\W_][\w.!?'’&#-]*(?: [\w.!?'’&#-]+){1,7}")

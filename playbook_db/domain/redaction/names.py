@@ -77,15 +77,11 @@ def kind_of_name(whole: str) -> str | None:
         return "password"
     if _FOREIGN_SECRET.search(folded) or whole == "PAT":
         return "secret"
-    kind = _kind_of([word.lower() for word in _WORD.findall(_spelled(whole))])
+    spelled = re.sub("(?i)key_?material", "psk", re.sub("(?i)pass(?:[_-]word|w0rd)", "password", whole))
+    kind = _kind_of([word.lower() for word in _WORD.findall(spelled)])
     if kind is None and re.fullmatch("[A-Z0-9_]+_(?:KEY|Key)[0-9]*", whole):
         kind = None if _WORDS["public_keys"] & set(whole.lower().split("_")) else "key"
     return "AWS key" if kind in ("secret", "token", "key") and "aws" in whole.lower() else kind
-
-
-def _spelled(name: str) -> str:
-    """*name* with `pass_word` and the like as one word."""
-    return re.sub("(?i)key_?material", "psk", re.sub("(?i)pass(?:[_-]word|w0rd)", "password", name))
 
 
 def _kind_of(words: list[str]) -> str | None:

@@ -80,20 +80,11 @@ def _real_id(value: str) -> bool:
     return (_real(value) if "/" in value else entropy.is_random(value)) and bool(re.search("[0-9]", value))
 
 
-def _is_basic(value: str) -> bool:
+def _decoded(value: str) -> str:
     try:
-        plain = base64.b64decode(value, validate=True)
+        return base64.b64decode(value, validate=True).decode("utf-8", "replace")
     except ValueError:
-        return False
-    return b":" in plain and not entropy.is_placeholder(plain.decode("utf-8", "replace"))
-
-
-def _is_encoded(value: str) -> bool:
-    try:
-        plain = base64.b64decode(value, validate=True).decode("ascii")
-    except ValueError:
-        return False
-    return re.search("[0-9:]", plain) is not None and " " not in plain
+        return ""
 
 
 def _is_key_in_base64(value: str) -> bool:
@@ -152,8 +143,8 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "random": entropy.is_random,
     "id": _real_id,
     "word": lambda value: not entropy.is_placeholder(value),
-    "basic": _is_basic,
-    "encoded": _is_encoded,
+    "basic": lambda value: ":" in _decoded(value) and not entropy.is_placeholder(_decoded(value)),
+    "encoded": lambda value: re.fullmatch("(?=.*[0-9:])[!-~]+", _decoded(value)) is not None,
     "mnemonic": _is_mnemonic,
     "cookie": _is_cookie,
     "url password": _is_url_password,
