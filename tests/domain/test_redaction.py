@@ -31,7 +31,7 @@ def test_every_secret_of_the_set_is_redacted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cases", "share"), [(blind_secrets.usual(), 0.97), (blind_secrets.hard(), 0.88)], ids=["usual", "hard"]
+    ("cases", "share"), [(blind_secrets.usual(), 0.98), (blind_secrets.hard(), 0.9)], ids=["usual", "hard"]
 )
 def test_of_the_blind_set_as_many_are_redacted_as_ever(cases: list[blind_secrets.Case], share: float) -> None:
     """The set's author had not seen the rules; docs/benchmarks.md says how many of the half nobody looked at."""
@@ -48,8 +48,8 @@ def test_at_most_one_harmless_text_of_the_blind_set_is_changed() -> None:
 @pytest.mark.parametrize(
     ("author", "name", "share"),
     [
-        ("second", "usual", 0.97), ("second", "hard", 0.87), ("second", "harmless", 0.996),
-        ("third", "usual", 0.96), ("third", "hard", 0.73), ("third", "harmless", 1),
+        ("second", "usual", 0.98), ("second", "hard", 0.92), ("second", "harmless", 0.996),
+        ("third", "usual", 0.99), ("third", "hard", 0.73), ("third", "harmless", 1),
     ],
 )  # fmt: skip
 def test_of_the_later_blind_sets_as_many_are_redacted_as_ever(author: str, name: str, share: float) -> None:
@@ -464,6 +464,69 @@ def test_words_that_people_join_are_passwords(text: str, secret: str) -> None:
 def test_joined_words_of_code_are_no_passwords(text: str) -> None:
     """Names of settings, of texts and of arguments."""
     assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "db:\n  host: db.internal\n  user: shop\n  password: §",
+        "[client]\nuser = root\npassword = §",
+        '{"username": "noreply", "port": 587, "pass": "§"}',
+        "password: '§',\n  host: 'localhost',",
+        'user "anna" password "§"',
+        "ansible_become_password: §",
+        "mail.smtp.password=§",
+        "password=§",
+        "wget --user=anna --password=§ https://x.io/a",
+        "helm install wiki x/wiki --set auth.password=§",
+        "host=db user=crm password=§ sslmode=disable",
+        'new SqlConnection("Server=.;User Id=sa;Pwd=§")',
+        "<password>§</password>",
+        "ENV MYSQL_PASSWORD §",
+        "define('DB_PASSWORD', '§');",
+        'password <- "§"',
+        'public string Password { get; set; } = "§";',
+        "ALTER ROLE app PASSWORD '§';",
+        'new PDO("mysql:host=localhost;dbname=a", "a", "§");',
+        'client.login("anna", "§")',
+        "htpasswd -b .htpasswd anna §",
+        "JWT_SECRET=§",
+    ],
+)
+@pytest.mark.parametrize("word", ["blumenkohl", "strawberry"])
+def test_a_plain_word_is_a_password_where_it_is_set(text: str, word: str) -> None:
+    """By its name, its place, or who logs in beside it."""
+    assert word not in redact(text.replace("§", word))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "username: string\npassword: string",
+        "user: anna\npassword: unchanged",
+        "user = account\npassword = reply\nconnect(user, password)",
+        "icons: { user: 'person', email: 'envelope', password: 'padlock' }",
+        '{"errors": {"user": "taken", "password": "mismatch"}}',
+        "create(username=name, password=candidate)",
+        "password = candidate",
+        "password: candidate",
+        "SET PASSWORD policy",
+        "PASSWORD=`openssl rand -hex 12`",
+        'login("anna", callback)',
+        'connect("db", "clicked", charset="utf8mb4")',
+        "admin_password: generated",
+    ],
+)
+def test_a_plain_word_is_no_password_where_it_may_be_said_of_one(text: str) -> None:
+    """In forms and messages, and as a variable."""
+    assert redact(text) == text
+
+
+def test_a_literal_is_read_as_one_where_json_breaks_it() -> None:
+    """After a plus at the end of a line; and what is masked takes no escaped line break with it."""
+    text = json.dumps({"a": 'apiKey = "xK29fj3kQ7Lw0TpR3x" +\n  "Zr5kTm29Qx"', "b": f"see:\nacme_{'xK29fj3kQ7' * 4}"})
+
+    assert json.loads(redact(text)) == {"a": 'apiKey = "[masked: key]"', "b": "see:\n[masked: token]"}
 
 
 @pytest.mark.slow
