@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from playbook_db.domain.redaction import entropy, names
 from playbook_db.domain.redaction.escapes import Secret
 
-# The rest of a name, and the group of what follows if that is only words to the end of the line.
+# The rest of a name, and what follows if no value can: only words to the end of the line, or the end of a call.
 _TAIL = re.compile(
     r"(?P<name>(?<=[\u3000-\uffff])|[A-Za-z0-9_\u00df-\u024f\u0400-\u04ff-]{0,40}"
     r"(?:[ ](?:key|token|secret|value|code|phrase|string)\b)?+)"
-    r"(?P<no_more>[ ,.;)][^\n:=0-9\"'`?(\[{$<>|\\!&+*]{0,300}+(?:\n|\\+n)(?![\n\[<0-9 \t\\]))?"
+    r"(?P<no_more>[ ,.;)][^\n:=0-9\"'`?(\[{$<>|\\!&+*]{0,300}+(?:\n|\\+n)(?![\n\[<0-9 \t\\])"
+    r"|(?<![\u3000-\uffff])\)(?![ ]?(?:[|?:{]|or[ ])|\.))?"
 )
 _QUOTE = r"""\\{0,8}(?:\"{3}|'{3}|["'`])"""
 _BREAK = r"(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)"
@@ -216,9 +217,7 @@ class _Value:
         if before.endswith("."):  # of a path of names
             before = before.rstrip(names.NAME_SIGNS + ".")
         self.name = name
-        self.path = text[max(begin - 60, 0) : to_value.start()]
-        self.is_element = before.endswith(("<", ":")) and to_value[0].strip() == ">"
-        self.is_option = name.startswith("-") or _OPTION.search(before[-100:]) is not None
+        self.before = text[max(begin - 200, 0) : begin]
         self.lead = to_value[0]
         self.is_key = before.endswith(('"', "'"))  # the name itself is in quotes
         self.kind = kind or "secret"
@@ -245,7 +244,7 @@ class _Value:
             value = value.rstrip(".:?,;)]}>")
         self.end = self.start + len(value)
         self.text = value.rstrip(";,")  # redacted with the value, as they may be its end; but no part of a path
-        self.around = f"{text[max(begin - 200, 0) : begin]}\n{text[self.end : self.end + 200]}"
+        self.after = text[self.end : self.end + 200]
         self.digits = len(_HAS_DIGIT.findall(value))
         self.is_last = _ENDS_LINE.match(text, self.end) is not None
         self.is_next_name = self.is_quoted and "\n" in to_value[0] and _IS_NAME.match(text, self.end) is not None
@@ -332,21 +331,24 @@ def _word_or_pin(value: _Value) -> bool | None:
 def _is_set(value: _Value) -> bool:
     """Whether the password is set here beyond doubt, so that it may be a plain word."""
     sign = value.sign.strip()
-    if value.is_element or (value.sign and value.name.isupper()) or (value.is_quoted and ("=" in sign or sign == "<-")):
+    is_element = value.lead.strip() == ">" and value.before.endswith(("<", ":"))
+    if is_element or (value.sign and value.name.isupper()) or (value.is_quoted and ("=" in sign or sign == "<-")):
         return True
     if value.name.isupper() and value.how in ("comma", "space"):
         return value.is_quoted or value.is_bare
     if _STATE.search(value.text) or not names.may_lead_to_secret(value.name):
         return False
     is_line = value.is_line and value.is_last
-    if value.sign == "=" and (value.is_bare or value.is_option or (is_line and value.text.islower())):
+    is_option = value.name.startswith("-") or _OPTION.search(value.before[-100:])
+    if value.sign == "=" and (value.is_bare or is_option or (is_line and value.text.islower())):
         return True
-    if is_line and value.sign in ("=", ": ") and _SERVICE.search(value.path):
+    if is_line and value.sign in ("=", ": ") and _SERVICE.search(value.before[-60:] + value.name):
         return True
     if not sign and not (value.is_quoted and value.how == "space"):
         return False
-    is_code = value.sign.startswith(" ") and not value.is_quoted and not set("(){};").isdisjoint(value.around)
-    company = [found[1] for found in _COMPANY.finditer(value.around) if not _FIELDS.search(value.around)]
+    around = f"{value.before}\n{value.after}"
+    is_code = value.sign.startswith(" ") and not value.is_quoted and not set("(){};").isdisjoint(around)
+    company = [found[1] for found in _COMPANY.finditer(around) if not _FIELDS.search(around)]
     is_company = any(not name or not entropy.is_placeholder(name) for name in company)
     return (value.is_quoted or value.is_last) and is_company and not is_code
 
@@ -392,13 +394,14 @@ def _is_clear(value: _Value) -> bool:
     is_option = value.how == "space" and (value.is_quoted or value.is_bare)
     is_setter = value.how in ("call", "comma") and (value.name.isupper() or value.name.startswith("setP"))
     is_sure = is_option or is_setter or value.how in ("assign", "xml")
-    is_random, is_invented = entropy.is_random(value.text), entropy.is_invented(value.text)
-    if not (is_sure or value.digits or is_invented) or (value.kind == "key" and not is_random):
+    if not (is_sure or value.digits or entropy.is_invented(value.text)):
         return False
-    if value.how == "prose" and value.name.lower() == "pass":  # the verb
-        return is_random
+    is_verb = value.how == "prose" and value.name.lower() == "pass"
+    if is_verb or (value.kind == "key" and not entropy.is_random(value.text)):
+        return is_verb and entropy.is_random(value.text)
     if value.how in ("call", "comma", "below") or (value.how == "space" and not value.name.startswith("-")):
-        return is_random or (value.is_password and (value.is_quoted or is_invented))
+        is_password = value.is_password and (value.is_quoted or entropy.is_invented(value.text))
+        return is_password or entropy.is_random(value.text)
     return True
 
 

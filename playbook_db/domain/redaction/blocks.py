@@ -157,11 +157,7 @@ def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
 
 def _is_secret(value: str, kind: str) -> bool:
     if entropy.is_code(value.rstrip(")];")) or entropy.is_address(value) or not _NO_NAME.fullmatch(value):
-        is_joined = (
-            " " not in value != value.lower()
-            and not entropy.is_address(value)
-            and entropy.is_secret(value, password=True, literal=True)
-        )
+        is_joined = " " not in value != value.lower() and entropy.is_secret(value, password=True, literal=True)
         return kind == "password" and (value.lower() in entropy.COMMON_PASSWORDS or is_joined)
     is_made_up = entropy.is_random(value) or (entropy.is_invented(value) and not value.isdigit())
     return is_made_up or entropy.is_secret(value, password=kind == "password", literal=True)

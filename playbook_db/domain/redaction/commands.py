@@ -76,9 +76,10 @@ def calls(unescaped: Unescaped) -> Iterator[Secret]:
                 value = argument["text"] or ""
                 is_key = _is_key(value) if number else len(value) > 23 and entropy.is_strong(value)
                 is_plain = "=" not in argument[0]
-                is_chosen = entropy.is_invented(value) or (is_plain and entropy.is_joined(value))
-                is_word = is_plain and 0 < number == word_at < 3 and _is_sure(value)
-                if is_key or is_word or (number and word_at and is_chosen):
+                is_told = number > 0 and word_at > 0  # as a password, and not as a user
+                is_chosen = is_told and (entropy.is_invented(value) or (is_plain and entropy.is_joined(value)))
+                is_word = is_told and is_plain and number == word_at < 3 and _is_sure(value)
+                if is_key or is_word or is_chosen:
                     yield *argument.span("text"), "password"
                 at = argument.end()
 

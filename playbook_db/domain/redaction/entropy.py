@@ -11,27 +11,27 @@ _LONGEST = 4096
 _PLACEHOLDER = re.compile(
     r"""
     \[masked:                                     # redacted already
-    | ^(?:None|null|nil|true|false|undefined|NaN)$
-    | ^(.)\1*$                                    # xxxx, ****, ....
-    | ^[xX*•.]{3,}|[xX]{4,}|\*{3,}|•{3,}|\.\.\.|…
-    | \$\{ | \$\( | ^\$[A-Za-z_]\w*$ | ^\$env: | \{\{[ \w.$|\"'-]*\}\} | ^\{ | \}\}$ | ^%\(?\w*\)?[sdrv]?%?$ | ^@\w+@$
+    | ^(?:(?:None|null|nil|true|false|undefined|NaN)$
+      | (.)\1*$                                   # xxxx, ****, ....
+      | [xX*•.]{3,} | \$[A-Za-z_]\w*$ | \$env: | \{ | %\(?\w*\)?[sdrv]?%?$ | @\w+@$
+      | [\^~<>=v]{0,3}[0-9]+(?:\.[0-9]+)+(?:[-+~_.][a-z0-9.]+)?$ # a version
+      | (?:[a-z]{2,8}[-_])?(?:sha|md|aes|des|rsa|ed|hs|rs|es|ps|tls|utf|pbkdf|bcrypt|argon)  # an algorithm
+        [-_]?[0-9]{1,4}(?:[-_/][a-z0-9]{1,8}){0,3}$
+      | 0x[0-9a-f]{40}$ | Ag[A-D][A-Za-z0-9+/=]{24,}$   # an address, a sealed secret
+      | (?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T_][0-9:.Z+-]*)?$  # a time
+      | (?:error|vault|env|ssm|op):               # an error of OpenSSL, a place
+      | @(?:[\w/.-]+\.[a-z]{2,5}$|[A-Z]\w+\.\w+\()       # a file, a vault
+      | (?:hmac-)?sha[0-9]{1,3}: | (?:changeme|redacted|dummy|placeholder)[0-9]{0,4}$
+      | (?:required|nullable|sometimes|string)\|  # a rule for what a form takes
+      | \#[0-9a-f]{3,8}$                          # a colour
+      | your | replace_?me | (?:sk-|ghp_)?1234567890?$ | abcdef
+      | \w+![rsa]\})                              # a part of an f-string
+    | [xX]{4,}|\*{3,}|•{3,}|\.\.\.|… | \$\{ | \$\( | \{\{[ \w.$|\"'-]*\}\} | \}\}$ | example$
     | (?<![A-Za-z0-9])<[A-Za-z_][\w .:-]{0,60}>(?![A-Za-z0-9])
-    | ^[\^~<>=v]{0,3}[0-9]+(?:\.[0-9]+)+(?:[-+~_.][a-z0-9.]+)?$ # a version
-    | ^(?:[a-z]{2,8}[-_])?(?:sha|md|aes|des|rsa|ed|hs|rs|es|ps|tls|utf|pbkdf|bcrypt|argon)  # an algorithm
-      [-_]?[0-9]{1,4}(?:[-_/][a-z0-9]{1,8}){0,3}$
-    | ^0x[0-9a-f]{40}$ | ^Ag[A-D][A-Za-z0-9+/=]{24,}$   # an address, a sealed secret
-    | ^(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T_][0-9:.Z+-]*)?$  # a time
-    | ^(?:error|vault|env|ssm|op):               # an error of OpenSSL, a place
-    | ^@(?:[\w/.-]+\.[a-z]{2,5}$|[A-Z]\w+\.\w+\()       # a file, a vault
-    | ^(?:hmac-)?sha[0-9]{1,3}: | ^(?:changeme|redacted|dummy|placeholder)[0-9]{0,4}$
-    | ^(?:required|nullable|sometimes|string)\|  # a rule for what a form takes
     | -(?:encoded|hashed|based|encrypted|protected|only)$
-    | ^\#[0-9a-f]{3,8}$                          # a colour
-    | ^your | example$ | ^replace_?me | ^(?:sk-|ghp_)?1234567890?$ | ^abcdef
     | \(\? | \[\^?[a-z0-9]-[a-z0-9] | \{[0-9]+,[0-9]*\}  # a regular expression
     | (?:\\u[0-9a-f]{4}.*){2}                      # words in another script
     | 0123456789 | abcdefghij
-    | ^\w+![rsa]\}                                # a part of an f-string
     | [/:.\#](?:password|passwd|secret|token|key|value)$  # where a secret is kept
     """,
     re.VERBOSE | re.IGNORECASE,
