@@ -7,7 +7,7 @@ import time
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.redaction import is_done
@@ -408,6 +408,8 @@ def test_redacting_is_idempotent_and_never_fails(text: str, values: list[str]) -
     without_private(text)
 
 
+@example(["password: models2.PasswordField2", "x"], ";")
+@example(["password=None", "auth: httpx2.Auth"], " ")
 @given(
     st.lists(st.sampled_from([*HARMLESS, "Ein Satz.", "\u4f60\u597d", "\n\n", "\ud800", "\0"]), max_size=8),
     st.sampled_from("\n ;"),

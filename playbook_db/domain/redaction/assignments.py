@@ -97,7 +97,7 @@ _PUBLIC = re.compile(r"[Pp]ublic[ _-](?:key[ _-])?$")
 _HEADING = re.compile(r"(?:^|\n|\\n)#{1,6} [\w ]{0,30}$")
 _ENDS_LINE = re.compile(r"[ \t]*(?:$|[\r\n]|\\{1,4}[rn])")
 _WORDS_AND_NUMBER = re.compile(r"[^\W\d_][^\W_]*(?: [^\W_]+){0,5} [^\W_]*[0-9]+(?=[ \t]*(?:$|[\r\n]|\\{1,4}[rn]))")
-_IN_PARAMETERS = re.compile(r"\w=[^\s=,]{1,80}[ ;&]$")
+_IN_PARAMETERS = re.compile(r"\w=[^\s=,]{1,80}[ ;&]\Z")
 _PAIR = re.compile(
     r"""[vV]alue["']?[ ]?[:=][ ]?(?P<open>["']?)(?P<value>[^\s"',{}<>]{6,400})(?P=open)"""
     r"""[,\s]{1,20}["']?(?:\w{1,20}:)?(?:[nN]ame|[kK]ey|(?:WHERE|where) \w{1,20})["']?[ ]?[:=][ ]?["']?"""
@@ -252,7 +252,8 @@ class _Value:
 
 def _fills_line(value: str, *, is_password: bool, is_first: bool) -> bool:
     """Whether *value*, which ends a line of settings, is no code; *is_first*: nothing is before its name."""
-    if is_password and (len(_HAS_DIGIT.findall(value)) > 1 or _NO_CODE.search(value)) and not entropy.is_code(value):
+    is_mixed = len(_HAS_DIGIT.findall(value)) > 1 or _NO_CODE.search(value)
+    if is_password and is_mixed and not entropy.is_code(value.rstrip(";,")):
         return True
     return is_first and entropy.is_random(value) and not set("(.[{").intersection(value)
 
