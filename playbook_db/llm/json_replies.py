@@ -28,7 +28,7 @@ _SHORTER = (
 )
 _FENCE = re.compile(r"```([A-Za-z0-9_+.-]{0,40})(.*?)```", re.DOTALL)
 _OPENING = re.compile(r'\{(?=\s*["}])')
-_SPARE_COMMA = re.compile(r'("(?:[^"\\]|\\.?)*+(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)  # strings are matched to be kept
+_SPARE_COMMA = re.compile(r'("(?>(?:[^"\\]|\\.?)*)(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)  # strings are matched to be kept
 _BETWEEN = re.compile(r"[\s,]*")
 _COLON = re.compile(r"\s*:\s*")
 _DECODER = json.JSONDecoder(strict=False)

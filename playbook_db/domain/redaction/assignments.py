@@ -13,7 +13,7 @@ from playbook_db.domain.redaction.escapes import Secret
 # The rest of a name, and what follows if no value can: only words to the end of the line, or the end of a call.
 _TAIL = re.compile(
     r"(?P<name>(?<=[\u3000-\uffff])|[A-Za-z0-9_\u00df-\u024f\u0400-\u04ff-]{0,40}"
-    r"(?:[ ](?:key|token|secret|value|code|phrase|string)\b)?+)"
+    r"(?>(?:[ ](?:key|token|secret|value|code|phrase|string)\b)?))"
     r"(?P<no_more>[ ,.;)][^\n:=0-9\"'`?(\[{$<>|\\!&+*]{0,300}+(?:\n|\\+n)(?![\n\[<0-9 \t\\])"
     r"|(?<![\u3000-\uffff])\)(?![ ]?(?:[|?:{]|or[ ])|\.))?"
 )
@@ -40,7 +40,7 @@ _TO_VALUE = re.compile(
       |[ ]As[ ]String(?=[ ]=)|[ ]\{{[ ]get;[^{{}}]{{0,20}}\}}(?=[ ]=)|[ ]?\[[^\[\]\n]{{0,20}}\](?=[ ]=|:[ ]))?
     (?:
       (?P<below>
-        (?:(?:[ ][\w']{{1,20}}+){{0,6}}+(?:[ ]\([^()\n]{{1,80}}\))?+[ ]?[:=][ ]?(?:[|>][-+]?)?
+        (?:(?>(?:[ ][\w']{{1,20}}+){{0,6}}(?:[ ]\([^()\n]{{1,80}}\))?)[ ]?[:=][ ]?(?:[|>][-+]?)?
           |(?P<bare_head>{_BREAK}[-=~]{{3,40}}|(?={_BREAK}{_BREAK})))
         (?:{_BREAK}```\w{{0,10}})?(?:{_BREAK}[ \t]{{0,40}}){{1,2}}(?:-[ ])?(?=[^\s"'\\]{{6,400}}(?:{_BREAK}|$))
       )
@@ -134,6 +134,7 @@ _NO_CODE = re.compile(
 _HAS_SIGN = re.compile(r"[:=(?\n]|\b(?:is|it's|its|use|try|that's)\b")
 _TYPE = re.compile(r"[A-Za-z]{1,5}(?=[\s,]|[;)\]}][\s,;:)\]}])")  # too short for a password: `str`, `None`
 _VARIABLE = re.compile(r"[a-z]{1,12}(?:[._][a-z]{1,12}){0,4}(?=[\s,;)\]}])|None\b|[0-9]{1,9}(?=,?\s|\}[\s,}])")
+_REMARK = re.compile(r"[\[({.]|[a-z_]{2,20}=[0-9]{1,6}$")
 _FINGERPRINT = re.compile(r"[0-9A-F]{16}|[0-9A-F]{40}")
 _BYTES = re.compile(r"(?:\\{1,4}x[0-9a-fA-F]{2}){8,}")
 _NUMBERED = re.compile(r"[a-z]+-[0-9]+")  # `blue-500`
@@ -261,8 +262,9 @@ def _fills_line(value: str, *, is_password: bool, is_first: bool) -> bool:
 # The rules, in this order: the first that knows says whether a value is a secret.
 def _under_a_weak_name(value: _Value) -> bool | None:
     """Only what is random beyond doubt; and the name of the next value is none."""
-    is_remark = value.how == "space" and not value.is_quoted and value.text[:1] in ("[", "(", "{", ".")
-    is_fingerprint = value.kind == "key" and not value.sign and _FINGERPRINT.fullmatch(value.text) is not None
+    is_remark = value.how == "space" and not value.is_quoted and _REMARK.match(value.text) is not None
+    is_public = not value.sign or "GPG" in value.name
+    is_fingerprint = value.kind == "key" and is_public and _FINGERPRINT.fullmatch(value.text) is not None
     if value.is_next_name or is_remark or is_fingerprint:
         return False
     return (_LONG_WORD.fullmatch(value.text) is not None and entropy.is_strong(value.text)) if value.is_weak else None
