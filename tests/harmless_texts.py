@@ -109,4 +109,6 @@ HARMLESS = (
     "password = base64.b16encode(random_bytes[8:])",
     "auth: httpx2.Auth",
     "password: models2.PasswordField2",
+    "DEBUG lexer: token=IDENT value=password line=14 col=3",
+    "ENV GPG_KEY=F2BCE8C21DD7FFE6CA91E9D5C60D4CE7DFA07E53  0B",
 )  # fmt: skip
