@@ -16,7 +16,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.store import hook_queries
 from playbook_db.store.hook_queries import PointLifespan
-from playbook_db.store.playbook_rows import PlaybookRows
+from playbook_db.store.playbook_rows import IS_WEAK, PlaybookRows
 from playbook_db.store.snapshots import header_of
 
 # The change to the same point before this one, and the text that it had, are one step down an index each.
@@ -200,8 +200,8 @@ def _logged(row: "Row[Any]", counts: dict[str, int], changes: Sequence[LoggedCha
     return LoggedRevision(**fields, undoes=undoes, keys=keys, counts=counts, changes=tuple(changes))
 
 
-_VOTES = sql("""
-SELECT coalesce(k.name, v.name) AS name, v.tag, v.rationale, v.point_id IS NOT NULL AS matched, v.ignored, v.evidence
+_VOTES = sql(f"""
+SELECT coalesce(k.name, v.name), v.tag, v.rationale, v.point_id IS NOT NULL, v.ignored, v.evidence, {IS_WEAK}
 FROM votes AS v LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
 WHERE v.playbook_id = :playbook_id AND v.revision = :revision ORDER BY v.seq LIMIT :most OFFSET :before
 """)
@@ -392,8 +392,8 @@ class LogQueries(PlaybookRows):
         """The votes of *revision*, in order: *most* of them, without the *before* first ones."""
         rows = self._execute(_VOTES, revision=revision, before=before, most=most)
         return tuple(
-            Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence))
-            for name, tag, rationale, matched, ignored, evidence in rows
+            Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence), bool(is_weak))
+            for name, tag, rationale, matched, ignored, evidence, is_weak in rows
         )
 
     def count_votes(self, revision: int) -> int:

@@ -194,9 +194,11 @@ def test_show_tells_a_revision_in_full(lived: Playbook) -> None:
     assert full["skipped_operations"] == [
         {"place": 2, "operation": '{"type": "DELETE", "target_id": "pat-404"}', "reason": "there is no point pat-404"}
     ]
-    assert lived("show", "3", "--json").json["votes"] == [
-        {"name": "pat-001", "tag": "harmful", "rationale": None, "matched": True, "ignored": False, "evidence": []}
-    ]
+    (vote,) = lived("show", "3", "--json").json["votes"]
+    assert vote == {
+        "name": "pat-001", "tag": "harmful", "rationale": None, "matched": True, "ignored": False, "evidence": [],
+        "is_weak": False,
+    }  # fmt: skip
     assert "harmful  pat-001" in lived("show", "3").out
 
 

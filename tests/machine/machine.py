@@ -1,4 +1,4 @@
-"""A machine that does to a playbook whatever can be done, in any order, and compares it with the model after each step.
+"""A machine that changes a playbook in a random order of steps, and compares it with the model after each of them.
 
 Hypothesis chooses the steps, and makes a history that fails as short as it can. With two worlds, a file's and a
 server's, each step is done in both, and their answers must be equal.
@@ -103,7 +103,7 @@ class PlaybookMachine(RuleBasedStateMachine):
         return json.loads(answer.out)
 
     def do(self, work: Callable[[World], Any]) -> list[Any]:
-        """What *work* gives in each world; None if it was refused in one sentence."""
+        """What *work* gives in each world."""
         return [world.do(partial(work, world)) for world in self.worlds]
 
     def write(self, name: str, content: object) -> str:

@@ -63,6 +63,8 @@ def test_a_weak_vote_counts_and_lowers_nothing(project: Project) -> None:
     """A full one puts the point behind the other; a text in the evidence can't make that one weak."""
     learn(project, WEAK)
     assert (harmful(project), order(project)) == (1, ["pat-001", "pat-002"])
+    with project.store.read(project.key) as book:
+        assert [vote.is_weak for vote in book.read_votes(book.revision)] == [True]
     edit.edit(project, "pat-001", text="run all tests")
     assert order(project) == ["pat-001", "pat-002"]
 
