@@ -1,4 +1,4 @@
-"""Finding points: by what they say, and page by page those that words, a section and a state leave, in an order."""
+"""Find points by their text, and list them page by page: filtered by words, section and state, and sorted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -103,18 +103,19 @@ class Case:
 
 
 class ScriptedModel:
-    """A model that votes for a point and adds one, on the user's words."""
+    """A model that votes *tag* on a point and adds the *text*, on words that the user *said*."""
+
+    def __init__(self, name: str = "oth-001", tag: str = "helpful", *, text: str = SAID, said: str = SAID) -> None:
+        vote = {"name": name, "tag": tag, "rationale": "it was followed", "evidence": [said]}
+        lesson = {"kind": "worked", "text": said, "cause": "", "fix": "", "applies_to": "", "evidence": [said]}
+        addition = {"type": "ADD", "section": "OTHERS", "text": text, "evidence": [said]}
+        self._reflection = {"analysis": "It went well.", "bullet_tags": [vote], "lessons": [lesson]}
+        self._curation = {"reasoning": "the user asked for it", "operations": [addition]}
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
         """The reflector's answer, or the curator's."""
-        answer: dict[str, Any] = {
-            "reasoning": "the user asked for it",
-            "operations": [{"type": "ADD", "section": "OTHERS", "text": SAID, "evidence": [SAID]}],
-        }
-        if "bullet_tags" in f"{prompt.system}{prompt.text}{prompt.schema}":
-            tag = {"name": "oth-001", "tag": "helpful", "rationale": "it was followed", "evidence": [SAID]}
-            lesson = {"kind": "worked", "text": SAID, "cause": "", "fix": "", "applies_to": "", "evidence": [SAID]}
-            answer = {"analysis": "It went well.", "bullet_tags": [tag], "lessons": [lesson]}
+        is_reflector = "bullet_tags" in f"{prompt.system}{prompt.text}{prompt.schema}"
+        answer = self._reflection if is_reflector else self._curation
         return Reply(json.dumps(answer), None, False, Usage(1000, 100, 0, 0.01), "scripted", 5)
 
 

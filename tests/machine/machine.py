@@ -24,8 +24,9 @@ from playbook_db.errors import PlaybookError
 from playbook_db.services import edit, projects
 from playbook_db.services import sql as sql_service
 from tests import databases
-from tests.machine.model import SLUGS, TITLES, Model, Point, Refused, State, live
-from tests.machine.world import Answer, Clock, ScriptedModel, World, ask_scripted
+from tests.faults.cases import Ended, ScriptedModel
+from tests.machine.model import SLUGS, TITLES, Model, Point, State, live
+from tests.machine.world import Clock, World, ask_scripted
 
 _CHECK_EVERY = 25
 _SLUGS_OF_TITLES = {title: slug for slug, title in TITLES.items()}
@@ -42,6 +43,7 @@ _LOOKS = (
     ("prune", "--dry-run"), ("status",), ("restore", "--at", "1", "--dry-run"),
 )  # fmt: skip
 
+_USER = ((), ("--user",))  # what a command is told so that it means the user's own playbook
 _TEXTS = st.integers(1, 40).map(lambda number: f"rule w{number}x says so")  # few, so that some are there already
 _SLUGS = st.sampled_from(SLUGS)
 _TAGS = st.sampled_from(("helpful", "harmful", "harmful", "neutral"))
@@ -72,7 +74,7 @@ class PlaybookMachine(RuleBasedStateMachine):
         self.clock = Clock()
         self.clock.set_in(self.patch)
         ask_scripted(self.patch, lambda: self.script)
-        self.script = ScriptedModel({}, {})
+        self.script = ScriptedModel()
         self.project, self.own = Model(), Model(prefix="u")
         self.steps = 0
         self.own_head = 0  # of the user's own playbook, when it was looked at last
@@ -87,7 +89,7 @@ class PlaybookMachine(RuleBasedStateMachine):
 
     # The worlds.
 
-    def run(self, *arguments: str) -> Answer:
+    def run(self, *arguments: str) -> Ended:
         """Run `playbook ARGUMENT ...` in each world: what all of them answer."""
         answers = [world.run(*arguments) for world in self.worlds]
         for answer in answers[1:]:
@@ -120,31 +122,26 @@ class PlaybookMachine(RuleBasedStateMachine):
 
     def change(self, change: Callable[[Model], object], *arguments: str, is_users: bool = False) -> None:
         """Run a command that makes this *change*, or is refused if the model refuses."""
-        self.by(change, lambda: self.run(*(("--user",) if is_users else ()), *arguments), is_users=is_users)
+        self.by(change, lambda: self.run(*_USER[is_users], *arguments), is_users=is_users)
 
     def by(self, change: Callable[[Model], object], act: Callable[[], object], *, is_users: bool = False) -> None:
         """Do something that makes this *change* in one revision, or none at all if the model refuses."""
         model = self.model(is_users=is_users)
-        points, highest = dict(model.points), dict(model.highest)
-        try:
-            change(model)
-            is_refused = False
-        except Refused:
-            model.points, model.highest, is_refused = points, highest, True
+        is_made = model.attempt(change)
         answer = act()
         made = self.head(is_users=is_users) - model.head
-        if isinstance(answer, Answer):
+        if isinstance(answer, Ended):
             assert answer.code in (0, 1), answer
-        if model.points != points:
+        if model.points != model.states[-1]:
             assert made == 1, (made, answer)
         else:  # what the model doesn't know may have changed: a neutral vote, an order
-            assert made in ((0,) if is_refused else (0, 1)), (is_refused, made, answer)
+            assert made in ((0, 1) if is_made else (0,)), (is_made, made, answer)
         if made:
             model.commit()
 
     def head(self, *, is_users: bool) -> int:
         """The number of the last revision."""
-        log = self.answer(*(("--user",) if is_users else ()), "log", "-n", "1", "--json")
+        log = self.answer(*_USER[is_users], "log", "-n", "1", "--json")
         return int(log[0]["revision"]) if log else 0
 
     def pick(self, number: int, *, is_users: bool = False, live: bool = True) -> str:
@@ -196,14 +193,11 @@ class PlaybookMachine(RuleBasedStateMachine):
 
     @rule(text=_TEXTS, slug=_SLUGS, is_users=_ANYONES, way=_WAYS)
     def add(self, text: str, slug: str, is_users: bool, way: str) -> None:
-        if way == "command":
-            self.change(lambda model: model.add(text, slug), "add", text, "--section", slug, is_users=is_users)
-        else:
-            self.by(
-                lambda model: model.add(text, slug),
-                lambda: self.serve(lambda project: edit.add(project, text, section=TITLES[slug]), is_users=is_users),
-                is_users=is_users,
-            )
+        def serve(project: projects.Project) -> object:
+            return edit.add(project, text, section=TITLES[slug])
+
+        command = ("add", text, "--section", slug)
+        self.one_way(way, lambda model: model.add(text, slug), command, serve, is_users=is_users)
 
     @rule(pick=_PICK, tag=_TAGS, times=st.sampled_from((1, 1, 3)), is_users=_ANYONES, way=_WAYS)
     def vote(self, pick: int, tag: str, times: int, is_users: bool, way: str) -> None:
@@ -213,26 +207,33 @@ class PlaybookMachine(RuleBasedStateMachine):
             self.vote_once(name, tag, is_users=is_users, way=way)
 
     def vote_once(self, name: str, tag: str, *, is_users: bool, way: str) -> None:
-        if way == "command":
-            self.change(lambda model: model.vote(name, tag), "vote", name, tag, is_users=is_users)
-        else:
-            self.by(
-                lambda model: model.vote(name, tag),
-                lambda: self.serve(lambda project: edit.vote(project, name, tag), is_users=is_users),
-                is_users=is_users,
-            )
+        def serve(project: projects.Project) -> object:
+            return edit.vote(project, name, tag)
 
-    def serve(self, work: Callable[[Any], Any], *, is_users: bool) -> list[Any]:
-        """What a service gives that is called by *work*, in each world."""
+        self.one_way(way, lambda model: model.vote(name, tag), ("vote", name, tag), serve, is_users=is_users)
 
-        def call(world: World) -> Any:
+    def one_way(
+        self,
+        way: str,
+        change: Callable[[Model], object],
+        command: tuple[str, ...],
+        serve: Callable[[projects.Project], object],
+        *,
+        is_users: bool,
+    ) -> None:
+        """Make a *change* by a command, or by the service that it calls."""
+
+        def call(world: World) -> object:
             with projects.open_project(world.url, str(world.folder), notify=lambda line: None) as project:
                 try:
-                    return work(projects.Project.of_user(project.store) if is_users else project)
+                    return serve(projects.Project.of_user(project.store) if is_users else project)
                 except PlaybookError as error:
                     return str(error)
 
-        return self.do(call)
+        if way == "command":
+            self.change(change, *command, is_users=is_users)
+        else:
+            self.by(change, lambda: self.do(call), is_users=is_users)
 
     @rule(pick=_PICK, text=_TEXTS, is_users=_ANYONES)
     def reword(self, pick: int, text: str, is_users: bool) -> None:
@@ -362,10 +363,11 @@ class PlaybookMachine(RuleBasedStateMachine):
             return
         source, target = self.model(is_users=is_users), self.model(is_users=not is_users)
         point = source.points[name]
-        same = next(iter(target.saying(point.text)), None)
-        if len(target.saying(point.text)) > 1:
+        saying = target.saying(point.text)
+        if len(saying) > 1:
             return
-        if same:
+        if saying:
+            (same,) = saying
             helpful, harmful = target.points[same].helpful, target.points[same].harmful
             target.change(same, helpful=max(helpful, point.helpful), harmful=max(harmful, point.harmful))
         else:
@@ -387,13 +389,7 @@ class PlaybookMachine(RuleBasedStateMachine):
     def learn(self, pick: int, tag: str, text: str, is_queued: bool) -> None:
         """A session in which the user says what is learned from it: at once, or by the worker."""
         name, said = self.pick(pick), f"Please know: {text}"
-        lesson = {"kind": "worked", "text": said, "cause": "", "fix": "", "applies_to": "", "evidence": [said]}
-        tags = [{"name": name, "tag": tag, "rationale": "so it was", "evidence": [said]}]
-        added = {"type": "ADD", "section": "OTHERS", "text": text, "evidence": [said]}
-        self.script = ScriptedModel(
-            {"analysis": "It went on.", "bullet_tags": tags, "lessons": [lesson]},
-            {"reasoning": "the user said so", "operations": [added]},
-        )
+        self.script = ScriptedModel(name, tag, text=text, said=said)
         for world in self.worlds:
             path = world.session(said, cites=name)
             if is_queued:
@@ -530,7 +526,7 @@ class PlaybookMachine(RuleBasedStateMachine):
         exported = self.agrees_on(self.project, chance, at=3)
         assert {world.mirror.read_text("utf-8") for world in self.worlds} == {exported}
         if self.own.head != self.own_head or self.steps % 4 == 0:
-            self.agrees_on(self.own, chance, "--user", at=1)
+            self.agrees_on(self.own, chance, at=1, is_users=True)
             self.own_head = self.own.head
         if self.steps % _CHECK_EVERY == 0:
             for world in self.worlds:
@@ -539,12 +535,13 @@ class PlaybookMachine(RuleBasedStateMachine):
             for question in _QUESTIONS if self.twins else ():
                 self.run("sql", "--json", re.sub(r"'now'", "'2026-03-05'", question.sql))
 
-    def agrees_on(self, model: Model, chance: random.Random, *option: str, at: int) -> str:
-        """What one playbook is exported as: its points, its history, its state after some revisions, and its index
-        agree."""
+    def agrees_on(self, model: Model, chance: random.Random, *, at: int, is_users: bool = False) -> str:
+        """Compare the points of one playbook, its history, its state after *at* revisions, and its index. Returns the
+        export."""
+        option = _USER[is_users]
         exported = self.run(*option, "export").out
         assert _state(json.loads(exported)) == model.live, exported
-        assert self.head(is_users=bool(option)) == model.head
+        assert self.head(is_users=is_users) == model.head
         for number in sorted({chance.randint(model.base + 1, model.head) for _ in range(at)}):
             then = _state(self.answer(*option, "at", str(number), "--json"))
             assert then == live(model.states[number]), number
@@ -555,18 +552,14 @@ class PlaybookMachine(RuleBasedStateMachine):
         return exported
 
 
-def _lines(answer: Answer) -> list[str]:
+def _lines(answer: Ended) -> list[str]:
     return [str(answer.code), *answer.out.splitlines(), *answer.err.splitlines()]
 
 
 def _each_that_can(steps: list[Callable[[Model], object]], model: Model) -> None:
     """Take each of these *steps* that is not refused."""
     for step in steps:
-        points, highest = dict(model.points), dict(model.highest)
-        try:
-            step(model)
-        except (Refused, KeyError):
-            model.points, model.highest = points, highest
+        model.attempt(step)
 
 
 def _state(content: dict[str, Any]) -> State:

@@ -1,7 +1,7 @@
 """A playbook as the contract describes it: points by name, and the state after each revision."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 SLUGS = ("pat", "mis", "pref", "ctx", "oth")
@@ -75,6 +75,16 @@ class Model:
         return [name for name, point in self.live.items() if point.text == text]
 
     # Changes.
+
+    def attempt(self, change: Callable[["Model"], object]) -> bool:
+        """Make a *change*, or none at all if it raises Refused; whether it was made."""
+        points, highest = dict(self.points), dict(self.highest)
+        try:
+            change(self)
+        except Refused:
+            self.points, self.highest = points, highest
+            return False
+        return True
 
     def add(self, text: str, slug: str, helpful: int = 0, harmful: int = 0) -> str:
         """The new point's name. Raises Refused if a live point says the same."""

@@ -1,17 +1,14 @@
-"""Where a history happens: a home, a project with a mirror, a database, and a clock that the test sets."""
+"""The world of a history: a home, a project with a mirror, a database, and a clock that the test sets."""
 
 import importlib
 import io
-import json
-import os
 import pkgutil
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from contextlib import chdir, contextmanager, redirect_stderr
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
@@ -22,10 +19,8 @@ import playbook_db
 from benchmarks.sandbox import living_in
 from playbook_db import mcp_server
 from playbook_db.claude_code import spool
-from playbook_db.cli.main import main
 from playbook_db.llm import choose
-from playbook_db.llm.model import Prompt, Reply, Usage
-from tests.faults.cases import write_transcript
+from tests.faults.cases import Ended, Place, ScriptedModel, command, write_transcript
 from tests.transcripts_made_up import TranscriptBuilder
 
 # What differs by the kind of database, and what stands for it.
@@ -38,15 +33,6 @@ _BY_KIND = (
     (re.compile(r"(backup    |playbook: the older states of the database in these backups).*\n"), ""),  # of a file
     (re.compile(r',\n  "file": \{.*\n  \}', re.DOTALL), ""),  # sizes in bytes
 )
-
-
-@dataclass
-class Answer:
-    """What a command said, and its exit code. The paths and the database are named alike in every world."""
-
-    code: int
-    out: str
-    err: str
 
 
 class Clock:
@@ -83,31 +69,16 @@ def _modules() -> Iterator[Any]:
             yield importlib.import_module(info.name)
 
 
-class ScriptedModel:
-    """A model whose reflector and curator say what they are told to."""
-
-    def __init__(self, reflection: dict[str, Any], curation: dict[str, Any]) -> None:
-        self.answers = reflection, curation
-
-    def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reflector's answer, or the curator's."""
-        is_reflector = "bullet_tags" in f"{prompt.system}{prompt.text}{prompt.schema}"
-        answer = self.answers[0 if is_reflector else 1]
-        return Reply(json.dumps(answer), None, False, Usage(1000, 100, 0, 0.01), "scripted", 5)
-
-
 class World:
     """A home and a project of their own. The database is SQLite's, unless *url* names another."""
 
     def __init__(self, url: str = "") -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="playbook-machine-"))
-        self.folder = self.root / "project"
+        self.place = Place(Path(tempfile.mkdtemp(prefix="playbook-machine-")))
+        self.place.make_folders()
+        self.root, self.folder = self.place.root, self.place.project
         self.mirror = self.folder / ".claude" / "playbook.json"
         self.url = url or f"sqlite:///{self.root / 'playbook.db'}"
-        self.model: ScriptedModel | None = None
         self.sessions = 0
-        (self.root / "home" / ".claude").mkdir(parents=True)
-        (self.folder / ".claude").mkdir(parents=True)
 
     @property
     def is_file(self) -> bool:
@@ -126,26 +97,15 @@ class World:
     @contextmanager
     def lived_in(self) -> Iterator[None]:
         """This process in the project, as its user."""
-        environ = {
-            "HOME": str(self.root / "home"),
-            "CLAUDE_PROJECT_DIR": str(self.folder),
-            "PATH": os.environ.get("PATH", os.defpath),
-            "PLAYBOOK_DB_URL": self.url,
-            "PLAYBOOK_ACTOR": "ann",
-            "PLAYBOOK_NO_SETUP": "1",
-            "TZ": "UTC",
-        }
-        with living_in(environ), chdir(self.folder):
+        with living_in({**self.place.environ(), "PLAYBOOK_DB_URL": self.url, "TZ": "UTC"}), chdir(self.folder):
             yield
 
-    def run(self, *arguments: str) -> Answer:
-        """Run `playbook ARGUMENT ...` in this process; ROOT in an argument stands for this world's folder."""
-        streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
-        sys.stdin = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-        with self.lived_in(), redirect_stdout(streams[0]), redirect_stderr(streams[1]):
-            code = main([argument.replace("ROOT", str(self.root)) for argument in arguments])
-        out, err = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
-        return Answer(code, self._named_alike(out), self._named_alike(err))
+    def run(self, *arguments: str) -> Ended:
+        """Run `playbook ARGUMENT ...` in this process; ROOT in an argument stands for this world's folder. What it says
+        names the folder and the database alike in every world."""
+        with self.lived_in():
+            ended = command(*(argument.replace("ROOT", str(self.root)) for argument in arguments), place=self.place)
+        return replace(ended, out=self._named_alike(ended.out), err=self._named_alike(ended.err))
 
     def do(self, work: Callable[[], Any]) -> Any:
         """What *work* gives in this world; what it says is thrown away."""

@@ -445,6 +445,22 @@ def test_a_worker_at_work_is_told_of(url: str, project: Project) -> None:
         assert _restore(url, taken.path).worker_was_at_work
 
 
+def _backup_before_the_mirror(url: str, project: Project) -> Backup:
+    """A backup; then a point is added, which the mirror has, too."""
+    mirror.switch(project, on=True)
+    taken = maintenance.take(url)
+    edit.add(project, "prefer pathlib")
+    mirror.sync(project)
+    assert "pathlib" in Path(project.mirror_path).read_text(encoding="utf-8")
+    return taken
+
+
+def _assert_nothing_came_back(project: Project) -> None:
+    mirror.sync(project)
+    assert _texts(project) == ["use type hints"]
+    assert "pathlib" not in Path(project.mirror_path).read_text(encoding="utf-8")
+
+
 def test_a_mirror_that_was_in_step_follows_the_backup(url: str, project: Project) -> None:
     """What went with the database doesn't come back through the file; it is in the backup taken before."""
     mirror.switch(project, on=True)
@@ -465,10 +481,7 @@ def test_a_mirror_that_cant_be_read_for_a_moment_brings_nothing_back(
     url: str, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is taken for unchanged; when it can be read again, its content tells."""
-    mirror.switch(project, on=True)
-    taken = maintenance.take(url)
-    edit.add(project, "prefer pathlib")
-    mirror.sync(project)
+    taken = _backup_before_the_mirror(url, project)
 
     def refuse(*_: object) -> bytes:
         raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
@@ -476,20 +489,15 @@ def test_a_mirror_that_cant_be_read_for_a_moment_brings_nothing_back(
     with monkeypatch.context() as patch:
         patch.setattr(projects, "read_plain", refuse)
         _restore(url, taken.path)
-    mirror.sync(project)
 
-    assert _texts(project) == ["use type hints"]
-    assert "pathlib" not in Path(project.mirror_path).read_text(encoding="utf-8")
+    _assert_nothing_came_back(project)
 
 
 def test_a_kill_right_after_the_swap_brings_nothing_back(
     url: str, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database that comes in knows already which mirrors are to follow it."""
-    mirror.switch(project, on=True)
-    taken = maintenance.take(url)
-    edit.add(project, "prefer pathlib")
-    mirror.sync(project)
+    taken = _backup_before_the_mirror(url, project)
 
     def swap_and_die(*given: Any, **options: Any) -> None:
         put_in_place(*given, **options)
@@ -500,9 +508,7 @@ def test_a_kill_right_after_the_swap_brings_nothing_back(
     with pytest.raises(KeyboardInterrupt):
         _restore(url, taken.path)
 
-    mirror.sync(project)
-    assert _texts(project) == ["use type hints"]
-    assert "pathlib" not in Path(project.mirror_path).read_text(encoding="utf-8")
+    _assert_nothing_came_back(project)
     assert [path.name for path in Path(taken.path).parent.iterdir() if "partial" in path.name] == []
 
 

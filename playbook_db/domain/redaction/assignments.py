@@ -107,7 +107,7 @@ _IN_CALL = re.compile(
     r"\([ ]{0,2}(?:[0-9]{1,9},[ ]?)?(?:\\{0,8}[\"'][\w. -]{1,40}\\{0,8}[\"'],[ ]?)?"
     r"\\{0,8}[\"'`]{0,3}(?:\w{0,20}\[\w{1,20}=|[#.])?[\"']?$"
 )
-# What stands beside a password that is set: who logs in, and where.
+# A user or a host, beside which a password is set.
 _COMPANY = re.compile(
     r"(?<![A-Za-z])(?i:port|[a-z]{0,12}[_.-]?(?:host|hostname|server|user|username|user[_ ]?id|uid|database|db|dbname)"
     r"|benutzer(?:name)?|usuario|utilisateur)[\"']?(?:[ ]?(?:=>|[:=])[ ]?[\"']?|[ ][\"'])"
@@ -351,9 +351,9 @@ def _is_set(value: _Value) -> bool:
         return False
     around = f"{value.before}\n{value.after}"
     is_code = value.sign.startswith(" ") and not value.is_quoted and not set("(){};").isdisjoint(around)
-    company = [found[1] for found in _COMPANY.finditer(around) if not _FIELDS.search(around)]
-    is_company = any(not name or not entropy.is_placeholder(name) for name in company)
-    return (value.is_quoted or value.is_last) and is_company and not is_code
+    if is_code or not (value.is_quoted or value.is_last) or _FIELDS.search(around):
+        return False
+    return any(not found["value"] or not entropy.is_placeholder(found["value"]) for found in _COMPANY.finditer(around))
 
 
 def _word_in_another_language(value: _Value) -> bool | None:

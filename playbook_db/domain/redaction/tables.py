@@ -17,5 +17,5 @@ def read_words(name: str) -> dict[str, frozenset[str]]:
 
 
 def filled(regex: str, parts: dict[str, str]) -> str:
-    """Replace each `<name>` in *regex* by the expression of that name in *parts*; an unknown one stays."""
+    """Replace each `<name>` in *regex* with the expression of that name in *parts*. An unknown name stays."""
     return re.sub("<([a-z_]+)>", lambda part: parts.get(part[1], part[0]), regex)

@@ -143,7 +143,7 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "random": entropy.is_random,
     "id": _real_id,
     "word": lambda value: not entropy.is_placeholder(value),
-    "basic": lambda value: ":" in _decoded(value) and not entropy.is_placeholder(_decoded(value)),
+    "basic": lambda value: ":" in (plain := _decoded(value)) and not entropy.is_placeholder(plain),
     "encoded": lambda value: re.fullmatch("(?=.*[0-9:])[!-~]+", _decoded(value)) is not None,
     "mnemonic": _is_mnemonic,
     "cookie": _is_cookie,
