@@ -326,8 +326,9 @@ def test_a_database_that_somebody_writes_to_answers_as_soon(client: Client, how:
     assert b"use uv" in done.out
     assert min(each.took_s for each in (done, *more)) < alone_s + inject.DEADLINE_S  # which a wait would add
     assert client.rows("SELECT count(*) FROM injections") == [(0,)]
-    assert len(client.spooled()) == 3
-    assert client.log() == []
+    # A hook whose deadline comes while it writes into the spool writes there twice: the worker takes in one of both.
+    assert len({each["time"] for each in client.spooled()}) == 3
+    assert not any("locked" in line for line in client.log())
 
 
 def test_a_database_that_somebody_has_for_himself_is_not_waited_for(client: Client) -> None:
