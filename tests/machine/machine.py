@@ -424,8 +424,17 @@ class PlaybookMachine(RuleBasedStateMachine):
         self.project.proposed.remove(text)
         if not accepts:
             self.project.rejected.add(text)
-        change = (lambda model: model.add(text, "oth")) if accepts else (lambda model: None)
-        self.change(change, "review", "--accept" if accepts else "--reject", str(waiting[text]))
+
+        def accept(model: Model) -> None:
+            model.add(text, "oth")
+            model.prune()  # as after each batch
+
+        self.change(
+            accept if accepts else lambda model: None,
+            "review",
+            "--accept" if accepts else "--reject",
+            str(waiting[text]),
+        )
 
     # Files.
 
