@@ -5,7 +5,6 @@ Whatever goes wrong on the way is a RequestError; how often to try, and what to 
 
 import email.utils
 import math
-import queue
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -76,30 +75,25 @@ def send(
 
     Raises RequestError. A thread reads, since neither the lookup of a name nor a trickle of bytes ends at a deadline.
     """
-    events: queue.SimpleQueue[Mapping[str, Any] | BaseException | None] = queue.SimpleQueue()
+    errors: list[BaseException] = []
 
     def read() -> None:
+        is_complete = False
         try:
             for event in _events(client, body, timeout):
-                events.put(event)
-            events.put(None)
+                is_complete = _add_event(message, event) or is_complete
+            if not is_complete:
+                raise RequestError("the connection broke before the reply was complete")
         except BaseException as error:  # raised below, in the thread that waits
-            events.put(error)
+            errors.append(error)
 
-    threading.Thread(target=read, name="playbook-model", daemon=True).start()
-    is_complete = False
-    while True:
-        try:
-            event = events.get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty:
-            raise RequestError("the time for it was over") from None
-        if isinstance(event, BaseException):
-            raise _request_error(event) from event
-        if event is None:
-            break
-        is_complete = _add_event(message, event) or is_complete
-    if not is_complete:
-        raise RequestError("the connection broke before the reply was complete")
+    thread = threading.Thread(target=read, name="playbook-model", daemon=True)
+    thread.start()
+    thread.join(max(0.0, deadline - time.monotonic()))
+    if errors:
+        raise _request_error(errors[0]) from errors[0]
+    if thread.is_alive():
+        raise RequestError("the time for it was over")
 
 
 def limit(response: "httpx2.Response") -> None:
