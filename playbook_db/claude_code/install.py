@@ -112,11 +112,12 @@ def install(scope: str, folder: str, *, now: datetime) -> Installed:
     is_off = settings_json.parse(new.decode("utf-8-sig")).get("disableAllHooks") is True
     notes = [f'{path} has "disableAllHooks": true; no hook runs until that is taken out'] if is_off else []
     notes += _notes_on_others(scope, folder)
+    had_ours = data is not None and data != _edited(path, data, settings_json.without_hooks)
+    is_first = not had_ours and not find_backups(path)
     backup = None
     if new != data:
-        was_without_ours = data is not None and data == _edited(path, data, settings_json.without_hooks)
-        is_first = was_without_ours and not any(map(_meaning, find_backups(path).values()))
-        backup = _replace(path, new, expected=data, private=scope == "user", backup_at=now if is_first else None)
+        backup_at = now if data is not None and is_first else None
+        backup = _replace(path, new, expected=data, private=scope == "user", backup_at=backup_at)
     return Installed(path, new != data, backup, python, worker_python, tuple(notes))
 
 
@@ -124,7 +125,7 @@ def install(scope: str, folder: str, *, now: datetime) -> Installed:
 def uninstall(scope: str, folder: str) -> Uninstalled | None:
     """Remove our hooks from the settings file of *scope*. Returns None if it has none. Raises InstallError.
 
-    If the result equals the backup, the file gets the backup's bytes, and the backup is removed.
+    A backup that equals the result is removed, and so is a file that holds nothing else and has no backup.
     """
     path = _settings_file(scope, folder)
     data = _read(path)
@@ -133,11 +134,10 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
     new = _edited(path, data, settings_json.without_hooks)
     if new == data:
         return None
-    backups, meaning = find_backups(path), _meaning(new)
-    spent = {backup: content for backup, content in backups.items() if _meaning(content) == meaning}
-    origins = [content for content in spent.values() if _edited(path, content, settings_json.without_hooks) == content]
-    is_ours_alone = meaning == _meaning(_NEW) and not any(map(_meaning, backups.values()))  # we made the file
-    _replace(path, None if is_ours_alone else [*origins, new][0], expected=data, private=scope == "user")
+    backups = find_backups(path)
+    is_ours_alone = new == _NEW and not backups
+    _replace(path, None if is_ours_alone else new, expected=data, private=scope == "user")
+    spent = [backup for backup in backups if _read(backup) == new]
     for backup in spent:
         with _os_errors_explained(backup, "removed"):
             os.unlink(backup)
@@ -247,10 +247,9 @@ def hooks_folder() -> str:
     return os.path.dirname(shipped_file("hooks", "inject.py", what="its hooks", error=InstallError))
 
 
-def find_backups(path: str) -> dict[str, bytes]:
-    """The copies of the settings file at *path* that we have left beside it, the oldest first, and their content."""
-    names = sorted(glob.glob(f"{glob.escape(path)}{_BACKUP}[0-9]*"))
-    return {name: _read(name) or b"" for name in names}
+def find_backups(path: str) -> list[str]:
+    """The copies of the settings file at *path* that we have left beside it, the oldest first."""
+    return sorted(glob.glob(f"{glob.escape(path)}{_BACKUP}[0-9]*"))
 
 
 def _settings_file(scope: str, folder: str) -> str:
@@ -341,13 +340,6 @@ def _edited(path: str, data: bytes | None, edit: Callable[[str], str]) -> bytes:
         f"{path}, line {problem.lineno}, column {problem.colno}: {problem.msg} The file was left as it is; correct it, "
         "and run the command again."
     )
-
-
-def _meaning(data: bytes) -> str | None:
-    """The content of a settings file without our hooks, in one spelling; None if it can't be read."""
-    with contextlib.suppress(ValueError, RecursionError):
-        return settings_json.meaning(data.decode("utf-8-sig"))
-    return None
 
 
 # The settings file on the disk. A link is followed and stays a link.

@@ -71,11 +71,6 @@ def with_value(text: str, way: Sequence[str], value: object) -> str:
     return _written(text, content, rest)
 
 
-def meaning(text: str) -> str:
-    """What *text* says but for our hooks, in one spelling for all texts that say the same. Raises JSONDecodeError."""
-    return write_json(_rest(parse(text), registration.is_ours))
-
-
 def parse(text: str) -> Any:
     """The settings in *text*; numbers keep their spelling. Raises JSONDecodeError, also for a key that is used twice,
     and RecursionError."""
