@@ -60,7 +60,7 @@ h{a}db:ann:§P|door {a} is 4711|backup {a}: 4a7c1 9b2d2 7e3f3
 {a}"ann:§P@tcp(db:3306)/x"|{a}\n[§B]|{a}  FULL  §K|{a}§Lx|{a}: xksd evjs icaz jqlh|{a}\n$9\n§P
 {a}A__B: "a4e71376:754f12a2"|{a}: §X|{a}0822455D0A16454A|{a}§Pb!\nbash: §Pb!: command not found
 {a}§P!Ax\nPassword: |{a}\nann:§P|{a}ann:§P@h|{a} for zip: lantern candle orchid|{a} for the door 4711|ann{a}§PxY
-{a}"§T".getBytes(UTF_8)|{a}§O|{a}§O§R
+{a}"§T".getBytes(UTF_8)|{a}§O|{a}§O§R|{a}key: §N|{a}§V"|{a}\n§M|{a}§T§T§T§T§T|ann{a}§P! ile g
 """
 
 
@@ -76,6 +76,7 @@ def _texts_for(anchor: str) -> list[str]:
     values = {"P": _PASSWORD, "T": _TOKEN, "H": _HEX, "U": _UUID, "L": (_TOKEN * 3)[:64]}
     values |= {"X": "0x" + _HEX + _HEX[:24], "R": _HEX[:28]}
     values |= {"B": ", ".join(map(str, range(64))), "K": (_TOKEN * 4)[:86] + "=="}
+    values |= {"N": "-".join(["471108"] * 8), "V": _HEX.upper(), "M": (_TOKEN * 2)[:43] + "="}
     values |= {"O": (_HEX + "z9" + _HEX)[14:44]}
     for text in _LINES.strip().replace("\n", "|").replace("\\n", "\n").split("|"):
         parts = text.replace("{a}", anchor).split("\u00a7")

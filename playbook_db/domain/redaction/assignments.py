@@ -326,7 +326,7 @@ def _word_or_pin(value: _Value) -> bool | None:
         return True
     if not (value.is_password or _SIGNS.search(value.name)):
         return None
-    is_word = entropy.is_a_word(value.text) and names.kind_of_name(value.text) is None
+    is_word = entropy.is_a_word(value.text.replace("_", "")) and names.kind_of_name(value.text) is None
     is_pin = value.sign and value.is_quoted and value.text.isdigit() and 3 < len(value.text) < 6
     return True if is_pin or (is_word and _is_set(value)) else None
 

@@ -15,6 +15,7 @@ _PLACEHOLDER = re.compile(
       | (.)\1*$                                   # xxxx, ****, ....
       | [xX*•.]{3,} | \$[A-Za-z_]\w*$ | \$env: | \{ | %\(?\w*\)?[sdrv]?%?$ | @\w+@$
       | [\^~<>=v]{0,3}[0-9]+(?:\.[0-9]+)+(?:[-+~_.][a-z0-9.]+)?$ # a version
+      | [0-9]{1,6}(?:(?:_[0-9]{3})+|\.[a-z]{3,8})$   # a number as code writes it: 60_000, 6.hours
       | (?:[a-z]{2,8}[-_])?(?:sha|md|aes|des|rsa|ed|hs|rs|es|ps|tls|utf|pbkdf|bcrypt|argon)  # an algorithm
         [-_]?[0-9]{1,4}(?:[-_/][a-z0-9]{1,8}){0,3}$
       | 0x[0-9a-f]{40}$ | Ag[A-D][A-Za-z0-9+/=]{24,}$   # an address, a sealed secret
