@@ -1,7 +1,7 @@
 """The playbook as it was: at any revision, and which revision a time, a file or an undo belongs to."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -203,34 +203,26 @@ class Snapshots(PlaybookRows):
             high = min(low + step - 1, high)
         return low
 
-    def revision_of(self, header: Header) -> int | None:
-        """The revision that a file or dict with *header* descends from, where its `last_updated` is one of ours."""
-        if header.last_updated is None:
-            return None
-        number, _ = self._known_of([header.last_updated], ()).get(header.last_updated, (None, True))
-        return number
-
     def base_of(self, theirs: Playbook) -> int | None:
         """The revision that *theirs*, a file or dict, was made from, if its `last_updated` is one of ours. A file keeps
         that time when somebody edits it by hand: of the revisions with it, the last one that *theirs* is most like."""
         time = theirs.header.last_updated or ""
         headers = ((row.number, json.loads(row.header).get("last_updated")) for row in self._execute(_NAMED_BY_HEADER))
         by_header = [number for number, last_updated in headers if last_updated == time]
-        numbers = sorted([*self._execute(_NAMED_BY_TIME, time=time).scalars(), *by_header], reverse=True)[:_MANY]
+        by_time = self._execute(_NAMED_BY_TIME, time=time).scalars()
+        numbers: list[int] = sorted([*by_time, *by_header], reverse=True)[:_MANY]
         if len(numbers) < 2:
             return next(iter(numbers), None)
         return min(numbers, key=lambda number: len(_fields_of(theirs) ^ _fields_of(self.at(number))))
 
     def known_times(self, times: Collection[str]) -> dict[str, tuple[int, bool]]:
         """What is known of files by their *times*, as `hook_queries.known_times` says."""
-        return self._known_of(times, map(tuple, self._execute(_TOOK_IN)))
-
-    def _known_of(self, times: Collection[str], messages: "Iterable[Any]") -> dict[str, tuple[int, bool]]:
         if len(times) > _MANY:
             named = [(row.time, row.number) for row in self._execute(_TIMES) if row.time in times]
         else:
             named = [(time, number) for time in times for number in self._execute(_NAMED_BY_TIME, time=time).scalars()]
-        return hook_queries.known_of(times, named, map(tuple, self._execute(_NAMED_BY_HEADER)), messages)
+        headers, messages = (map(tuple, self._execute(query)) for query in (_NAMED_BY_HEADER, _TOOK_IN))
+        return hook_queries.known_of(times, named, headers, messages)
 
     def named(self) -> dict[str, int]:
         """The revisions by what the `last_updated` of a file of them is."""

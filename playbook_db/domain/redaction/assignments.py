@@ -206,7 +206,7 @@ def _is_name(text: str, begin: int, name: str, to_value: re.Match[str]) -> bool:
     is_test = name == "PASS" and to_value["assign"] == ": "
     is_piped = "|" in (to_value["assign"] or "") and text.rfind("{{", max(begin - 100, 0), begin) >= 0
     is_class = _CLASS.search(name) is not None  # of a style sheet
-    is_public = "ublic" in before and _PUBLIC.search(before) is not None
+    is_public = before.endswith("checksum/") or ("ublic" in before and _PUBLIC.search(before) is not None)
     return not (is_file or is_test or is_piped or is_class or is_of_aws or is_public)
 
 

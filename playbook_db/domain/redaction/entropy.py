@@ -45,7 +45,7 @@ _PLACEHOLDER_WORD = re.compile(
 _CODE = re.compile(r"[$`&]|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\(|[A-Za-z_.]*[._][A-Za-z_.]*:?$")
 # Words of names with a number: `Copper.Lantern52`, `Kite_on_a_roof7`.
 _INVENTED = re.compile(
-    r"[A-Z][a-z]+(?:[._-][A-Z][a-z]+)*[0-9]{2,4}[.!?]?|(?=.{10})[A-Z][a-z]+(?:[._-][A-Za-z][a-z]*)+[._-]?[0-9]{1,4}[.!?]?"
+    r"[A-Z][a-z]+(?:[._-][A-Z][a-z]+)*[0-9]{2,4}[.!?]?|[A-Z][a-z]{6,}[0-9][.!?]?|(?=.{10})[A-Z][a-z]+(?:[._-][A-Za-z][a-z]*)+[._-]?[0-9]{1,4}[.!?]?"
 )
 _JOINED = re.compile(  # words of a password, joined by signs: `hq-Lemur-2b`, `Klompen!dans`
     r"(?=.{9})(?!.*(?:[A-Z]{2}|[0-9][._][0-9]|\.[a-z]{1,4}$))(?=.*[A-Z])(?=.*[0-9])(?=.*[a-z]{3})[^\W_]+(?:[._-][^\W_]+)+"
