@@ -32,6 +32,7 @@ _BY_KIND = (
     (re.compile(r"user:postgres"), "user"),  # whose own playbook
     (re.compile(r"(backup    |playbook: the older states of the database in these backups).*\n"), ""),  # of a file
     (re.compile(r',\n  "file": \{.*\n  \}', re.DOTALL), ""),  # sizes in bytes
+    (re.compile(r',\n  "members": \[.*?\n  \]', re.DOTALL), ""),  # a session counts for its member on a server
 )
 
 
