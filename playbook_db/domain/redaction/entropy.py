@@ -20,7 +20,7 @@ _PLACEHOLDER = re.compile(
         [-_]?[0-9]{1,4}(?:[-_/][a-z0-9]{1,8}){0,3}$
       | 0x[0-9a-f]{40}$ | Ag[A-D][A-Za-z0-9+/=]{24,}$   # an address, a sealed secret
       | (?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T_][0-9:.Z+-]*)?$  # a time
-      | (?:error|vault|env|ssm|op):               # an error of OpenSSL, a place
+      | (?:error|vault|env|ssm|op): | projects/[\w-]+/secrets/  # an error of OpenSSL, a place
       | @(?:[\w/.-]+\.[a-z]{2,5}$|[A-Z]\w+\.\w+\()       # a file, a vault
       | (?:hmac-)?sha[0-9]{1,3}: | (?:changeme|redacted|dummy|placeholder)[0-9]{0,4}$
       | (?:required|nullable|sometimes|string)\|  # a rule for what a form takes
