@@ -42,23 +42,29 @@ class _Clock:
 
     def patch(self) -> None:
         """Let each module of the package ask this clock, and let no hook run out of time."""
-        clock = self
-
-        class Asking(type):
-            def __instancecheck__(cls, instance: object) -> bool:
-                return isinstance(instance, datetime)
-
-        class Set(datetime, metaclass=Asking):
-            @classmethod
-            def now(cls, tz: tzinfo | None = None) -> "Set":
-                return cls.fromtimestamp(clock.now, tz)
-
-        time.time = lambda: clock.now
+        time.time = lambda: self.now
+        set_datetime(lambda: self.now, setattr)
         for module in _modules():
-            if getattr(module, "datetime", None) is datetime:
-                module.datetime = Set
             if hasattr(module, "DEADLINE_S"):
                 module.DEADLINE_S = _PATIENCE_S
+
+
+def set_datetime(now: Callable[[], float], put: Callable[[Any, str, Any], None]) -> None:
+    """Let each module of the package that asks `datetime` for the present time get *now*, in seconds since 1970. *put*
+    sets an attribute of a module, as `setattr` does."""
+
+    class Asking(type):
+        def __instancecheck__(cls, instance: object) -> bool:
+            return isinstance(instance, datetime)
+
+    class Set(datetime, metaclass=Asking):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Set":
+            return cls.fromtimestamp(now(), tz)
+
+    for module in _modules():
+        if getattr(module, "datetime", None) is datetime:
+            put(module, "datetime", Set)
 
 
 def _modules() -> Iterator[Any]:

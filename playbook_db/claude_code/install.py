@@ -112,11 +112,10 @@ def install(scope: str, folder: str, *, now: datetime) -> Installed:
     is_off = settings_json.parse(new.decode("utf-8-sig")).get("disableAllHooks") is True
     notes = [f'{path} has "disableAllHooks": true; no hook runs until that is taken out'] if is_off else []
     notes += _notes_on_others(scope, folder)
-    had_ours = data is not None and data != _edited(path, data, settings_json.without_hooks)
-    is_first = not had_ours and not find_backups(path)
     backup = None
     if new != data:
-        backup_at = now if data is not None and is_first else None
+        was_without_ours = data is not None and data == _edited(path, data, settings_json.without_hooks)
+        backup_at = now if was_without_ours and not find_backups(path) else None
         backup = _replace(path, new, expected=data, private=scope == "user", backup_at=backup_at)
     return Installed(path, new != data, backup, python, worker_python, tuple(notes))
 

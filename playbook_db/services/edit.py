@@ -177,8 +177,8 @@ def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
 
 
 def prune_or_propose(book: PlaybookRepository, votes: Sequence[Vote], session: str | None) -> tuple[KeyPoint, ...]:
-    """Retire the harmful points of the draft, and return them. *votes* were just cast by *session*. If a point is
-    harmful only by weak votes, it stays, and its retirement is proposed once."""
+    """Retire the harmful points of the draft, and return them. *votes* were just cast by *session*. A point
+    that only weak votes make harmful stays, and its retirement is proposed once."""
     harmful = [point for point in book.draft.points() if operation_rules.is_harmful(point)]
     strong = book.strong_votes(harmful, votes)
     spared = {p.name: p for p in harmful if not operation_rules.is_harmful(replace(p, harmful=strong[p.name]))}

@@ -282,7 +282,7 @@ def merge_in(
     else:
         revision, base = base_of
         # A file that doesn't tell its age may be from before an erasure.
-        was_erased = book.base_of(theirs) is None or revision < book.last_erased_in()
+        was_erased = not book.named_by(theirs.header) or revision < book.last_erased_in()
         notes = merge.merge_three_way(draft, base, theirs, retired, was_erased_since=was_erased)
         header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
     holds_all = draft.playbook().content == theirs.content and header.stamped(None) == theirs.header.stamped(None)
@@ -311,7 +311,7 @@ def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes)
     from playbook_db.services import git
 
     with project.store.read(project.key) as book:
-        if book.base_of(theirs) is not None:
+        if book.named_by(theirs.header):
             return None
         versions = git.MirrorVersions(path, book.known_times, size_bytes=len(data))
     behind = versions.behind(data, "HEAD", before_rebase=True)

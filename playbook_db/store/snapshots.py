@@ -206,14 +206,17 @@ class Snapshots(PlaybookRows):
     def base_of(self, theirs: Playbook) -> int | None:
         """The revision that *theirs*, a file or dict, was made from, if its `last_updated` is one of ours. A file keeps
         that time when somebody edits it by hand: of the revisions with it, the last one that *theirs* is most like."""
-        time = theirs.header.last_updated or ""
-        headers = ((row.number, json.loads(row.header).get("last_updated")) for row in self._execute(_NAMED_BY_HEADER))
-        by_header = [number for number, last_updated in headers if last_updated == time]
-        by_time = self._execute(_NAMED_BY_TIME, time=time).scalars()
-        numbers: list[int] = sorted([*by_time, *by_header], reverse=True)[:_MANY]
+        numbers = self.named_by(theirs.header)[:_MANY]
         if len(numbers) < 2:
             return next(iter(numbers), None)
-        return min(numbers, key=lambda number: len(_fields_of(theirs) ^ _fields_of(self.at(number))))
+        fields = _fields_of(theirs)
+        return min(numbers, key=lambda number: len(fields ^ _fields_of(self.at(number))))
+
+    def named_by(self, header: Header) -> list[int]:
+        """The revisions that a file or dict with *header* may be of, the newest first."""
+        time = header.last_updated or ""
+        by_time = self._execute(_NAMED_BY_TIME, time=time).scalars()
+        return sorted([*by_time, *(number for named, number in self._by_header() if named == time)], reverse=True)
 
     def known_times(self, times: Collection[str]) -> dict[str, tuple[int, bool]]:
         """What is known of files by their *times*, as `hook_queries.known_times` says."""
@@ -226,9 +229,11 @@ class Snapshots(PlaybookRows):
 
     def named(self) -> dict[str, int]:
         """The revisions by what the `last_updated` of a file of them is."""
-        found = {row.time: row.number for row in self._execute(_TIMES)}
-        headers = [(json.loads(row.header).get("last_updated"), row.number) for row in self._execute(_NAMED_BY_HEADER)]
-        return found | {time: number for time, number in sorted(headers, key=itemgetter(1)) if isinstance(time, str)}
+        return {row.time: row.number for row in self._execute(_TIMES)} | dict(self._by_header())
+
+    def _by_header(self) -> list[tuple[str, int]]:
+        headers = ((json.loads(row.header).get("last_updated"), row.number) for row in self._execute(_NAMED_BY_HEADER))
+        return sorted((each for each in headers if isinstance(each[0], str)), key=itemgetter(1))
 
     def time_of(self, revision: int) -> str | None:
         """When *revision* was made; None where there is no such revision."""

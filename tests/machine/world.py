@@ -1,21 +1,19 @@
 """The world of a history: a home, a project with a mirror, a database, and a clock that the test sets."""
 
-import importlib
 import io
-import pkgutil
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, redirect_stderr
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import playbook_db
+from benchmarks.player import set_datetime
 from benchmarks.sandbox import living_in
 from playbook_db import mcp_server
 from playbook_db.claude_code import spool
@@ -48,26 +46,7 @@ class Clock:
 
     def set_in(self, patch: pytest.MonkeyPatch) -> None:
         """Let each module of the package ask this clock."""
-        clock = self
-
-        class Asking(type):
-            def __instancecheck__(cls, instance: object) -> bool:
-                return isinstance(instance, datetime)
-
-        class Set(datetime, metaclass=Asking):
-            @classmethod
-            def now(cls, tz: tzinfo | None = None) -> "Set":
-                return cls.fromtimestamp(clock.now.timestamp(), tz)
-
-        for module in _modules():
-            if getattr(module, "datetime", None) is datetime:
-                patch.setattr(module, "datetime", Set)
-
-
-def _modules() -> Iterator[Any]:
-    for info in pkgutil.walk_packages(playbook_db.__path__, "playbook_db."):
-        if not info.name.endswith("__main__"):
-            yield importlib.import_module(info.name)
+        set_datetime(lambda: self.now.timestamp(), patch.setattr)
 
 
 class World:

@@ -332,7 +332,7 @@ def _word_or_pin(value: _Value) -> bool | None:
 
 
 def _is_set(value: _Value) -> bool:
-    """Whether the password is set here beyond doubt, so that it may be a plain word."""
+    """Whether the text clearly sets a password here. Then the password may be a plain word."""
     sign = value.sign.strip()
     is_element = value.lead.strip() == ">" and value.before.endswith(("<", ":"))
     if is_element or (value.sign and value.name.isupper()) or (value.is_quoted and ("=" in sign or sign == "<-")):

@@ -23,9 +23,8 @@ _VALUE = (
 def _is_password(value: str) -> bool:
     if entropy.is_passphrase(value) and value[-1:].isdigit():
         return True
-    return entropy.is_secret(value, password=True, literal=True) and (
-        value.isdigit() or not entropy.PORTS.fullmatch(value)
-    )
+    is_port = not value.isdigit() and entropy.PORTS.fullmatch(value) is not None
+    return not is_port and entropy.is_secret(value, password=True, literal=True)
 
 
 def _is_sure(value: str) -> bool:

@@ -12,7 +12,7 @@ def read_table(name: str) -> dict[str, Any]:
 
 
 def read_words(name: str) -> dict[str, frozenset[str]]:
-    """The words of each list in the file *name*.toml that is one text."""
+    """The words in the file *name*.toml, under the key of each text that lists some."""
     return {key: frozenset(words.split()) for key, words in read_table(name).items() if isinstance(words, str)}
 
 
