@@ -19,7 +19,7 @@ from playbook_db.domain.times import timestamp
 from playbook_db.errors import DatabaseBusyError, DatabaseError, PlaybookError, PointRuleError
 from playbook_db.services import edit, mirror
 from playbook_db.services.projects import Project
-from playbook_db.store import connect, erasure
+from playbook_db.store import erasure, urls
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.erasure import Field, PointText
 from playbook_db.store.repository import PlaybookRepository, all_keys, users_key
@@ -161,7 +161,7 @@ def finish_waiting(store: Store) -> bool:
         if not erasure.waiting(connection):
             return True
         forgotten = erasure.births(connection, forgotten=True)
-    path = connect.sqlite_path(store.url)
+    path = urls.sqlite_path(store.url)
     holding = []
     for backup in backups.list_backups(path) if path is not None else ():
         with suppress(DatabaseError), erased_bytes.opened(backup.path) as connection:
@@ -349,7 +349,7 @@ class _Work:
 
     def backups_holding(self) -> list[str]:
         """The backups that hold it; copies that aren't ours are noted."""
-        path = connect.sqlite_path(self.project.store.url)
+        path = urls.sqlite_path(self.project.store.url)
         if path is None:
             return []
         ours, holding = [backup.path for backup in backups.list_backups(path)], []
@@ -410,7 +410,7 @@ def _out_of_reach(store: Store) -> tuple[str, ...]:
     if not store.is_shared:
         return ()
     return (
-        f"{store.where} keeps the erased rows on its disk for a while. {connect.rewrite_of(store.url)}",
+        f"{store.where} keeps the erased rows on its disk for a while. {urls.rewrite_of(store.url)}",
         "its server's backups, write-ahead log and logs aren't ours: they may still hold it. So may other members' "
         "machines until their workers run, and copies of those who have left",
     )
@@ -422,7 +422,7 @@ def _sync_mirrors(project: Project) -> list[str]:
 
 def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
     """Take a backup in the place of the *old* ones; None where there are none. Raises DatabaseError."""
-    old, path = list(old), connect.sqlite_path(store.url)
+    old, path = list(old), urls.sqlite_path(store.url)
     if not old or path is None:
         return None
     try:
@@ -445,7 +445,7 @@ def _rewrite(store: Store, *, is_last: bool) -> bool:
         waiting = erasure.waiting(connection)
     if not waiting:
         return True
-    path = connect.sqlite_path(store.url)
+    path = urls.sqlite_path(store.url)
     try:
         if path is not None and not erased_bytes.rewrite(path):
             return False

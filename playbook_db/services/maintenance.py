@@ -12,7 +12,9 @@ from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services import mirror
 from playbook_db.services.projects import Project
 from playbook_db.store import check as store_check
-from playbook_db.store import connect, memberships, migrate, repository
+from playbook_db.store import memberships, migrate, repository, urls
+from playbook_db.store.connect import dialect_for
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import backups, files, restore
@@ -69,7 +71,7 @@ class Report:
 
 def location(url: str) -> str:
     """Where the database at *url* is, in words: its file, or the URL without its password."""
-    return connect.described(url)
+    return urls.described(url)
 
 
 def upgrade(url: str) -> tuple[int, str | None]:
@@ -83,7 +85,7 @@ def distribute(url: str) -> tuple[int, int, bool]:
     Returns over how many, in how many parts, and whether there was anything to spread. Raises DatabaseError, which says
     what is missing.
     """
-    dialect = connect.dialect_for(url)
+    dialect = dialect_for(url)
     if dialect.is_shared:
         migrate.require_current(url)
     with closing(dialect):
@@ -118,9 +120,9 @@ def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[s
 
 def grant(url: str, role: str, right: "Right") -> "Granted":
     """Let *role* of the server read the database at *url*, write to it as a member, or own it. Raises DatabaseError."""
-    if connect.sqlite_path(url):
+    if urls.sqlite_path(url):
         raise DatabaseError(
-            f"{connect.described(url)} is a file, for whose rights the system has chmod. Only a server knows roles: "
+            f"{urls.described(url)} is a file, for whose rights the system has chmod. Only a server knows roles: "
             "name its database with --db postgresql://..."
         )
     migrate.require_current(url)
@@ -145,7 +147,7 @@ def take_daily(url: str) -> Backup | None:
 
     It is due where the last daily one is a day old and something was written since; on a server never.
     """
-    if not connect.sqlite_path(url):
+    if not urls.sqlite_path(url):
         return None
     path, now = _existing(url), _now()
     daily = (each for each in backups.list_backups(path) if each.kind == backups.DAILY)
@@ -231,7 +233,7 @@ def check(store: Store, *, quick: bool = False) -> list[str]:
 
 def check_database(url: str, *, quick: bool = False) -> Report:
     """What is wrong with the database at *url*, whatever stands there; not a byte of it is changed."""
-    where = connect.described(url)
+    where = urls.described(url)
     try:
         migrate.require_current(url)
         with store_check.opened_to_check(url) as store:
@@ -240,7 +242,7 @@ def check_database(url: str, *, quick: bool = False) -> Report:
         return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), error.remedy)
     except DatabaseError as error:
         return Report(where, (error.text,), error.remedy)
-    remedy = _REPAIR if connect.sqlite_path(url) else _PUT_RIGHT
+    remedy = _REPAIR if urls.sqlite_path(url) else _PUT_RIGHT
     if problems == [store_check.SEARCH_IS_WRONG]:
         remedy = REBUILD_SEARCH
     return Report(where, tuple(problems), remedy if problems else None)
@@ -251,7 +253,7 @@ def rebuild_search(url: str) -> bool:
     migrate.require_current(url)
     with open_store(url) as store:
         with store.transaction() as connection:
-            made = connect.dialect_of(connection).rebuild_search(connection)
+            made = dialect_of(connection).rebuild_search(connection)
         store.tidy()
         return made
 
@@ -261,11 +263,11 @@ def _now() -> datetime:
 
 
 def _path(url: str) -> str:
-    path = connect.sqlite_path(url)
+    path = urls.sqlite_path(url)
     if not path:
-        where = connect.described(url)
-        raise DatabaseError(f"{where} is on a server, which has backups of its own.", connect.dump_of(url))
-    connect.dialect_for(url)  # raises where something else is in its place
+        where = urls.described(url)
+        raise DatabaseError(f"{where} is on a server, which has backups of its own.", urls.dump_of(url))
+    dialect_for(url)  # raises where something else is in its place
     return path
 
 

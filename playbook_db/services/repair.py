@@ -29,7 +29,8 @@ from playbook_db.errors import (
 from playbook_db.services import forget, import_export, maintenance, mirror
 from playbook_db.services.projects import Project
 from playbook_db.store import check as store_check
-from playbook_db.store import connect, erasure, migrate, salvage
+from playbook_db.store import erasure, migrate, salvage, urls
+from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.repository import all_keys
@@ -95,7 +96,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
 
     Raises RepairError where there is nothing to save, DatabaseBusyError where another process is at it.
     """
-    path = connect.sqlite_path(url)
+    path = urls.sqlite_path(url)
     if not path:
         return _by_history(url, dry_run=dry_run)
     if not os.path.isfile(path) and not files.has_log(path):
@@ -228,7 +229,7 @@ def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) ->
             url = f"sqlite:///{prepared}"
             if maintenance.check_database(url).problems:
                 continue
-            with Store(connect.dialect_for(url).make_engine()) as store, store.snapshot() as connection:
+            with Store(dialect_for(url).make_engine()) as store, store.snapshot() as connection:
                 goes_on = (each.descends_from(salvage.revision_times(connection, each.number)) for each in saved)
                 if not all(goes_on):
                     continue

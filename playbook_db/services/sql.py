@@ -13,7 +13,7 @@ from typing import Any
 from playbook_db import __version__, projects, settings
 from playbook_db.errors import DatabaseError
 from playbook_db.files import shipped_file
-from playbook_db.store import connect, hook_queries
+from playbook_db.store import hook_queries, urls
 from playbook_db.store.user_sql import Answer, ask
 
 __all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_questions", "parse_tables", "read_docs"]
@@ -145,9 +145,9 @@ def datasette_metadata(url: str) -> dict[str, Any]:
 
     Raises DatabaseError where that is no SQLite file.
     """
-    path = connect.sqlite_path(url)
+    path = urls.sqlite_path(url)
     if not path:
-        raise DatabaseError(f"{connect.described(url)} is no SQLite file, and Datasette reads no other.")
+        raise DatabaseError(f"{urls.described(url)} is no SQLite file, and Datasette reads no other.")
     text = read_docs()
     tables = {
         name: {"description": table.about, "columns": table.columns, **DATASETTE_SETTINGS.get(name, {})}

@@ -13,9 +13,9 @@ from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
 from playbook_db.store import statistics
-from playbook_db.store.connect import sqlite_path
 from playbook_db.store.sqlite import backups
 from playbook_db.store.statistics import Compared, Counts, DayCalls, DayVotes, EventUse, TableSize
+from playbook_db.store.urls import sqlite_path
 
 AGES_DAYS = (7, 30, 90)
 LISTED_POINTS = 5  # of the most and of the least used

@@ -25,7 +25,7 @@ from playbook_db.services.projects import (
     read_playbook,
     server_url,
 )
-from playbook_db.store import connect, hook_queries, jobs, memberships, replica
+from playbook_db.store import hook_queries, jobs, memberships, replica, urls
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.memberships import Member, Membership
 from playbook_db.store.repository import RevisionResult
@@ -83,7 +83,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
         with suppress(FileNotFoundError):
             os.unlink(path)
     as_of = as_of if copied is not None else None
-    return LeaveResult(connect.described(membership.url), membership.name, copied, as_of, problem, untold)
+    return LeaveResult(urls.described(membership.url), membership.name, copied, as_of, problem, untold)
 
 
 def require(own: Project) -> Membership:
@@ -225,7 +225,7 @@ def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
         states = [job.state for job in jobs.read_all(connection, own.key)]
         unsent = memberships.count_unsent(connection, membership.playbook_id)
     status = TeamStatus(
-        connect.described(membership.url),
+        urls.described(membership.url),
         membership.name,
         membership.joined_at,
         replica.state(path, membership.name),

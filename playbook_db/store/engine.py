@@ -19,7 +19,8 @@ from sqlalchemy.exc import DatabaseError as SqlError
 
 from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, ServerAwayError
 from playbook_db.store import migrate
-from playbook_db.store.connect import dialect_for, dialect_of
+from playbook_db.store.connect import dialect_for
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.repository import PlaybookRepository
 
 P = ParamSpec("P")

@@ -8,7 +8,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_queries
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.tables import jobs, playbooks
 
 _ADD_JOB = sql(hook_queries.ADD_JOB)

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam
 from sqlalchemy import text as sql
 
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.repository import PlaybookRepository
 
 State = Literal["live", "pinned", "resting", "retired"]

@@ -29,7 +29,7 @@ from playbook_db.domain.times import timestamp
 from playbook_db.domain.undo import RevisionRange, effective_undos
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
 from playbook_db.store import hook_queries
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.hook_queries import PointEvidence, StoredMarks, StoredPoint, StoredProject
 from playbook_db.store.learning import TAKE_OVER_COUNTS, LearningRows
 from playbook_db.store.log_queries import LogQueries

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DatabaseError
 from playbook_db.domain import search_words
 from playbook_db.domain.evidence import read_json
 from playbook_db.store import hook_queries
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.hook_queries import StoredPoint
 from playbook_db.store.repository import PlaybookRepository
 

@@ -13,7 +13,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain.outcomes import FEWEST_SESSIONS, Sample
 from playbook_db.domain.playbook import MAX_COUNTER
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.tables import EVENTS, metadata
 
 _LIVE = sql("SELECT name, section, text, helpful, harmful, created_at FROM live_key_points WHERE playbook = :key")

@@ -1,4 +1,4 @@
-"""A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.connect.Dialect` has it."""
+"""A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.dialect.Dialect` has it."""
 
 import logging
 import re
@@ -20,11 +20,11 @@ from playbook_db import settings
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store import hook_queries
-from playbook_db.store.connect import described
 from playbook_db.store.postgres import distributed, letters
 from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata
+from playbook_db.store.urls import described
 
 OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
 # Where the URL doesn't say otherwise: how long to wait for a connection, and for a peer that has gone without a word.

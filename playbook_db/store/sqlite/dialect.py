@@ -1,4 +1,4 @@
-"""One SQLite file as a database of playbooks: all that only SQLite does, as `store.connect.Dialect` has it.
+"""One SQLite file as a database of playbooks: all that only SQLite does, as `store.dialect.Dialect` has it.
 
 PRAGMAs, locks, checks, triggers and views are named here; `files` opens, copies and replaces whole files.
 """
