@@ -33,7 +33,7 @@ from playbook_db.store import erasure, migrate, salvage, urls
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.hook_queries import SCHEMA
-from playbook_db.store.repository import all_keys
+from playbook_db.store.repository import FileFields, all_keys
 from playbook_db.store.salvage import SavedPlaybook
 from playbook_db.store.sqlite import backups, files, full_text, page_reader, restore
 from playbook_db.store.sqlite.backups import Backup, Held
@@ -149,7 +149,8 @@ def _put_right(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run:
             change = Change(kind, point, reworded=True) if point else Change("retire", live[name], reworded=True)
             book.draft.changes.append(replace(change, reason="as the history has it"))
         message = f"put right: {', '.join(others) or 'what stands beside the points'}"
-        if book.commit("import", message, header=book.header_at(book.revision), even_if_unchanged=True).revision:
+        file = FileFields(book.header_at(book.revision))
+        if book.commit("import", message, file=file, even_if_unchanged=True).revision:
             book.count_anew()
     return RepairedPlaybook(key, book.revision, book.last_time, book.revision, book.revision + 1, message)
 
@@ -268,7 +269,7 @@ def _bring_in(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
         message = f"repaired: {lost}" if is_lost else "repaired"
         said = {each.point.name: saved.extras[each.number] for each in points if each.number in saved.extras}
         extras = dict(said.items() - book.extras().items())
-        result = book.commit("import", message, header=saved.header, even_if_unchanged=is_lost, extras=extras)
+        result = book.commit("import", message, file=FileFields(saved.header, extras=extras), even_if_unchanged=is_lost)
         salvage.put_rest(book, saved, result.revision)
     summary = import_export.summary(result)
     return RepairedPlaybook(

@@ -134,6 +134,29 @@ class Mirror:
 
 
 @dataclass(frozen=True, slots=True)
+class FileFields:
+    """The fields of a playbook's file that are no points.
+
+    `header` is the header afterwards if more of it changes than its `last_updated`, which becomes the revision's time
+    unless the header `keeps_last_updated`. `extras` are, by a point's name, its further fields from now on, as JSON.
+    """
+
+    header: Header | None = None
+    keeps_last_updated: bool = False
+    extras: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionOrigin:
+    """Where a revision comes from: the session, its `actor` (by default `settings.actor`) and the revisions that it
+    undoes. In a database that others have, too, the actor is the member."""
+
+    session_id: str | None = None
+    actor: str | None = None
+    undone: RevisionRange | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RevisionResult:
     """What a commit did to the playbook of `key`: the revision's number (None where nothing changed, or in a dry run),
     the header afterwards, the changes and votes, what was skipped, notes for the user, and in `extras`, by name, what
@@ -197,45 +220,37 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         votes: Sequence[Vote] = (),
         skipped: Sequence[Skipped] = (),
         notes: Sequence[str] = (),
-        header: Header | None = None,
-        keeps_last_updated: bool = False,
         even_if_unchanged: bool = False,
-        session_id: str | None = None,
-        actor: str | None = None,
-        undone: RevisionRange | None = None,
-        extras: Mapping[str, str] | None = None,
+        file: FileFields = FileFields(),
+        origin: RevisionOrigin = RevisionOrigin(),
     ) -> RevisionResult:
         """Keep what the draft has become as the next revision, with *source* and *message*.
 
-        *header* is the header afterwards where more of it changes than its `last_updated`, which becomes the revision's
-        time unless *keeps_last_updated*. No revision is made where nothing changed and there is nothing to record,
-        unless *even_if_unchanged*; none in a dry run. *actor* is who makes it, by default `settings.actor`; in a
-        database that others have, too, it is the member, whatever session was behind it. *extras* are, by name, the
-        fields as JSON that points have from now on beside what a point is.
+        No revision is made where nothing changed and there is nothing to record, unless *even_if_unchanged*; none in a
+        dry run. The playbook gets the fields of the *file*.
         """
-        changes = self.draft.changes
-        changed_header = self._changed_header(header, keeps_last_updated=keeps_last_updated)
-        extras = extras or {}
+        changes, header, extras = self.draft.changes, file.header, file.extras
+        changed_header = self._changed_header(header, keeps_last_updated=file.keeps_last_updated)
         is_needed = bool(changes or votes or skipped or changed_header or extras or even_if_unchanged)
         if not self._is_writable or not is_needed:
             return RevisionResult(None, changed_header or self.header, changes, votes, skipped, notes, extras, self.key)
         time = self._next_time()
         after = (changed_header or self.header).stamped(time)
-        if header is not None and keeps_last_updated:
+        if header is not None and file.keeps_last_updated:
             changed_header = after = header
         columns = {
             "number": self.revision + 1,
             "time": time,
             "source": source,
-            "actor": self.actor(actor),
-            "session_id": session_id,
+            "actor": self.actor(origin.actor),
+            "session_id": origin.session_id,
             "message": f"{message}, with other keys of {_named(extras)}" if extras else message,
-            "took_back_from": undone.first if undone else None,
-            "took_back_to": undone.last if undone else None,
+            "took_back_from": origin.undone.first if origin.undone else None,
+            "took_back_to": origin.undone.last if origin.undone else None,
         }
         self._last_position = None
         self.append_revision(columns, after, changes, votes, skipped, keeps_header=changed_header is not None)
-        if undone is not None:
+        if origin.undone:
             self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
         for name, fields in extras.items():
             self._execute(_KEEP_EXTRA, name=name, fields=fields)

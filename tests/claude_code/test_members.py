@@ -18,6 +18,7 @@ from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries, memberships, replica
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.repository import RevisionOrigin
 from tests.claude_code import running
 from tests.claude_code.running import PYTHON, Client, appears
 from tests.members import NAME
@@ -38,7 +39,7 @@ class Team:
         with self.database.write(NAME) as book:
             for text in texts:
                 book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
-            book.commit("learn", "learned", session_id="another's")
+            book.commit("learn", "learned", origin=RevisionOrigin("another's"))
         self.fetch()
 
     def fetch(self) -> None:

@@ -13,6 +13,7 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.projects import project_key
 from playbook_db.store.engine import open_store
+from playbook_db.store.repository import RevisionOrigin
 from tests.cli.conftest import Playbook
 
 
@@ -24,7 +25,7 @@ def _learn(folder: Path, *texts: str) -> None:
     with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
         for text in texts:
             book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
-        book.commit("learn", "learned", session_id="5f1c2e1a")
+        book.commit("learn", "learned", origin=RevisionOrigin("5f1c2e1a"))
 
 
 def _change(statement: str) -> None:

@@ -18,7 +18,7 @@ from playbook_db.services import edit, forget, import_export, undo
 from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries, repository
 from playbook_db.store.learning import Call, ChunkKey
-from playbook_db.store.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 START = datetime(2026, 10, 28, 9, 30, tzinfo=UTC)  # a Wednesday
@@ -187,7 +187,9 @@ def learn(project: Project, session: Session, start: datetime) -> RevisionResult
     with project.store.write(project.key, now=now) as book:
         cast = operations.cast_votes(book.draft, session.votes)
         skipped = operations.apply_operations(book.draft, session.batch)
-        result = book.commit("learn", "learnt from a session", votes=cast, skipped=skipped, session_id=session.id)
+        result = book.commit(
+            "learn", "learnt from a session", votes=cast, skipped=skipped, origin=RevisionOrigin(session.id)
+        )
         _keep_reflection(book, session, result.revision)
     return result
 

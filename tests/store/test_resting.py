@@ -11,6 +11,7 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.services import edit, import_export, undo
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import check, hook_queries
+from playbook_db.store.repository import RevisionOrigin
 from tests.databases import raw_connection
 
 OFTEN = 3
@@ -38,7 +39,7 @@ def show(
 def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[str]:
     """Let a session teach *votes* and have *cited* points; which points rest then."""
     with project.store.write(project.key) as book:
-        book.commit("learn", "a lesson", votes=operations.cast_votes(book.draft, votes), session_id="s")
+        book.commit("learn", "a lesson", votes=operations.cast_votes(book.draft, votes), origin=RevisionOrigin("s"))
         book.add_citations(cited, session_id="s")
         book.rest_points()
     return resting(project)

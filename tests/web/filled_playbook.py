@@ -19,7 +19,7 @@ from playbook_db.services.projects import Project
 from playbook_db.store import hook_queries
 from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.proposals import Kind
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.repository import PlaybookRepository, RevisionOrigin
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "realistic.json"
 DAYS, SESSIONS = 70, 48
@@ -121,7 +121,9 @@ def _session(book: PlaybookRepository, random: Random, new: Sequence[KeyPoint]) 
                     session_id=session)  # fmt: skip
     cast = cast_votes(book.draft, votes)
     _add(book, new)
-    done = book.commit("learn", f"learned from session {session[:8]}", votes=cast, session_id=session, actor=session)
+    done = book.commit(
+        "learn", f"learned from session {session[:8]}", votes=cast, origin=RevisionOrigin(session, session)
+    )
     book.finish_reflection(number, revision=done.revision, curator_reasoning="What was missing is added.", calls=[])
 
 
