@@ -72,7 +72,8 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         "domain.sections",
         "domain.prompt_text",
         "services.templates",
-        "store.hook_queries",
+        "store.at_hand",
+        "store.hook_sql",
         "claude_code.showing",
         "claude_code.inject",
         "claude_code.remind",
@@ -104,7 +105,7 @@ def test_a_session_without_a_database_loads_no_errors(tmp_path: Path, beside: tu
         (tmp_path / "backups" / name).touch()
     path = str(tmp_path / "playbook.db")
 
-    imported = _modules_after(f"from playbook_db.store import hook_queries; assert not hook_queries.loss_of({path!r})")
+    imported = _modules_after(f"from playbook_db.store import at_hand; assert not at_hand.loss_of({path!r})")
 
     assert not imported & {"re", "playbook_db.errors"}
 

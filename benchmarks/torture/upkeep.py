@@ -31,7 +31,7 @@ from playbook_db.cli.main import main as playbook
 from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, maintenance, mirror
 from playbook_db.store import migrate
-from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.at_hand import SCHEMA
 
 FORGOTTEN = "quarterdeck-lantern-forty-one"
 _LIMIT_S = 120.0

@@ -9,8 +9,8 @@ from playbook_db.domain.times import timestamp
 from playbook_db.errors import Remedy
 from playbook_db.services.projects import Project
 from playbook_db.store import listing, searching
-from playbook_db.store.hook_queries import StoredMarks
 from playbook_db.store.listing import Order, PointRow, RowFilter, State
+from playbook_db.store.quick_sql import StoredMarks
 from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.searching import Beside, Searched
 

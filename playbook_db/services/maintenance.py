@@ -13,10 +13,10 @@ from playbook_db.services import mirror
 from playbook_db.services.projects import Project
 from playbook_db.store import check as store_check
 from playbook_db.store import memberships, migrate, repository, urls
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import backups, files, restore
 from playbook_db.store.sqlite.backups import Backup, Held
 from playbook_db.store.sqlite.dialect import SqliteDialect

@@ -14,7 +14,7 @@ from playbook_db import projects
 from playbook_db.domain import times
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, ServerAwayError
-from playbook_db.store import hook_queries, memberships, repository, urls
+from playbook_db.store import at_hand, memberships, repository, urls
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.memberships import Membership
 from playbook_db.store.repository import ListedProject
@@ -160,7 +160,7 @@ def _as_last_known(own: Project, error: ServerAwayError, notify: Notify) -> Iter
     from playbook_db.store import replica  # late: few ask for it, and it would be read by each command
 
     membership = find_membership(own)
-    path = "" if membership is None else hook_queries.replica_of(own.store.where, membership.playbook_id)
+    path = "" if membership is None else at_hand.replica_of(own.store.where, membership.playbook_id)
     known_at = replica.known_at(path)
     if membership is None or known_at is None or replica.state(path, membership.name) is None:
         raise error
@@ -195,7 +195,7 @@ def with_kept_password(store: Store, url: str) -> str:
 def password_file(store: Store, url: str) -> str:
     """Where the password of the team's database at *url*, which holds none, is kept, if it is: for all projects that
     have joined it, beside the user's own database."""
-    folder = os.path.dirname(hook_queries.replica_of(store.where, 0))
+    folder = os.path.dirname(at_hand.replica_of(store.where, 0))
     return os.path.join(folder, f"{sha256(url.encode()).hexdigest()[:16]}.password")
 
 

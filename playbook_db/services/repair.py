@@ -30,9 +30,9 @@ from playbook_db.services import forget, import_export, maintenance, mirror
 from playbook_db.services.projects import Project
 from playbook_db.store import check as store_check
 from playbook_db.store import erasure, migrate, salvage, urls
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, tried_again
-from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.repository import FileFields, all_keys
 from playbook_db.store.salvage import SavedPlaybook
 from playbook_db.store.sqlite import backups, files, full_text, page_reader, restore

@@ -13,7 +13,7 @@ from typing import Any
 from playbook_db import __version__, projects, settings
 from playbook_db.errors import DatabaseError
 from playbook_db.files import shipped_file
-from playbook_db.store import hook_queries, urls
+from playbook_db.store import at_hand, hook_sql, urls
 from playbook_db.store.user_sql import Answer, ask
 
 __all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_questions", "parse_tables", "read_docs"]
@@ -44,9 +44,9 @@ def database_of(url: str, folder: str | None) -> tuple[str, str]:
     key = projects.project_key(folder)
     path = settings.sqlite_file(url)
     try:
-        with closing(hook_queries.connect(path or "", wait_s=0)) as connection:
-            project = hook_queries.find_project(connection, key)
-    except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):
+        with closing(at_hand.connect(path or "", wait_s=0)) as connection:
+            project = hook_sql.find_project(connection, key)
+    except (OSError, at_hand.UnusableError, at_hand.driver().Error):
         return url, key  # who opens it says what is wrong, or puts it right
     if project is None or project.team_name is None:
         return url, key

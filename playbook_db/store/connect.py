@@ -3,7 +3,7 @@
 from sqlalchemy.engine import URL
 
 from playbook_db.errors import DatabaseError
-from playbook_db.store import hook_queries
+from playbook_db.store import at_hand
 from playbook_db.store.dialect import Dialect
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.urls import described, parsed, sqlite_path
@@ -23,6 +23,6 @@ def dialect_for(url: URL | str) -> Dialect:
             f"{described(made)} is no SQLite file, nor on PostgreSQL, and playbooks are kept in one of these. "
             "Name one with --db or PLAYBOOK_DB_URL, or use the default without both."
         )
-    if odd := hook_queries.no_regular_file(path):
+    if odd := at_hand.no_regular_file(path):
         raise DatabaseError(f"{odd} is no regular file. Move it away, or name another database with --db.")
     return SqliteDialect(path)

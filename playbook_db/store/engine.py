@@ -153,7 +153,7 @@ class Store:
 
 
 def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
-    """What runs a statement of `hook_queries` on *connection*, of whatever database."""
+    """What runs a statement of `hook_sql` or `quick_sql` on *connection*, of whatever database."""
     return lambda statement, values: connection.execute(sql(statement), values)
 
 

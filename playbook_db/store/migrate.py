@@ -17,9 +17,9 @@ from playbook_db.errors import (
     UnreleasedSchemaError,
 )
 from playbook_db.files import shipped_file
+from playbook_db.store.at_hand import SCHEMA, newest_backup
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import Dialect, dialect_of
-from playbook_db.store.hook_queries import SCHEMA, newest_backup
 from playbook_db.store.sqlite import full_text
 from playbook_db.store.urls import sqlite_path
 

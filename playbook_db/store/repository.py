@@ -28,13 +28,14 @@ from playbook_db.domain.playbook import (
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.undo import RevisionRange, effective_undos
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.hook_queries import PointEvidence, StoredMarks, StoredPoint, StoredProject
+from playbook_db.store.hook_sql import StoredPoint, StoredProject
 from playbook_db.store.learning import TAKE_OVER_COUNTS, LearningRows
 from playbook_db.store.log_queries import LogQueries
 from playbook_db.store.playbook_rows import point_of
 from playbook_db.store.proposals import ProposalRows
+from playbook_db.store.quick_sql import PointEvidence, StoredMarks
 from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
 from playbook_db.store.tables import (
@@ -49,14 +50,14 @@ from playbook_db.store.tables import (
 )
 
 # Statements are made once: putting one together costs more than running it.
-_ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
-_LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
-_RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
-_EVIDENCE = sql(hook_queries.EVIDENCE)
-_MARKS = sql(hook_queries.MARKS)
-_RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
-_POINT = sql(hook_queries.POINT)
-_EXTRA = sql(hook_queries.EXTRA)
+_ADD_PROJECT = sql(hook_sql.ADD_PROJECT)
+_LIVE_POINTS = sql(quick_sql.LIVE_POINTS)
+_RANKED_POINTS = sql(hook_sql.RANKED_POINTS)
+_EVIDENCE = sql(quick_sql.EVIDENCE)
+_MARKS = sql(quick_sql.MARKS)
+_RETIRED_POINTS = sql(quick_sql.RETIRED_POINTS)
+_POINT = sql(quick_sql.POINT)
+_EXTRA = sql(quick_sql.EXTRA)
 _SET_PINNED = sql("UPDATE key_points SET pinned = :pinned WHERE playbook_id = :playbook_id AND name = :name")
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")

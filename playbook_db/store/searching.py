@@ -13,9 +13,9 @@ from sqlalchemy.exc import DatabaseError
 
 from playbook_db.domain import search_words
 from playbook_db.domain.evidence import read_json
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.hook_queries import StoredPoint
+from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.repository import PlaybookRepository
 
 Kind = Literal["retired", "proposed", "old text", "reason", "vote", "evidence"]
@@ -80,9 +80,9 @@ def search(book: PlaybookRepository, question: str) -> Searched:
         with suppress(DatabaseError), dialect.apart(book.connection):
             if not dialect.is_search_behind(book.connection):
                 matching = dialect.matching(book.connection, search_words.terms(question))
-                found = hook_queries.search(execute, book.playbook_id, live, question, matching=matching)
+                found = hook_sql.search(execute, book.playbook_id, live, question, matching=matching)
                 return Searched(tuple(found))
-    rows = execute(hook_queries.LIVE_POINTS, {"playbook_id": book.playbook_id})
+    rows = execute(quick_sql.LIVE_POINTS, {"playbook_id": book.playbook_id})
     return Searched(tuple(_by_parts([StoredPoint(row) for row in rows], question)), is_damaged=should_ask)
 
 

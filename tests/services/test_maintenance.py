@@ -23,8 +23,8 @@ from playbook_db.errors import BackupError, DatabaseBusyError, DatabaseError, Sc
 from playbook_db.services import edit, import_export, maintenance, mirror
 from playbook_db.services.projects import Project, find_membership, read_playbook
 from playbook_db.store import memberships
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
-from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import restore
 from playbook_db.store.sqlite.backups import Backup, list_backups
 

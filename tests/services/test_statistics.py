@@ -20,7 +20,7 @@ from playbook_db.services import edit, history, statistics, undo
 from playbook_db.services.history import LogQuery
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.services.statistics import Statistics
-from playbook_db.store import hook_queries, repository
+from playbook_db.store import hook_sql, repository
 from playbook_db.store import statistics as counts
 from playbook_db.store.engine import open_store
 from playbook_db.store.learning import Call, ChunkKey, PointSignals
@@ -61,7 +61,7 @@ def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -
             "playbook_id": book.playbook_id, "session_id": session, "source": "startup",
             "revision": 1, "points": json.dumps([*ids]), "left_out": 0, "now": timestamp(at), "event": "SessionStart",
         }  # fmt: skip
-        book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
+        book.connection.execute(sql(hook_sql.ADD_INJECTION), shown)
 
 
 def _cite(project: Project, session: str, *names: str, at: datetime) -> None:

@@ -17,7 +17,7 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import queue
 from playbook_db.services.projects import Project, open_store
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_sql
 from playbook_db.store.learning import Call
 from playbook_db.store.repository import RevisionOrigin
 from tests.builders import a_key_point
@@ -115,7 +115,7 @@ def _went(project: Project, session: str, points: str, failed: int, *, at: datet
             "playbook_id": book.playbook_id, "session_id": session, "source": "startup", "revision": 1,
             "points": points, "left_out": 0, "now": timestamp(at), "event": "SessionStart",
         }  # fmt: skip
-        book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
+        book.connection.execute(sql(hook_sql.ADD_INJECTION), shown)
         book.add_counts(SessionCounts(10, failed, 0, 3, 1000 * failed), session_id=session)
 
 

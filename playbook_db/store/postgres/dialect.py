@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL
 from playbook_db import settings
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_sql
 from playbook_db.store.postgres import distributed, letters
 from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner
@@ -42,7 +42,7 @@ _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
 _LOCK_AT_ONCE = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
 _HAS_HEAD = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id")
-_ADD_HEAD = sql(hook_queries.ADD_HEAD)
+_ADD_HEAD = sql(hook_sql.ADD_HEAD)
 _WHAT_IS_THERE = sql("""
 SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('skipped_operations') IS NOT NULL, pg_backend_pid()
 """)
@@ -285,7 +285,7 @@ class PostgresDialect:
         """Whether there is an index for full text."""
         return bool(connection.scalar(_HAS_SEARCH))
 
-    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
+    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
         """What finds the live points that have one of the *terms*; it asks for all of them at once."""
         found: dict[Term, list[int]] = {}
         there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"
