@@ -12,15 +12,12 @@ from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services import mirror
 from playbook_db.services.projects import Project
 from playbook_db.store import check as store_check
-from playbook_db.store import memberships, migrate, repository, urls
+from playbook_db.store import database_file, memberships, migrate, repository, urls
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
+from playbook_db.store.database_file import Backup, Held, Replaced, State
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.sqlite import backups, files, restore
-from playbook_db.store.sqlite.backups import Backup, Held
-from playbook_db.store.sqlite.dialect import SqliteDialect
-from playbook_db.store.sqlite.restore import Replaced, State
 
 if TYPE_CHECKING:
     from playbook_db.store.postgres.grants import Granted, Right
@@ -136,10 +133,10 @@ def take(url: str, file: str | None = None) -> Taken:
     """Back the database at *url* up, to *file* or into the folder of its backups. Raises BackupError, DatabaseError."""
     path = _existing(url)
     if file is None:
-        file = backups.take(path, backups.BY_HAND, now=_now()).path
+        file = database_file.take(path, database_file.BY_HAND, now=_now()).path
     else:
-        backups.take_to(path, file)
-    return Taken(file, os.path.getsize(file), tuple(backups.held_in(file)))
+        database_file.take_to(path, file)
+    return Taken(file, os.path.getsize(file), tuple(database_file.held_in(file)))
 
 
 def take_daily(url: str) -> Backup | None:
@@ -150,33 +147,28 @@ def take_daily(url: str) -> Backup | None:
     if not urls.sqlite_path(url):
         return None
     path, now = _existing(url), _now()
-    daily = (each for each in backups.list_backups(path) if each.kind == backups.DAILY)
+    daily = (each for each in database_file.list_backups(url) if each.kind == database_file.DAILY)
     last = next((each for each in daily if each.time <= now), None)  # a clock that was wrong must not stop them
-    if last and (now - last.time < _DAILY_AFTER or _changed_at(path) <= last.time):
+    if last and (now - last.time < _DAILY_AFTER or database_file.changed_at(path) <= last.time):
         return None
-    taken = backups.take(path, backups.DAILY, now=now)
-    backups.rotate(path)
+    taken = database_file.take(path, database_file.DAILY, now=now)
+    database_file.rotate(path)
     return taken
 
 
 def list_all(url: str) -> list[Listed]:
     """The backups of the database at *url*, newest first."""
-    listed = []
-    for backup in backups.list_backups(_path(url)):
-        schema = None
-        with suppress(DatabaseError):
-            schema = SqliteDialect(backup.path, "at rest").schema_version()
-        listed.append(Listed(backup, schema))
-    return listed
+    database_file.path_of(url)  # raises for one on a server
+    return [Listed(backup, database_file.schema_at_rest(backup.path)) for backup in database_file.list_backups(url)]
 
 
 def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
     """The newest backup of the database at *url*, and for how long something has been waiting to be backed up."""
     path = _existing(url)
-    last = next(iter(backups.list_backups(path)), None)
+    last = next(iter(database_file.list_backups(url)), None)
     if last is None:
         return None, timedelta(0)
-    return last, _now() - last.time if _changed_at(path) > last.time else timedelta(0)
+    return last, _now() - last.time if database_file.changed_at(path) > last.time else timedelta(0)
 
 
 @contextmanager
@@ -185,11 +177,11 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
     Raises BackupError, SchemaTooNewError, DatabaseError.
     """
-    path = _path(url)
-    with restore.prepared(path, file) as prepared:
-        state = restore.state_of(path)
-        here = backups.held_in(path, "read") if state == "sound" else []
-        yield Candidate(path, prepared, tuple(backups.held_in(prepared)), state, tuple(here))
+    path = database_file.path_of(url)
+    with database_file.prepared(path, file) as prepared:
+        state = database_file.state_of(path)
+        here = database_file.held_in(path, "read") if state == "sound" else []
+        yield Candidate(path, prepared, tuple(database_file.held_in(prepared)), state, tuple(here))
 
 
 def put_back(chosen: Candidate) -> Replaced:
@@ -204,7 +196,7 @@ def put_back(chosen: Candidate) -> Replaced:
     with suppress(Timeout):
         lock.acquire()
     try:
-        if chosen.state == "sound" and SqliteDialect(chosen.path).schema_version() == SCHEMA:
+        if chosen.state == "sound" and dialect_for(url).schema_version() == SCHEMA:
             with open_store(url) as store:
                 in_step = mirror.in_step(store)
                 with store.snapshot() as connection:
@@ -213,7 +205,7 @@ def put_back(chosen: Candidate) -> Replaced:
                 with store.transaction() as connection:
                     memberships.put_back(connection, joined)
                 mirror.expect(store, in_step)
-        replaced = restore.put_in_place(chosen.prepared, chosen.path, now=_now())
+        replaced = database_file.put_in_place(chosen.prepared, chosen.path, now=_now())
         with open_store(url) as store:
             for path in in_step:
                 mirror.sync(Project.in_folder(store, projects.folder_of_mirror(path)))
@@ -262,29 +254,12 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _path(url: str) -> str:
-    path = urls.sqlite_path(url)
-    if not path:
-        where = urls.described(url)
-        raise DatabaseError(f"{where} is on a server, which has backups of its own.", urls.dump_of(url))
-    dialect_for(url)  # raises where something else is in its place
-    return path
-
-
 def _existing(url: str) -> str:
     """The file of the database at *url*, which is there. Raises DatabaseError."""
-    path = _path(url)
-    schema = SqliteDialect(path).schema_version()
+    path = database_file.path_of(url)
+    schema = dialect_for(url).schema_version()
     if not schema:
         migrate.refuse_lost(url)
         raise DatabaseError(f"There is no database at {path}.", Remedy("Run: {}", ("init",)))
     migrate.refuse_newer(path, schema)
     return path
-
-
-def _changed_at(path: str) -> datetime:
-    """When the file or its log was last written; a log in which nothing is doesn't count."""
-    times = [os.stat(path).st_mtime]
-    if files.has_log(path):
-        times.append(os.stat(f"{path}-wal").st_mtime)
-    return datetime.fromtimestamp(max(times), UTC)
