@@ -306,7 +306,7 @@ _UPGRADE = (lambda _: ["db", "upgrade"], ("store/migrate", "store/sqlite/backups
 _KINDS = {
     "forget": _Kind(
         lambda life: ["forget", _secret_point(life), "--yes"],
-        ("services/forget", "store/erasure", "store/sqlite/erased_bytes", "store/sqlite/backups", *_STORE),
+        ("services/forget", "store/erasure", "store/database_file", "store/sqlite/backups", *_STORE),
     ),
     "restore": _Kind(
         lambda _: ["restore", "--at", "2"], ("services/undo", "services/mirror", "store/revisions", *_STORE)

@@ -59,7 +59,7 @@ def read(
         order = order or by_default
         is_plain = order == "rank" and row_filter.is_open  # whose order has an index
         ids = [] if is_plain else listing.ids_of(book, row_filter, order)
-        count = listing.count_live(book) if is_plain else len(ids)
+        count = book.count_live() if is_plain else len(ids)
         pages = -(-count // page_rows)
         page = max(1, min(page, pages))
         offset = (page - 1) * page_rows

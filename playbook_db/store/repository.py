@@ -266,8 +266,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""
         used_up = self._execute(_USED_UP).all()
-        names, last_position = frozenset([row[0] for row in used_up]), max([row[1] for row in used_up], default=0)
-        return Playbook(self.live_points(), names, self.header, last_position, self.is_users)
+        names, last_position = {row.name for row in used_up}, max((row.position for row in used_up), default=0)
+        return Playbook(self.live_points(), frozenset(names), self.header, last_position, self.is_users)
 
     def live_points(self) -> tuple[KeyPoint, ...]:
         """The live points in canonical order."""
@@ -301,7 +301,11 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         how many are live; the time of the last revision. The points are read as they are asked for, inside the
         transaction."""
         ranked = map(StoredPoint, self._execute(_RANKED_POINTS))
-        return ranked, self._execute(_LIVE_COUNT).scalar() or 0, self.last_time or ""
+        return ranked, self.count_live(), self.last_time or ""
+
+    def count_live(self) -> int:
+        """How many points are live."""
+        return self._execute(_LIVE_COUNT).scalar() or 0
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """The retired point *name*, None where there is none."""
@@ -330,7 +334,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def marks(self) -> dict[str, StoredMarks]:
         """What is known of each live point beside what a point is, by name."""
-        return {row[0]: StoredMarks(row) for row in self._execute(_MARKS)}
+        return {each.name: each for each in map(StoredMarks, self._execute(_MARKS))}
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Keep whether the point *name* comes first in every session's start; a pinned one doesn't rest."""
@@ -344,10 +348,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def stored(self) -> StoredProject:
         """Where the playbook stands, as a hook sees it."""
-        live_points, team_name = self._execute(_LIVE_COUNT).scalar() or 0, self._execute(_TEAM_NAME).scalar()
-        return StoredProject(
-            (self.playbook_id, self.is_ignored(), self.mirror_state(), live_points, self.revision, team_name)
-        )
+        head = self.count_live(), self.revision, self._execute(_TEAM_NAME).scalar()
+        return StoredProject((self.playbook_id, self.is_ignored(), self.mirror_state(), *head))
 
     def is_ignored(self) -> bool:
         """Whether the hooks and the worker keep out of the project."""

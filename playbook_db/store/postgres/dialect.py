@@ -44,7 +44,8 @@ _LOCK_AT_ONCE = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UP
 _HAS_HEAD = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id")
 _ADD_HEAD = sql(hook_sql.ADD_HEAD)
 _WHAT_IS_THERE = sql("""
-SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('skipped_operations') IS NOT NULL, pg_backend_pid()
+SELECT to_regclass('alembic_version') IS NOT NULL AS has_version,
+       to_regclass('skipped_operations') IS NOT NULL AS has_tables, pg_backend_pid() AS pid
 """)
 # The playbook's number, and how long this transaction waits for others, others for it, and a statement of it takes.
 _FIND = sql("""
@@ -162,10 +163,10 @@ class PostgresDialect:
 
     def _version(self, connection: Connection) -> int:
         there = connection.execute(_WHAT_IS_THERE).one()
-        self._prepare_if_direct(connection, there[2])
-        if there[0]:
+        self._prepare_if_direct(connection, there.pid)
+        if there.has_version:
             version = connection.scalar(sql("SELECT max(version_num) FROM alembic_version"))
-            if there[1] and re.fullmatch(r"\d{4}", version or "0000"):
+            if there.has_tables and re.fullmatch(r"\d{4}", version or "0000"):
                 return int(version or 0)
             raise OtherProgramError(self.where)
         taken = connection.scalar(
