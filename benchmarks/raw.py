@@ -19,7 +19,7 @@ import psycopg
 from sqlalchemy.engine import URL
 
 from playbook_db.domain.prompt_text import rank
-from playbook_db.store.hook_queries import LIVE_POINTS
+from playbook_db.store.quick_sql import LIVE_POINTS
 from playbook_db.store.sqlite.dialect import WAL_CHECKPOINT_BYTES
 
 _PRAGMAS = (

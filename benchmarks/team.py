@@ -21,7 +21,7 @@ from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services import edit, learn
 from playbook_db.services.projects import Project
 from playbook_db.store import memberships, migrate, replica
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.tables import metadata, playbooks
 from tests import postgres

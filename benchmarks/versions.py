@@ -13,12 +13,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks import sandbox
 from benchmarks.figures import Figures, show, times
-from benchmarks.hooks import hook, session_end, session_start
+from benchmarks.hooks import hook, prompt, session_end, session_start
 
 POINTS = 60
 LIMIT = 1.05  # times the instructions of the other commit, at most
@@ -27,6 +28,11 @@ _COMMANDS = (
     "edit pat-010 --text TEXT", "undo", "export", "stats", "why pat-005", "diff 1", "jobs", "status", "doctor",
     "sql QUERY", "db check",
 )  # fmt: skip
+_HOOKS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
+    "inject": session_start,
+    "enqueue": session_end,
+    "remind": prompt,
+}
 _WORDS = {"TEXT": "a text of some length", "QUERY": "SELECT count(*) FROM live_key_points"}
 _COUNTED = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
 _HOOK_RUNS = 9  # they hash by chance, as `-I` has it: one run says too little
@@ -74,7 +80,7 @@ def _compared(folder: Path, old: Path, chosen: Sequence[str]) -> list[tuple[str,
     """Each hook and command, with the instructions that it took in the *old* checkout and takes in this one."""
     homes = {root: _home(folder / f"home-{number}", root) for number, root in enumerate((old, sandbox.ROOT))}
     found = []
-    for name in chosen or ("inject", "enqueue", *_COMMANDS):
+    for name in chosen or (*_HOOKS, *_COMMANDS):
         counts = [_count(root, *homes[root], name) for root in homes]
         print(f"{name}: {counts[1] / counts[0]:.3f}", file=sys.stderr, flush=True)
         found.append((name, *counts))
@@ -93,13 +99,12 @@ def _home(folder: Path, root: Path) -> tuple[Path, dict[str, str]]:
 def _count(root: Path, folder: Path, environment: Mapping[str, str], name: str) -> int:
     """The instructions of the hook or command *name* of the code in *root*, once it has run before."""
     python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
-    hooks = {"inject": session_start, "enqueue": session_end}
     found = []
-    for number in range(1 + (_HOOK_RUNS if name in hooks else 1)):
+    for number in range(1 + (_HOOK_RUNS if name in _HOOKS else 1)):
         session = f"session-{number}"
-        payload = json.dumps(hooks[name](session)) if name in hooks else ""
+        payload = json.dumps(_HOOKS[name](session)) if name in _HOOKS else ""
         words = [f"{_WORDS[word]} {session}" if word == "TEXT" else _WORDS.get(word, word) for word in name.split()]
-        ours = _patient(python, name, root) if name in hooks else [sys.executable, "-P", "-m", "playbook_db", *words]
+        ours = _patient(python, name, root) if name in _HOOKS else [sys.executable, "-P", "-m", "playbook_db", *words]
         done = subprocess.run(
             [*_COUNTED, *ours] if number else ours,
             input=payload,

@@ -25,11 +25,11 @@ from sqlalchemy.engine.default import DefaultDialect
 from playbook_db.services import maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
-from playbook_db.store.connect import sqlite_path
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import dialect as postgres_dialect
 from playbook_db.store.sqlite import dialect as sqlite_dialect
 from playbook_db.store.tables import metadata
+from playbook_db.store.urls import sqlite_path
 from tests import postgres
 
 NewProject = Callable[[], Project]

@@ -13,7 +13,7 @@ from playbook_db.claude_code import worker
 from playbook_db.claude_code.worker import WorkResult
 from playbook_db.services import edit, joining, queue, team
 from playbook_db.services.projects import Project, Servers, find_membership, of_team
-from playbook_db.store import hook_queries
+from playbook_db.store import at_hand, hook_sql, quick_sql
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.jobs import Job
 from playbook_db.store.memberships import Membership
@@ -84,14 +84,14 @@ class Member:
     @property
     def replica(self) -> Path:
         """The file of his replica."""
-        return Path(hook_queries.replica_of(self.url.removeprefix("sqlite:///"), self.membership().playbook_id))
+        return Path(at_hand.replica_of(self.url.removeprefix("sqlite:///"), self.membership().playbook_id))
 
     def points(self) -> list[str]:
         """The texts that his sessions may be shown."""
-        connection = hook_queries.open_replica(str(self.replica))
+        connection = at_hand.open_replica(str(self.replica))
         try:
-            project = hook_queries.find_project(connection, self.membership().name)
-            return [point.text for point in hook_queries.live_points(connection, project.id)] if project else []
+            project = hook_sql.find_project(connection, self.membership().name)
+            return [point.text for point in quick_sql.live_points(connection, project.id)] if project else []
         finally:
             connection.close()
 

@@ -1,4 +1,4 @@
-"""Which modules are imported when, where a linter can't see it: each case in a fresh interpreter."""
+"""Which modules are imported when, where import-linter can't see it: most cases in a fresh interpreter."""
 
 import os
 import shlex
@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grimp
 import pytest
 
 from playbook_db.cli.main import cli, main
@@ -15,6 +16,8 @@ _ALLOWED_FOR_A_HOOK = {"gc", "os", "sys", "playbook_db"}
 _HEAVY = ("sqlalchemy", "alembic", "rich", "anthropic", "filelock", "asyncio")
 # What a command that goes to the database leaves alone: migrations, the other database, models.
 _NEVER = ("alembic", "sqlalchemy.dialects.postgresql", "sqlalchemy.orm", "anthropic", "rich", "jinja2")
+# A circle that is known and will be opened. Remove a name as soon as its module is in no circle.
+_KNOWN_CIRCLES = [{"edit", "forget", "import_export", "mirror", "projects", "team"}]
 _RUN = """
 import sys
 from playbook_db.cli.main import main
@@ -47,6 +50,18 @@ def _of(packages: tuple[str, ...], modules: set[str]) -> set[str]:
     return {module for module in modules for package in packages if f"{module}.".startswith(f"{package}.")}
 
 
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Late imports and those for types count, too. The known circles must be as they are listed, no smaller."""
+    graph = grimp.build_graph("playbook_db", cache_dir=None)
+    circles = {
+        frozenset({module} | (graph.find_upstream_modules(module) & graph.find_downstream_modules(module)))
+        for module in graph.modules
+    }
+
+    known = {frozenset(f"playbook_db.services.{name}" for name in circle) for circle in _KNOWN_CIRCLES}
+    assert {circle for circle in circles if len(circle) > 1} == known
+
+
 @pytest.mark.parametrize(
     "module",
     [
@@ -57,7 +72,8 @@ def _of(packages: tuple[str, ...], modules: set[str]) -> set[str]:
         "domain.sections",
         "domain.prompt_text",
         "services.templates",
-        "store.hook_queries",
+        "store.at_hand",
+        "store.hook_sql",
         "claude_code.showing",
         "claude_code.inject",
         "claude_code.remind",
@@ -89,7 +105,7 @@ def test_a_session_without_a_database_loads_no_errors(tmp_path: Path, beside: tu
         (tmp_path / "backups" / name).touch()
     path = str(tmp_path / "playbook.db")
 
-    imported = _modules_after(f"from playbook_db.store import hook_queries; assert not hook_queries.loss_of({path!r})")
+    imported = _modules_after(f"from playbook_db.store import at_hand; assert not at_hand.loss_of({path!r})")
 
     assert not imported & {"re", "playbook_db.errors"}
 

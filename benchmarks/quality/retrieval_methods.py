@@ -19,7 +19,7 @@ from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.prompt_text import rank
 from playbook_db.services import import_export
 from playbook_db.services.projects import Project
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_sql
 
 Search = Callable[[str, int], Sequence[str]]
 Method = Callable[[Sequence[Point]], Search]
@@ -53,12 +53,12 @@ class Stored:
 
     def search(self, query: str, limit: int) -> Sequence[str]:
         """What the product's search finds."""
-        found = hook_queries.search(self.connection.execute, self.number, self.live, query)
+        found = hook_sql.search(self.connection.execute, self.number, self.live, query)
         return [point.name for point, _ in found[:limit]]
 
     def show(self, query: str, limit: int, *, strongly: bool = False) -> Sequence[str]:
         """What of that fits well enough to be shown unasked."""
-        found = hook_queries.fitting(self.connection.execute, self.number, self.live, query, strongly=strongly)
+        found = hook_sql.fitting(self.connection.execute, self.number, self.live, query, strongly=strongly)
         return [point.name for point, _ in found[:limit]]
 
 
@@ -86,7 +86,7 @@ def stored(playbooks: Sequence[Sequence[Point]]) -> list[Stored]:
                 import_export.import_playbook(Project(project.store, key), reading, source="the corpus", replace=True)
         with closing(sqlite3.connect(sandbox.database_path(Path(folder)))) as written:
             written.backup(connection)
-    found = [hook_queries.find_project(connection, key) for key in keys]
+    found = [hook_sql.find_project(connection, key) for key in keys]
     return [Stored(connection, each.id, each.live_points) for each in found if each is not None]
 
 

@@ -24,8 +24,8 @@ from benchmarks.torture.promises import promise
 from playbook_db.claude_code.events import parse
 from playbook_db.cli.main import main as playbook
 from playbook_db.services import edit, maintenance
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
-from playbook_db.store.hook_queries import SCHEMA
 
 HOOKS = sandbox.ROOT / "hooks"
 _LONGEST_S = 1.0  # the longer deadline of the two

@@ -31,7 +31,7 @@ from playbook_db.cli.main import main as playbook
 from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, maintenance, mirror
 from playbook_db.store import migrate
-from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.at_hand import SCHEMA
 
 FORGOTTEN = "quarterdeck-lantern-forty-one"
 _LIMIT_S = 120.0
@@ -306,7 +306,7 @@ _UPGRADE = (lambda _: ["db", "upgrade"], ("store/migrate", "store/sqlite/backups
 _KINDS = {
     "forget": _Kind(
         lambda life: ["forget", _secret_point(life), "--yes"],
-        ("services/forget", "store/erasure", "store/sqlite/erased_bytes", "store/sqlite/backups", *_STORE),
+        ("services/forget", "store/erasure", "store/database_file", "store/sqlite/backups", *_STORE),
     ),
     "restore": _Kind(
         lambda _: ["restore", "--at", "2"], ("services/undo", "services/mirror", "store/revisions", *_STORE)

@@ -39,7 +39,7 @@ from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt, require
 from playbook_db.services import diagnostics, git, learn, maintenance, queue, team, templates
 from playbook_db.services.projects import Project, Store, find_membership, is_ignored, open_store, read_playbook
-from playbook_db.store import hook_queries
+from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.jobs import Job
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
@@ -151,7 +151,7 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
     if settings.sqlite_file(url) is None:
         yield from _server(url, where, folder)
         return
-    if not _is_there(url) and not hook_queries.loss_of(where):
+    if not _is_there(url) and not at_hand.loss_of(where):
         yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")
         return
     report = maintenance.check_database(url)
@@ -164,7 +164,7 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("database", state, message, " ".join(("playbook", *command)))
         return
     yield Finding(
-        "database", OK, f"{where}: schema {hook_queries.SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound"
+        "database", OK, f"{where}: schema {at_hand.SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound"
     )
     with open_store(url) as store:
         if not store.can_write(wait_s=1.0):
@@ -179,7 +179,7 @@ def _server(url: str, where: str, folder: str) -> Iterator[Finding]:
         state = NOTE if command == ("init",) else BROKEN
         yield Finding("database", state, report.problems[0], " ".join(("playbook", *command)))
     else:
-        yield Finding("database", OK, f"{where}: schema {hook_queries.SCHEMA:04d}, sound")
+        yield Finding("database", OK, f"{where}: schema {at_hand.SCHEMA:04d}, sound")
     if settings.sqlite_file(project_env.database_url(folder)) is None:
         message = (
             "it is on a server, which hooks don't ask, so that no session waits for a network: none is shown anything. "
@@ -247,7 +247,7 @@ def _team(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("team", state, message, "playbook team status" if status.problem else "")
         if status.unsent and status.problem:
             yield Finding("team", NOTE, f"what {status.unsent} sessions were shown waits, too", "playbook work")
-        yield _replica(status, hook_queries.replica_of(store.where, membership.playbook_id))
+        yield _replica(status, at_hand.replica_of(store.where, membership.playbook_id))
 
 
 def _replica(status: team.TeamStatus, path: str) -> Finding:
@@ -278,7 +278,7 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
     counts = {state: sum(job.state == state for job in jobs) for state in ("queued", "running", "done", "failed")}
     message = ", ".join(f"{count} {state}" for state, count in counts.items())
     failed = [job for job in jobs if job.state == "failed"]
-    if held := [job for job in jobs if job.state == "queued" and (job.error or "").startswith(hook_queries.WAITS)]:
+    if held := [job for job in jobs if job.state == "queued" and (job.error or "").startswith(hook_sql.WAITS)]:
         message += f"; {len(held)} put off, the last, job {held[-1].id} of {held[-1].key}: {_why(held[-1])}"
     if failed:
         last = failed[-1]
@@ -291,7 +291,7 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
 
 def _why(job: Job) -> str:
     """Why *job* waits."""
-    return (job.error or "").removeprefix(hook_queries.WAITS)
+    return (job.error or "").removeprefix(hook_sql.WAITS)
 
 
 def _is_there(url: str) -> bool:
@@ -395,7 +395,7 @@ def _refusals(url: str, folder: str) -> list[str]:
             jobs = queue.list_jobs(store, Project.in_folder(store, folder).key)
     except DatabaseError:  # a finding of _database
         return []
-    held = [job for job in jobs if job.state == "queued" and (job.error or "").startswith(hook_queries.WAITS)]
+    held = [job for job in jobs if job.state == "queued" and (job.error or "").startswith(hook_sql.WAITS)]
     return [_why(job) for job in held if project_env.BUDGET not in _why(job)]
 
 
@@ -509,8 +509,8 @@ def _silence(url: str, folder: str) -> str:
     path = settings.sqlite_file(url)
     if path is None:
         return "the database is on a server"
-    if hook_queries.loss_of(path) or not os.path.exists(path):
-        return "" if hook_queries.loss_of(path) else "there is no database yet"
+    if at_hand.loss_of(path) or not os.path.exists(path):
+        return "" if at_hand.loss_of(path) else "there is no database yet"
     with suppress(DatabaseError), open_store(url) as store:
         project = Project.in_folder(store, folder)
         if is_ignored(project):

@@ -9,7 +9,7 @@ import os
 
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import events, hook_runner, registration, spool, worker_start
-from playbook_db.store import hook_queries
+from playbook_db.store import at_hand, hook_sql
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,9 +94,9 @@ def _store(job: "dict[str, str | None]") -> "str | None":
         path = settings.sqlite_file(project_env.database_url(job["folder"] or ""))
         if path is None or not os.path.exists(path):
             return ""  # not made yet, or not one that a hook can open
-        connection = hook_queries.connect(path, wait_s=_WAIT_S)
-        hook_queries.allow_writes(connection)
-        hook_queries.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")
+        connection = at_hand.connect(path, wait_s=_WAIT_S)
+        at_hand.allow_writes(connection)
+        hook_sql.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")
     except Exception as error:  # whatever the driver or the disk may raise; the spool takes it
         return f"{path}: {error}" if path else str(error)
     spool.keep_reserve()  # the job is safe; the reserve is for a worse day

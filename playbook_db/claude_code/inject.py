@@ -10,12 +10,14 @@ import time
 
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import events, hook_runner, session_message, showing, spool
-from playbook_db.store import hook_queries
+from playbook_db.store import at_hand, hook_sql
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
+
+    from playbook_db.store.hook_sql import Book
 
 DEADLINE_S = 0.3
 _WORKER_EVERY_S = 3600.0
@@ -51,25 +53,25 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     is_ignored = False
     told: Sequence[showing.Shown] = ()
     try:
-        problem = hook_queries.loss_of(path) if path else ""
+        problem = at_hand.loss_of(path) if path else ""
         if not problem and path is not None and os.path.exists(path):
-            connection = hook_queries.connect(path, wait_s=_WAIT_S)
+            connection = at_hand.connect(path, wait_s=_WAIT_S)
             key = projects.project_key(folder)
-            project = hook_queries.find_project(connection, key)
-            book = shown = (connection, project) if project is not None else None
+            project = hook_sql.find_project(connection, key)
+            book = shown = hook_sql.Book(connection, project) if project is not None else None
             is_ignored = project is not None and project.is_ignored
             if project is not None and not is_ignored:
-                work_waits = work_waits or hook_queries.has_due_job(connection, project.id, now=hook_runner.timestamp())
+                work_waits = work_waits or hook_sql.has_due_job(connection, project.id, now=hook_runner.timestamp())
                 if project.team_name is None:
                     work_waits = work_waits or _has_mirror_changed(connection, project, folder)
                 else:
-                    replica = hook_queries.replica_of(path, project.id)
+                    replica = at_hand.replica_of(path, project.id)
                     work_waits = work_waits or _is_replica_old(replica)
                     shown = showing.of_team(replica, project.team_name)
             if not is_ignored:
                 of_project = showing.Source(key, book, shown) if book and shown else None
                 text, told = showing.compose(hook, event, of_project, showing.users(connection))
-    except hook_queries.UnusableError as error:
+    except at_hand.UnusableError as error:
         work_waits, problem = work_waits or error.is_old or bool(replica), "" if error.is_old else str(error)
         hook.note(str(error))
     except Exception as error:  # whatever the driver or the disk may raise; the session must not notice
@@ -110,8 +112,8 @@ def _message(
     event: events.Event,
     folder: str,
     problem: str,
-    book: "session_message.Book | None",
-    shown: "session_message.Book | None",
+    book: "Book | None",
+    shown: "Book | None",
 ) -> "session_message.Line":
     try:
         is_plugin = sys.argv[1:2] in ([], ["plugin"])
@@ -148,9 +150,7 @@ def _is_set_up_missing() -> bool:
     return sys.argv[1:2] in ([], ["plugin"]) and not os.path.exists(settings.runtime_dir())
 
 
-def _has_mirror_changed(
-    connection: "hook_queries.Connection", project: hook_queries.StoredProject, folder: str
-) -> bool:
+def _has_mirror_changed(connection: "at_hand.Connection", project: hook_sql.StoredProject, folder: str) -> bool:
     """Whether the project's mirror, where one is kept, isn't the file that was last in step with the database."""
     if project.mirror not in ("on", "found"):
         return False
@@ -159,8 +159,8 @@ def _has_mirror_changed(
         status = os.stat(path)
     except OSError:
         return project.mirror == "on"
-    known = hook_queries.mirror_file(connection, project.id, projects.as_text(path))
-    return known is None or known[:2] != (status.st_size, status.st_mtime_ns)
+    known = hook_sql.mirror_file(connection, project.id, projects.as_text(path))
+    return known is None or (known.size_bytes, known.mtime_ns) != (status.st_size, status.st_mtime_ns)
 
 
 def _is_replica_old(replica: str) -> bool:

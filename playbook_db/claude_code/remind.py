@@ -11,7 +11,8 @@ import sys
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import events, hook_runner, registration, showing
 from playbook_db.domain import search_words
-from playbook_db.store import hook_queries
+from playbook_db.store import at_hand, hook_sql
+from playbook_db.store.hook_sql import Book
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
     if path is None or not os.path.exists(path):
         return
     try:
-        connection = hook_queries.connect(path, wait_s=_WAIT_S)
+        connection = at_hand.connect(path, wait_s=_WAIT_S)
         sources = _sources(connection, path, folder)
         if event.hook_event_name == SUBAGENT:
             _tell_best(hook, event, sources, pending)
@@ -108,20 +109,20 @@ def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool
 
 
 def _sources(
-    connection: "hook_queries.Connection", path: str, folder: str
+    connection: "at_hand.Connection", path: str, folder: str
 ) -> "tuple[showing.Source | None, showing.Source | None]":
     """The playbook of the project in *folder*, or its team's, and the user's own; neither where the project is kept
     out."""
     key = projects.project_key(folder)
-    project = hook_queries.find_project(connection, key)
+    project = hook_sql.find_project(connection, key)
     if project is None:
         return None, showing.users(connection)
     if project.is_ignored:
         return None, None
-    book: showing.Book | None = (connection, project)
+    book: Book | None = Book(connection, project)
     if project.team_name is not None:
-        book = showing.of_team(hook_queries.replica_of(path, project.id), project.team_name)
-    of_project = showing.Source(key, (connection, project), book) if book else None
+        book = showing.of_team(at_hand.replica_of(path, project.id), project.team_name)
+    of_project = showing.Source(key, Book(connection, project), book) if book else None
     return of_project, showing.users(connection)
 
 
@@ -140,7 +141,7 @@ def _tell_best(
 def _tell_fitting(
     hook: hook_runner.Hook,
     event: events.Event,
-    connection: "hook_queries.Connection",
+    connection: "at_hand.Connection",
     sources: "tuple[showing.Source | None, showing.Source | None]",
     question: str,
     pending: "list[dict[str, Any]]",
@@ -149,9 +150,9 @@ def _tell_fitting(
     name = event.hook_event_name or ""
     found = []
     for source in sources:
-        if source is not None and source.book[1].live_points:
-            (of, project), is_strict = source.book, name == FAILURE
-            fitting = hook_queries.fitting(of.execute, project.id, project.live_points, question, strongly=is_strict)
+        if source is not None and source.book.project.live_points:
+            execute, project = source.book.connection.execute, source.book.project
+            fitting = hook_sql.fitting(execute, project.id, project.live_points, question, strongly=name == FAILURE)
             found += [(score, source, point) for point, score in fitting]
     if not found:
         return
@@ -162,18 +163,18 @@ def _tell_fitting(
         showing.keep(hook, event, [each for each in told if each[1]], pending)
 
 
-def _lock(connection: "hook_queries.Connection") -> None:
+def _lock(connection: "at_hand.Connection") -> None:
     """Keep others from writing until what is told is on record, unless somebody does already, or nobody can."""
     try:
-        hook_queries.allow_writes(connection)
+        at_hand.allow_writes(connection)
         connection.execute("BEGIN IMMEDIATE")
-    except hook_queries.driver().Error:
+    except at_hand.driver().Error:
         pass
 
 
 def _chosen(
-    event: events.Event, found: "Sequence[tuple[float, showing.Source, hook_queries.StoredPoint]]"
-) -> "tuple[str, list[tuple[showing.Source, hook_queries.StoredPoint]]]":
+    event: events.Event, found: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]"
+) -> "tuple[str, list[tuple[showing.Source, hook_sql.StoredPoint]]]":
     """The text that the session is told at *event*, and the points in it: of those *found*, the best first, as many as
     may be and have room. A point that is too long for the space that remains is passed over."""
     from playbook_db.domain import prompt_text  # late: mostly nothing fits
@@ -186,7 +187,7 @@ def _chosen(
     for _, source, point in found:
         if source.key not in told:
             told[source.key] = _told(event, source)
-            time = hook_queries.last_time(source.book[0].execute, source.book[1].id)
+            time = hook_sql.last_time(source.book.connection.execute, source.book.project.id)
             olds[source.key] = time and prompt_text.months_before(time, prompt_text.OLD_MONTHS)
         if point.id in told[source.key]:
             continue
@@ -208,10 +209,8 @@ def _told(event: events.Event, source: showing.Source) -> "set[int]":
     """
     if not event.session_id:
         return set()
-    connection, project = source.home
-    rows = hook_queries.shown_to(
-        connection.execute, project.id, event.session_id, by_team=project.team_name is not None
-    )
+    execute, project = source.home.connection.execute, source.home.project
+    rows = hook_sql.shown_to(execute, project.id, event.session_id, by_team=project.team_name is not None)
     told: set[int] = set()
     at_errors: set[int] = set()
     for _, by, start, points in sorted([*rows, *showing.spooled(event.session_id, source)]):

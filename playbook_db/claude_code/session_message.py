@@ -9,15 +9,16 @@ import os
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.domain import prompt_text
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_sql
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from playbook_db.claude_code.events import Event
+    from playbook_db.store.at_hand import Connection
+    from playbook_db.store.hook_sql import Book
 
-    Book = tuple[hook_queries.Connection, hook_queries.StoredProject]
     Line = tuple[str, Callable[[], object]]  # a text, and what keeps that it was told; it may raise OSError
 
 SETTING = "playbook_session_message"  # in Claude Code's settings; on where no file says otherwise
@@ -36,7 +37,7 @@ def choose(
     """
     # Nobody reads it in `claude -p`, nor where doctor tries the hook.
     is_read = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") != "0" and event.session_id is not None
-    if event.source not in _SOURCES or not is_read or (book and book[1].is_ignored):
+    if event.source not in _SOURCES or not is_read or (book and book.project.is_ignored):
         return "", _keep_nothing
     keep: Callable[[], object] = _keep_nothing
     for text, keep in _lines(folder, problem, book, shown, is_plugin):
@@ -57,21 +58,21 @@ def _lines(folder: str, problem: str, book: "Book | None", shown: "Book | None",
         yield _set_up(), _keep_nothing
     question = _question(folder, command)
     yield question, (lambda: project_env.keep(folder, agreed=None)) if question else _keep_nothing
-    errors = hook_queries.job_errors(book[0], book[1].id) if book else []
+    errors = hook_sql.job_errors(book.connection, book.project.id) if book else []
     # What is only tried again later, or waits for tomorrow's budget, goes on by itself.
-    reasons = [error for error, failed_at in errors if not failed_at and error.startswith(hook_queries.WAITS)]
-    waits = [error[len(hook_queries.WAITS) :] for error in reasons if project_env.BUDGET not in error]
+    reasons = [error for error, failed_at in errors if not failed_at and error.startswith(hook_sql.WAITS)]
+    waits = [error[len(hook_sql.WAITS) :] for error in reasons if project_env.BUDGET not in error]
     if waits:
         yield f"learning waits: {_cut(waits[0], _MOST_ERROR_CHARS)} See: {command} jobs", _keep_nothing
     mirror = projects.mirror_path(folder)
-    is_team = book is not None and book[1].team_name is not None
-    if not is_team and (book is None or book[1].mirror == "undecided") and os.path.exists(mirror):
+    is_team = book is not None and book.project.team_name is not None
+    if not is_team and (book is None or book.project.mirror == "undecided") and os.path.exists(mirror):
         told = f"{mirror} is here but not in use yet. To look at it and take it in: {command} init"
         yield f"{told}. To leave it alone: {command} mirror off", _keep_nothing
     if book and shown:
-        joined_at = hook_queries.joined_at(book[0], book[1].id) if book[1].team_name else ""
-        key, failures = book[1].team_name or projects.project_key(folder), [at for _, at in errors if at]
-        yield _news(key, command, shown, failures, since=joined_at, home=book[0])
+        joined_at = hook_sql.joined_at(book.connection, book.project.id) if book.project.team_name else ""
+        key, failures = book.project.team_name or projects.project_key(folder), [at for _, at in errors if at]
+        yield _news(key, command, shown, failures, since=joined_at, home=book.connection)
 
 
 def _question(folder: str, command: str) -> str:
@@ -99,9 +100,7 @@ def _set_up() -> str:
     return plugin_env.describe()
 
 
-def _news(
-    key: str, command: str, book: "Book", failures: "list[str]", *, since: str, home: "hook_queries.Connection"
-) -> "Line":
+def _news(key: str, command: str, book: "Book", failures: "list[str]", *, since: str, home: "Connection") -> "Line":
     """What sessions taught the playbook *key* since that was told last, else after the time *since*, how many could not
     be learned from, these at *failures*, and how many proposals wait, where one of them is new: for this playbook, or
     the user's own, which is at *home*."""
@@ -112,15 +111,15 @@ def _news(
         told = ["", since, "", ""]
     told_to, failed_to = told[:2]
     proposals_to, own_to = [int(number) if number.isdigit() else 0 for number in told[2:4]]
-    connection, project = book
-    proposals, newest = hook_queries.proposals_waiting(connection, project.id)
-    of_own, newest_own = hook_queries.proposals_waiting_for(home, projects.USER_KEY)
+    connection, project = book.connection, book.project
+    proposals, newest = hook_sql.proposals_waiting(connection, project.id)
+    of_own, newest_own = hook_sql.proposals_waiting_for(home, projects.USER_KEY)
     latest = max([failed_to, *failures])
     now_to = f"{project.revision} {latest} {max(proposals_to, newest)} {max(own_to, newest_own)}"
     if now_to == f"{told_to} {failed_to} {proposals_to} {own_to}":
         return "", _keep_nothing
     told_to, after = (told_to, "") if told_to.isdigit() else ("0", since)
-    points = hook_queries.learned_points(connection, project.id, since=int(told_to), after=after)
+    points = hook_sql.learned_points(connection, project.id, since=int(told_to), after=after)
     failed = len([time for time in failures if time > failed_to])
     parts = []
     if points:

@@ -8,17 +8,15 @@ import os
 
 from playbook_db import projects, settings
 from playbook_db.claude_code import events, hook_runner
-from playbook_db.store import hook_queries
+from playbook_db.store import at_hand, hook_sql
+from playbook_db.store.hook_sql import Book
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
-    Book = tuple[hook_queries.Connection, hook_queries.StoredProject]
-    Shown = tuple[
-        "Source", Sequence[hook_queries.StoredPoint]
-    ]  # a playbook, and which of its points a session is shown
+    Shown = tuple["Source", Sequence[hook_sql.StoredPoint]]  # a playbook, and which of its points a session is shown
 
 
 SILENCE = b"{}\n"  # the answer where there is nothing to tell
@@ -47,14 +45,17 @@ class Source:
 
     __slots__ = ("book", "home", "key")
 
-    def __init__(self, key: str, home: "Book", book: "Book") -> None:
+    def __init__(self, key: str, home: Book, book: Book) -> None:
         self.key, self.home, self.book = key, home, book
 
 
-def users(connection: "hook_queries.Connection") -> "Source | None":
+def users(connection: "at_hand.Connection") -> "Source | None":
     """The user's own playbook; None where there is none."""
-    own = hook_queries.find_project(connection, projects.USER_KEY)
-    return Source(projects.USER_KEY, (connection, own), (connection, own)) if own is not None else None
+    own = hook_sql.find_project(connection, projects.USER_KEY)
+    if own is None:
+        return None
+    book = Book(connection, own)
+    return Source(projects.USER_KEY, book, book)
 
 
 def of_team(replica: str, name: str) -> "Book | None":
@@ -62,9 +63,9 @@ def of_team(replica: str, name: str) -> "Book | None":
     UnusableError or the driver's Error."""
     if not os.path.exists(replica):
         return None
-    connection = hook_queries.open_replica(replica)
-    project = hook_queries.find_project(connection, name)
-    return (connection, project) if project is not None else None
+    connection = at_hand.open_replica(replica)
+    project = hook_sql.find_project(connection, name)
+    return Book(connection, project) if project is not None else None
 
 
 def is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
@@ -89,7 +90,7 @@ def compose(
     """What the session is told of its project's playbook and of the user's own, the best points of each, and which
     those are, in *limit_units* (default: all that the client takes). One that is held out is told nothing, and that
     goes on record."""
-    sources = [each for each in (of_project, of_user) if each is not None and each.book[1].live_points]
+    sources = [each for each in (of_project, of_user) if each is not None and each.book.project.live_points]
     if not sources:
         return "", []
     if is_held_out(hook, event):
@@ -99,7 +100,7 @@ def compose(
 
     limit_units = limit_units or prompt_text.LIMIT_UNITS
     both = [
-        hook_queries.candidates(each.book[0].execute, each.book[1])
+        hook_sql.candidates(each.book.connection.execute, each.book.project)
         if each is not None and each in sources
         else ((), 0, "")
         for each in (of_project, of_user)
@@ -136,11 +137,12 @@ def keep(
     if not event.session_id or not shown:
         return
     pending += [_described(source, points, event) for source, points in shown]
-    connection = shown[0][0].home[0]
+    first, _ = shown[0]
+    connection = first.home.connection
     try:
         if not connection.in_transaction:
             connection.execute("PRAGMA busy_timeout = 0")
-            hook_queries.allow_writes(connection)
+            at_hand.allow_writes(connection)
             connection.execute("BEGIN IMMEDIATE")
         for number, (source, points) in enumerate(shown):
             _add(connection, source, points, pending[number])
@@ -151,31 +153,31 @@ def keep(
     pending.clear()
 
 
-def _described(source: Source, points: "Sequence[hook_queries.StoredPoint]", event: events.Event) -> "dict[str, Any]":
+def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: events.Event) -> "dict[str, Any]":
     """Which *points* the session has got, as the spool keeps it."""
     return {
         "project": source.key,
-        "team": source.home[1].team_name,
+        "team": source.home.project.team_name,
         "session_id": event.session_id,
         "source": event.source or "",
         "event": event.hook_event_name,
-        "revision": source.book[1].revision,
+        "revision": source.book.project.revision,
         "points": [point.id for point in points],
-        "left_out": source.book[1].live_points - len(points),
+        "left_out": source.book.project.live_points - len(points),
         "time": hook_runner.timestamp(),
     }
 
 
 def _add(
-    connection: "hook_queries.Connection",
+    connection: "at_hand.Connection",
     source: Source,
-    points: "Sequence[hook_queries.StoredPoint]",
+    points: "Sequence[hook_sql.StoredPoint]",
     showing: "dict[str, Any]",
 ) -> None:
-    project = source.home[1]
-    hook_queries.add_injection(
+    project = source.home.project
+    hook_sql.add_injection(
         connection,
-        source.book[1],
+        source.book.project,
         points,
         session_id=showing["session_id"],
         source=showing["source"],
@@ -200,7 +202,7 @@ def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -
 
 
 def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]":
-    """What the session was told of *source* and the database doesn't know yet, as `hook_queries.shown_to` has it."""
+    """What the session was told of *source* and the database doesn't know yet, as `hook_sql.shown_to` has it."""
     try:
         names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
     except OSError:
@@ -214,7 +216,7 @@ def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]
         showing = events.scanned(content.decode("utf-8", "replace")) if b'"showing"' in content else None
         if not isinstance(showing, dict) or showing.get("session_id") != session_id:
             continue
-        if (showing.get("project"), showing.get("team")) == (source.key, source.home[1].team_name):
+        if (showing.get("project"), showing.get("team")) == (source.key, source.home.project.team_name):
             time, event, began_by = (str(showing.get(name)) for name in ("time", "event", "source"))
             found.append((time, event, began_by, str(showing.get("points"))))
     return found

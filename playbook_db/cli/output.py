@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.evidence import Evidence
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.store.hook_queries import StoredMarks
+    from playbook_db.store.quick_sql import StoredMarks
     from playbook_db.store.repository import RevisionResult
     from playbook_db.store.statistics import EventUse
 

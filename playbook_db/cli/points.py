@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from playbook_db.services.history import RevisionDetails
     from playbook_db.services.projects import Project
     from playbook_db.services.records import Retired
-    from playbook_db.store.hook_queries import PointEvidence, PointLifespan, StoredMarks
+    from playbook_db.store.quick_sql import PointEvidence, PointLifespan, StoredMarks
     from playbook_db.store.repository import RevisionResult
 
 

@@ -15,7 +15,8 @@ from playbook_db.services import quick_reads, records
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from playbook_db.store.hook_queries import StoredMarks, StoredPoint
+    from playbook_db.store.hook_sql import StoredPoint
+    from playbook_db.store.quick_sql import StoredMarks
     from playbook_db.store.searching import Beside
 
     Found = Sequence[tuple[StoredPoint, float]]

@@ -23,6 +23,7 @@ from playbook_db.errors import SettingError
 from playbook_db.services import import_export, mirror
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import tried_again
+from playbook_db.store.repository import FileFields
 
 _DIGITS = 9  # of a cosine; equal vectors must come out as 1, whatever the rounding
 Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
@@ -201,9 +202,8 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
             votes=votes,
             skipped=done.skipped,
             notes=notes,
-            header=header,
+            file=FileFields(header, extras=extras),
             even_if_unchanged=True,
-            extras=extras,
         )
         after = replace(book.draft.playbook(), header=saved.header)
     write_back(given, after, flat=reading.is_flat)

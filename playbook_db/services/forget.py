@@ -19,12 +19,10 @@ from playbook_db.domain.times import timestamp
 from playbook_db.errors import DatabaseBusyError, DatabaseError, PlaybookError, PointRuleError
 from playbook_db.services import edit, mirror
 from playbook_db.services.projects import Project
-from playbook_db.store import connect, erasure
+from playbook_db.store import database_file, erasure, urls
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.erasure import Field, PointText
 from playbook_db.store.repository import PlaybookRepository, all_keys, users_key
-from playbook_db.store.sqlite import backups, erased_bytes
-from playbook_db.store.sqlite.files import BESIDE
 
 _MOST_MATCHES = 500  # of a pattern for which files are searched besides the pattern itself
 
@@ -161,10 +159,9 @@ def finish_waiting(store: Store) -> bool:
         if not erasure.waiting(connection):
             return True
         forgotten = erasure.births(connection, forgotten=True)
-    path = connect.sqlite_path(store.url)
     holding = []
-    for backup in backups.list_backups(path) if path is not None else ():
-        with suppress(DatabaseError), erased_bytes.opened(backup.path) as connection:
+    for backup in database_file.list_backups(store.url):
+        with suppress(DatabaseError), database_file.opened(backup.path) as connection:
             if forgotten & erasure.births(connection, forgotten=False):
                 holding.append(backup.path)
     _replace_backups(store, holding)
@@ -349,24 +346,18 @@ class _Work:
 
     def backups_holding(self) -> list[str]:
         """The backups that hold it; copies that aren't ours are noted."""
-        path = connect.sqlite_path(self.project.store.url)
-        if path is None:
+        store, holding = self.project.store, []
+        if store.is_shared:
             return []
-        ours, holding = [backup.path for backup in backups.list_backups(path)], []
-        for backup in ours:
+        for backup in database_file.list_backups(store.url):
             try:
-                if self._backup_holds(backup):
-                    holding.append(backup)
+                if self._backup_holds(backup.path):
+                    holding.append(backup.path)
             except DatabaseError as error:
                 self.notes.append(f"{error} It may still hold what was forgotten.")
-        known = {f"{file}{end}" for file in (path, *ours) for end in ("", *BESIDE)}
-        folder = glob.escape(backups.folder_of(path))
-        others = {*glob.glob(f"{glob.escape(path)}*"), *glob.glob(os.path.join(folder, "*")), *backups.partials(path)}
-        texts = self.eraser.texts
         self.notes.extend(
             f"{other} holds it too, and is none of the backups that are kept; remove it by hand."
-            for other in sorted(others - known)
-            if os.path.isfile(other) and erased_bytes.holds(other, texts)
+            for other in database_file.other_copies(store.url, self.eraser.texts)
         )
         return holding
 
@@ -374,7 +365,7 @@ class _Work:
         """Whether a playbook in the backup at *path* says what is erased from it since; one that has moved is known by
         its number."""
         by_number = {each.playbook_id: each for each in self.erasures.values()}
-        with erased_bytes.opened(path) as connection:
+        with database_file.opened(path) as connection:
             for playbook_id, key in erasure.all_playbooks(connection).items():
                 each = self.erasures.get(key) or by_number.get(playbook_id)
                 if each is not None:
@@ -410,7 +401,7 @@ def _out_of_reach(store: Store) -> tuple[str, ...]:
     if not store.is_shared:
         return ()
     return (
-        f"{store.where} keeps the erased rows on its disk for a while. {connect.rewrite_of(store.url)}",
+        f"{store.where} keeps the erased rows on its disk for a while. {urls.rewrite_of(store.url)}",
         "its server's backups, write-ahead log and logs aren't ours: they may still hold it. So may other members' "
         "machines until their workers run, and copies of those who have left",
     )
@@ -422,14 +413,12 @@ def _sync_mirrors(project: Project) -> list[str]:
 
 def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
     """Take a backup in the place of the *old* ones; None where there are none. Raises DatabaseError."""
-    old, path = list(old), connect.sqlite_path(store.url)
-    if not old or path is None:
+    old = list(old)
+    if not old or store.is_shared:
         return None
     try:
-        taken = backups.take(path, backups.BY_HAND, now=datetime.now(UTC)).path
-        for file in (f"{backup}{end}" for backup in old for end in ("", *BESIDE)):
-            if os.path.exists(file):
-                os.unlink(file)
+        taken = database_file.take(database_file.path_of(store.url), database_file.BY_HAND, now=datetime.now(UTC)).path
+        database_file.remove_backups(old)
     except (DatabaseError, OSError) as error:
         cause = f"{error.filename} can't be removed: {error.strerror}." if isinstance(error, OSError) else str(error)
         raise DatabaseError(f"{cause} These backups may still hold what was forgotten: {', '.join(old)}") from error
@@ -445,9 +434,8 @@ def _rewrite(store: Store, *, is_last: bool) -> bool:
         waiting = erasure.waiting(connection)
     if not waiting:
         return True
-    path = connect.sqlite_path(store.url)
     try:
-        if path is not None and not erased_bytes.rewrite(path):
+        if not database_file.rewrite(store.url):
             return False
     except DatabaseBusyError:
         return False

@@ -15,7 +15,6 @@ from playbook_db.services import edit, templates
 from playbook_db.services.edit import PointDetails
 from playbook_db.services.projects import Project
 from playbook_db.store import statistics
-from playbook_db.store.hook_queries import PointEvidence, PointLifespan
 from playbook_db.store.learning import SessionSummary
 from playbook_db.store.log_queries import (
     EVERY_CHANGE,
@@ -25,6 +24,7 @@ from playbook_db.store.log_queries import (
     RevisionReflection,
     SkippedOperation,
 )
+from playbook_db.store.quick_sql import PointEvidence, PointLifespan
 from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.statistics import Citation, EventUse
 

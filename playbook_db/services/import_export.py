@@ -15,7 +15,7 @@ from playbook_db.services import markdown, templates
 from playbook_db.services.markdown import Note
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import tried_again
-from playbook_db.store.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.repository import FileFields, PlaybookRepository, RevisionResult
 
 _MAX_KEYS_CHARS = 200  # of other keys that are named
 
@@ -53,7 +53,7 @@ def import_playbook(
         extras = new_extras(book, reading, theirs)
         notes = (*reading.warnings, *left_out, *notes, *extras_message(extras))
         revised = book.commit(
-            "import", message, notes=notes, header=header, keeps_last_updated=takes_over, extras=extras
+            "import", message, notes=notes, file=FileFields(header, keeps_last_updated=takes_over, extras=extras)
         )
         if revised.revision and reading.other_form:
             form = f"{source} has {reading.other_form}; an export has the same content in the usual form"

@@ -16,7 +16,8 @@ from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerError, SettingError, TeamError
 from playbook_db.services import git, import_export, mirror, team
 from playbook_db.services.projects import Project, find_membership, password_file, with_kept_password
-from playbook_db.store import connect, memberships
+from playbook_db.store import memberships, urls
+from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.memberships import Membership
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
@@ -127,7 +128,7 @@ class Joining:
         """
         brought = self._bring()
         self._copy_cursors()
-        plain, password = connect.without_password(self.url)
+        plain, password = urls.without_password(self.url)
         if password is not None:
             _keep_password(password_file(self.own.store, plain), password)
         self._note(plain)
@@ -172,7 +173,7 @@ def joining(
             f"Your own database, {own.store.where}, is on a server, which hooks can't read. Name a file, or none, with "
             "--db or PLAYBOOK_DB_URL, then join: your own playbooks stay in that file, this project's is the team's."
         )
-    with closing(connect.dialect_for(url)) as dialect:
+    with closing(dialect_for(url)) as dialect:
         if not dialect.is_shared:
             raise SettingError(
                 f"{dialect.where} is a file of this machine. A team's database is on a server: give a URL that begins "
@@ -180,10 +181,10 @@ def joining(
             )
     known = find_membership(own)
     name = check_name(name or (known.name if known else default_name(own.folder or own.key)))
-    plain, password = connect.without_password(url)
-    if known is not None and not (connect.is_same_database(known.url, plain) and known.name == name):
+    plain, password = urls.without_password(url)
+    if known is not None and not (urls.is_same_database(known.url, plain) and known.name == name):
         raise TeamError(
-            f"{own.key} belongs to a team already: it is {known.name} in {connect.described(known.url)}.",
+            f"{own.key} belongs to a team already: it is {known.name} in {urls.described(known.url)}.",
             Remedy("Leave that one first: {}", ("team", "leave")),
         )
     url = with_kept_password(own.store, plain) if password is None else url
@@ -192,7 +193,7 @@ def joining(
     except NoPasswordError:
         if ask is None:
             raise
-        url = connect.with_password(url, ask(connect.described(url)))
+        url = urls.with_password(url, ask(urls.described(url)))
         server, is_new = open_server(url)
     with server:
         yield Joining(own, server, url, name, known, is_new)
@@ -200,7 +201,7 @@ def joining(
 
 def open_server(url: str) -> tuple[Store, bool]:
     """The team's database at *url*, and whether it was empty before. Raises DatabaseError."""
-    with closing(connect.dialect_for(url)) as dialect:
+    with closing(dialect_for(url)) as dialect:
         is_new = not dialect.schema_version()
     try:
         return open_store(url), is_new
@@ -208,7 +209,7 @@ def open_server(url: str) -> tuple[Store, bool]:
         if isinstance(error, ServerAwayError) or not is_new:
             raise
         raise TeamError(
-            f"{connect.described(url)} holds no playbooks yet, and this user may not make their tables. Ask its owner, "
+            f"{urls.described(url)} holds no playbooks yet, and this user may not make their tables. Ask its owner, "
             "who makes them with: playbook --db URL db upgrade"
         ) from error
 

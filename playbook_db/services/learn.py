@@ -33,7 +33,7 @@ from playbook_db.store import jobs, learning, memberships
 from playbook_db.store.engine import tried_again
 from playbook_db.store.jobs import Job
 from playbook_db.store.learning import Call, ChunkKey, PointSignals, StoredReflection
-from playbook_db.store.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
 if TYPE_CHECKING:
     from playbook_db.llm.marks import PointMarks
@@ -357,7 +357,7 @@ class _Lesson:
             edit.prune_or_propose(book, votes, session)
             skipped = _numbered(judged.skipped, answers.operations, (), tags.notes)
             result = book.commit(
-                "learn", "learnt from a session", votes=votes, skipped=skipped, session_id=session, actor=session
+                "learn", "learnt from a session", votes=votes, skipped=skipped, origin=RevisionOrigin(session, session)
             )
             waiting = _propose(book, judged, tags, result, session)
             if answers.own_id is not None:
@@ -380,7 +380,7 @@ class _Lesson:
             pruned = edit.prune_or_propose(book, votes, session)
             skipped = _numbered(judged.skipped, answers.operations, refused, answers.tags.notes)
             result = book.commit(
-                "learn", "learnt from a session", votes=votes, skipped=skipped, session_id=session, actor=session
+                "learn", "learnt from a session", votes=votes, skipped=skipped, origin=RevisionOrigin(session, session)
             )
             waiting = _propose(book, judged, answers.tags, result, session)
             book.keep_apart(answers.apart, actor=session, judged_in=answers.seen_in)

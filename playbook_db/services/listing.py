@@ -9,8 +9,8 @@ from playbook_db.domain.times import timestamp
 from playbook_db.errors import Remedy
 from playbook_db.services.projects import Project
 from playbook_db.store import listing, searching
-from playbook_db.store.hook_queries import StoredMarks
 from playbook_db.store.listing import Order, PointRow, RowFilter, State
+from playbook_db.store.quick_sql import StoredMarks
 from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.searching import Beside, Searched
 
@@ -59,7 +59,7 @@ def read(
         order = order or by_default
         is_plain = order == "rank" and row_filter.is_open  # whose order has an index
         ids = [] if is_plain else listing.ids_of(book, row_filter, order)
-        count = listing.count_live(book) if is_plain else len(ids)
+        count = book.count_live() if is_plain else len(ids)
         pages = -(-count // page_rows)
         page = max(1, min(page, pages))
         offset = (page - 1) * page_rows

@@ -12,13 +12,12 @@ from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services import mirror
 from playbook_db.services.projects import Project
 from playbook_db.store import check as store_check
-from playbook_db.store import connect, memberships, migrate, repository
+from playbook_db.store import database_file, memberships, migrate, repository, urls
+from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store.connect import dialect_for
+from playbook_db.store.database_file import Backup, Held, Replaced, State
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.hook_queries import SCHEMA
-from playbook_db.store.sqlite import backups, files, restore
-from playbook_db.store.sqlite.backups import Backup, Held
-from playbook_db.store.sqlite.dialect import SqliteDialect
-from playbook_db.store.sqlite.restore import Replaced, State
 
 if TYPE_CHECKING:
     from playbook_db.store.postgres.grants import Granted, Right
@@ -69,7 +68,7 @@ class Report:
 
 def location(url: str) -> str:
     """Where the database at *url* is, in words: its file, or the URL without its password."""
-    return connect.described(url)
+    return urls.described(url)
 
 
 def upgrade(url: str) -> tuple[int, str | None]:
@@ -83,7 +82,7 @@ def distribute(url: str) -> tuple[int, int, bool]:
     Returns over how many, in how many parts, and whether there was anything to spread. Raises DatabaseError, which says
     what is missing.
     """
-    dialect = connect.dialect_for(url)
+    dialect = dialect_for(url)
     if dialect.is_shared:
         migrate.require_current(url)
     with closing(dialect):
@@ -118,9 +117,9 @@ def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[s
 
 def grant(url: str, role: str, right: "Right") -> "Granted":
     """Let *role* of the server read the database at *url*, write to it as a member, or own it. Raises DatabaseError."""
-    if connect.sqlite_path(url):
+    if urls.sqlite_path(url):
         raise DatabaseError(
-            f"{connect.described(url)} is a file, for whose rights the system has chmod. Only a server knows roles: "
+            f"{urls.described(url)} is a file, for whose rights the system has chmod. Only a server knows roles: "
             "name its database with --db postgresql://..."
         )
     migrate.require_current(url)
@@ -134,10 +133,10 @@ def take(url: str, file: str | None = None) -> Taken:
     """Back the database at *url* up, to *file* or into the folder of its backups. Raises BackupError, DatabaseError."""
     path = _existing(url)
     if file is None:
-        file = backups.take(path, backups.BY_HAND, now=_now()).path
+        file = database_file.take(path, database_file.BY_HAND, now=_now()).path
     else:
-        backups.take_to(path, file)
-    return Taken(file, os.path.getsize(file), tuple(backups.held_in(file)))
+        database_file.take_to(path, file)
+    return Taken(file, os.path.getsize(file), tuple(database_file.held_in(file)))
 
 
 def take_daily(url: str) -> Backup | None:
@@ -145,36 +144,31 @@ def take_daily(url: str) -> Backup | None:
 
     It is due where the last daily one is a day old and something was written since; on a server never.
     """
-    if not connect.sqlite_path(url):
+    if not urls.sqlite_path(url):
         return None
     path, now = _existing(url), _now()
-    daily = (each for each in backups.list_backups(path) if each.kind == backups.DAILY)
+    daily = (each for each in database_file.list_backups(url) if each.kind == database_file.DAILY)
     last = next((each for each in daily if each.time <= now), None)  # a clock that was wrong must not stop them
-    if last and (now - last.time < _DAILY_AFTER or _changed_at(path) <= last.time):
+    if last and (now - last.time < _DAILY_AFTER or database_file.changed_at(path) <= last.time):
         return None
-    taken = backups.take(path, backups.DAILY, now=now)
-    backups.rotate(path)
+    taken = database_file.take(path, database_file.DAILY, now=now)
+    database_file.rotate(path)
     return taken
 
 
 def list_all(url: str) -> list[Listed]:
     """The backups of the database at *url*, newest first."""
-    listed = []
-    for backup in backups.list_backups(_path(url)):
-        schema = None
-        with suppress(DatabaseError):
-            schema = SqliteDialect(backup.path, "at rest").schema_version()
-        listed.append(Listed(backup, schema))
-    return listed
+    database_file.path_of(url)  # raises for one on a server
+    return [Listed(backup, database_file.schema_at_rest(backup.path)) for backup in database_file.list_backups(url)]
 
 
 def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
     """The newest backup of the database at *url*, and for how long something has been waiting to be backed up."""
     path = _existing(url)
-    last = next(iter(backups.list_backups(path)), None)
+    last = next(iter(database_file.list_backups(url)), None)
     if last is None:
         return None, timedelta(0)
-    return last, _now() - last.time if _changed_at(path) > last.time else timedelta(0)
+    return last, _now() - last.time if database_file.changed_at(path) > last.time else timedelta(0)
 
 
 @contextmanager
@@ -183,11 +177,11 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
     Raises BackupError, SchemaTooNewError, DatabaseError.
     """
-    path = _path(url)
-    with restore.prepared(path, file) as prepared:
-        state = restore.state_of(path)
-        here = backups.held_in(path, "read") if state == "sound" else []
-        yield Candidate(path, prepared, tuple(backups.held_in(prepared)), state, tuple(here))
+    path = database_file.path_of(url)
+    with database_file.prepared(path, file) as prepared:
+        state = database_file.state_of(path)
+        here = database_file.held_in(path, "read") if state == "sound" else []
+        yield Candidate(path, prepared, tuple(database_file.held_in(prepared)), state, tuple(here))
 
 
 def put_back(chosen: Candidate) -> Replaced:
@@ -202,7 +196,7 @@ def put_back(chosen: Candidate) -> Replaced:
     with suppress(Timeout):
         lock.acquire()
     try:
-        if chosen.state == "sound" and SqliteDialect(chosen.path).schema_version() == SCHEMA:
+        if chosen.state == "sound" and dialect_for(url).schema_version() == SCHEMA:
             with open_store(url) as store:
                 in_step = mirror.in_step(store)
                 with store.snapshot() as connection:
@@ -211,7 +205,7 @@ def put_back(chosen: Candidate) -> Replaced:
                 with store.transaction() as connection:
                     memberships.put_back(connection, joined)
                 mirror.expect(store, in_step)
-        replaced = restore.put_in_place(chosen.prepared, chosen.path, now=_now())
+        replaced = database_file.put_in_place(chosen.prepared, chosen.path, now=_now())
         with open_store(url) as store:
             for path in in_step:
                 mirror.sync(Project.in_folder(store, projects.folder_of_mirror(path)))
@@ -231,7 +225,7 @@ def check(store: Store, *, quick: bool = False) -> list[str]:
 
 def check_database(url: str, *, quick: bool = False) -> Report:
     """What is wrong with the database at *url*, whatever stands there; not a byte of it is changed."""
-    where = connect.described(url)
+    where = urls.described(url)
     try:
         migrate.require_current(url)
         with store_check.opened_to_check(url) as store:
@@ -240,7 +234,7 @@ def check_database(url: str, *, quick: bool = False) -> Report:
         return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), error.remedy)
     except DatabaseError as error:
         return Report(where, (error.text,), error.remedy)
-    remedy = _REPAIR if connect.sqlite_path(url) else _PUT_RIGHT
+    remedy = _REPAIR if urls.sqlite_path(url) else _PUT_RIGHT
     if problems == [store_check.SEARCH_IS_WRONG]:
         remedy = REBUILD_SEARCH
     return Report(where, tuple(problems), remedy if problems else None)
@@ -251,7 +245,7 @@ def rebuild_search(url: str) -> bool:
     migrate.require_current(url)
     with open_store(url) as store:
         with store.transaction() as connection:
-            made = connect.dialect_of(connection).rebuild_search(connection)
+            made = dialect_of(connection).rebuild_search(connection)
         store.tidy()
         return made
 
@@ -260,29 +254,12 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _path(url: str) -> str:
-    path = connect.sqlite_path(url)
-    if not path:
-        where = connect.described(url)
-        raise DatabaseError(f"{where} is on a server, which has backups of its own.", connect.dump_of(url))
-    connect.dialect_for(url)  # raises where something else is in its place
-    return path
-
-
 def _existing(url: str) -> str:
     """The file of the database at *url*, which is there. Raises DatabaseError."""
-    path = _path(url)
-    schema = SqliteDialect(path).schema_version()
+    path = database_file.path_of(url)
+    schema = dialect_for(url).schema_version()
     if not schema:
         migrate.refuse_lost(url)
         raise DatabaseError(f"There is no database at {path}.", Remedy("Run: {}", ("init",)))
     migrate.refuse_newer(path, schema)
     return path
-
-
-def _changed_at(path: str) -> datetime:
-    """When the file or its log was last written; a log in which nothing is doesn't count."""
-    times = [os.stat(path).st_mtime]
-    if files.has_log(path):
-        times.append(os.stat(f"{path}-wal").st_mtime)
-    return datetime.fromtimestamp(max(times), UTC)

@@ -24,7 +24,7 @@ from playbook_db.services import diagnostics, import_export
 from playbook_db.services.projects import Notify, Project
 from playbook_db.store import repository
 from playbook_db.store.engine import Store, tried_again
-from playbook_db.store.repository import Mirror, PlaybookRepository, RevisionResult
+from playbook_db.store.repository import FileFields, Mirror, PlaybookRepository, RevisionResult
 
 _TRIES = 5  # rounds of taking in before writing, when somebody keeps editing the file under us
 ASIDE = ("damaged", "extra")  # why a file is kept aside, as its name says
@@ -298,10 +298,8 @@ def merge_in(
         "sync",
         what,
         notes=notes,
-        header=header,
-        keeps_last_updated=keeps_file,
+        file=FileFields(header, keeps_last_updated=keeps_file, extras=extras),
         even_if_unchanged=even_if_unchanged,
-        extras=extras,
     )
 
 

@@ -14,7 +14,7 @@ from playbook_db import projects
 from playbook_db.domain import times
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, ServerAwayError
-from playbook_db.store import connect, hook_queries, memberships, repository
+from playbook_db.store import at_hand, memberships, repository, urls
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.memberships import Membership
 from playbook_db.store.repository import ListedProject
@@ -115,7 +115,7 @@ class Servers:
     @contextmanager
     def opened(self, store: Store, membership: Membership) -> Iterator[Store]:
         """The database of the team that has the *membership*, noted in the user's own *store*."""
-        url, where = server_url(store, membership, connect_s=self.connect_s), connect.described(membership.url)
+        url, where = server_url(store, membership, connect_s=self.connect_s), urls.described(membership.url)
         if where in self._away:
             raise self._away[where]
         if url not in self._stores:
@@ -160,7 +160,7 @@ def _as_last_known(own: Project, error: ServerAwayError, notify: Notify) -> Iter
     from playbook_db.store import replica  # late: few ask for it, and it would be read by each command
 
     membership = find_membership(own)
-    path = "" if membership is None else hook_queries.replica_of(own.store.where, membership.playbook_id)
+    path = "" if membership is None else at_hand.replica_of(own.store.where, membership.playbook_id)
     known_at = replica.known_at(path)
     if membership is None or known_at is None or replica.state(path, membership.name) is None:
         raise error
@@ -188,14 +188,14 @@ def server_url(store: Store, membership: Membership, *, connect_s: int | None = 
 def with_kept_password(store: Store, url: str) -> str:
     """The *url* of a team's database with the password that is kept for it, if one is."""
     with suppress(FileNotFoundError), open(password_file(store, url), "rb") as file:
-        return connect.with_password(url, file.read().decode("utf-8"))
+        return urls.with_password(url, file.read().decode("utf-8"))
     return url
 
 
 def password_file(store: Store, url: str) -> str:
     """Where the password of the team's database at *url*, which holds none, is kept, if it is: for all projects that
     have joined it, beside the user's own database."""
-    folder = os.path.dirname(hook_queries.replica_of(store.where, 0))
+    folder = os.path.dirname(at_hand.replica_of(store.where, 0))
     return os.path.join(folder, f"{sha256(url.encode()).hexdigest()[:16]}.password")
 
 

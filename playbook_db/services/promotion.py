@@ -18,7 +18,7 @@ from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
 from playbook_db.services import edit
 from playbook_db.services.projects import Project, find_membership
 from playbook_db.store.engine import tried_again
-from playbook_db.store.repository import RevisionResult
+from playbook_db.store.repository import FileFields, RevisionResult
 
 _OWN = "your own playbook"
 # What the reasons that are given here say: which way, and the point at the other end.
@@ -98,7 +98,7 @@ def _copy(
                 draft.change(voted, kind="edit", reason=reason)
             notes += [] if made else [f"{copy.name} says this already; it is taken for the copy"]
         extras = {copy.name: extra} if extra and not made else {}
-        revised = book.commit("edit", f"{copy.name}: {reason}", extras=extras, notes=notes)
+        revised = book.commit("edit", f"{copy.name}: {reason}", file=FileFields(extras=extras), notes=notes)
         if is_pinned and not made and not dry_run:
             book.set_pinned(copy.name, True)
     return copy.name, revised

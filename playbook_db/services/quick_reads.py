@@ -11,25 +11,18 @@ from typing import TYPE_CHECKING
 from playbook_db import projects, settings
 from playbook_db.domain import prompt_text
 from playbook_db.services import templates
-from playbook_db.store import hook_queries
+from playbook_db.store import at_hand, hook_sql, quick_sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any, TypeVar
 
-    from playbook_db.store.hook_queries import (
-        Connection,
-        PointEvidence,
-        PointLifespan,
-        Retirement,
-        StoredMarks,
-        StoredPoint,
-        StoredProject,
-    )
+    from playbook_db.store.at_hand import Connection
+    from playbook_db.store.hook_sql import StoredPoint, StoredProject
+    from playbook_db.store.quick_sql import PointEvidence, PointLifespan, Retirement, StoredMarks
 
     T = TypeVar("T")
 
-_NOT_MADE = hook_queries.StoredProject(hook_queries.NOT_MADE)
 _WAIT_S = 0.05  # for a database that somebody holds; the services wait longer
 
 
@@ -38,7 +31,7 @@ def live_points(url: str, folder: str | None, *, may_be_old: bool = False) -> "l
     knows, if they *may_be_old*."""
 
     def query(connection: "Connection", project: "StoredProject") -> "list[StoredPoint]":
-        return hook_queries.live_points(connection, project.id)
+        return quick_sql.live_points(connection, project.id)
 
     return _read(url, folder, query, of_replica=may_be_old)
 
@@ -49,8 +42,8 @@ def listing(url: str, folder: str | None) -> "tuple[Sequence[StoredPoint], Mappi
         url,
         folder,
         lambda connection, project: (
-            hook_queries.live_points(connection, project.id),
-            hook_queries.marks(connection, project.id),
+            quick_sql.live_points(connection, project.id),
+            quick_sql.marks(connection, project.id),
         ),
     )
 
@@ -64,21 +57,21 @@ def search(
 
     def query(connection: "Connection", project: "StoredProject") -> "tuple[Any, Mapping[str, StoredMarks]]":
         of = connection.execute, project.id, project.live_points
-        return [hook_queries.search(*of, each) for each in questions], hook_queries.marks(connection, project.id)
+        return [hook_sql.search(*of, each) for each in questions], quick_sql.marks(connection, project.id)
 
     return _read(url, folder, query)
 
 
 def retired_points(url: str, folder: str | None) -> "list[tuple[StoredPoint, Retirement]] | None":
     """The retired points of the project in *folder*, the last one first."""
-    return _read(url, folder, lambda connection, project: hook_queries.retired_points(connection, project.id))
+    return _read(url, folder, lambda connection, project: quick_sql.retired_points(connection, project.id))
 
 
 def find_point(
     url: str, folder: str | None, name: str
 ) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str, tuple[PointEvidence, ...]] | None":
-    """The point *name* of the project in *folder*, live or retired, as `hook_queries.find_point` has it."""
-    return _read(url, folder, lambda connection, project: hook_queries.find_point(connection, project.id, name))
+    """The point *name* of the project in *folder*, live or retired, as `quick_sql.find_point` has it."""
+    return _read(url, folder, lambda connection, project: quick_sql.find_point(connection, project.id, name))
 
 
 def prompt(url: str, folder: str | None, *, whole: bool) -> str | None:
@@ -86,26 +79,26 @@ def prompt(url: str, folder: str | None, *, whole: bool) -> str | None:
     those of the user's own playbook; `""` where both are empty. Raises TemplateError."""
 
     def query(connection: "Connection", project: "StoredProject") -> str:
-        own = project if folder is None else hook_queries.find_project(connection, projects.USER_KEY)
-        both = [each or _NOT_MADE for each in (None if folder is None else project, own)]
+        own = project if folder is None else hook_sql.find_project(connection, projects.USER_KEY)
+        both = [each or quick_sql.NOT_MADE for each in (None if folder is None else project, own)]
         if not any(each.live_points for each in both):
             return ""
         if whole:
             return templates.fill_points(
-                prompt_text.render_both(*(hook_queries.live_points(connection, each.id) for each in both))
+                prompt_text.render_both(*(quick_sql.live_points(connection, each.id) for each in both))
             )
-        candidates = [hook_queries.candidates(connection.execute, each) for each in both]
+        candidates = [hook_sql.candidates(connection.execute, each) for each in both]
         return prompt_text.compose_both(templates.playbook_template(), *candidates)[0]
 
     return _read(url, folder, query)
 
 
 def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
-    """What is known of files of the project in *folder* by their *times*, as `hook_queries.known_times` says."""
+    """What is known of files of the project in *folder* by their *times*, as `quick_sql.known_times` says."""
     return _read(
         url,
         folder,
-        lambda connection, project: hook_queries.known_times(connection, project.id, times),
+        lambda connection, project: quick_sql.known_times(connection, project.id, times),
         in_step=False,
     )
 
@@ -124,26 +117,26 @@ def _read(
     if path is None or not os.path.exists(path):
         return None
     try:
-        connection = hook_queries.connect(path, wait_s=_WAIT_S)
+        connection = at_hand.connect(path, wait_s=_WAIT_S)
         try:
             connection.execute("BEGIN")
             key = projects.USER_KEY if folder is None else projects.project_key(folder)
-            project = hook_queries.find_project(connection, key)
+            project = hook_sql.find_project(connection, key)
             if project is not None and project.team_name is not None:
                 if not of_replica:
                     return None
-                replica = hook_queries.open_replica(hook_queries.replica_of(path, project.id))
+                replica = at_hand.open_replica(at_hand.replica_of(path, project.id))
                 try:
-                    shown = hook_queries.find_project(replica, project.team_name)
-                    return query(replica, shown or _NOT_MADE)
+                    shown = hook_sql.find_project(replica, project.team_name)
+                    return query(replica, shown or quick_sql.NOT_MADE)
                 finally:
                     replica.close()
             if in_step and folder is not None and not _is_mirror_in_step(connection, project, folder):
                 return None
-            return query(connection, project or _NOT_MADE)
+            return query(connection, project or quick_sql.NOT_MADE)
         finally:
             connection.close()
-    except (hook_queries.UnusableError, hook_queries.driver().Error, UnicodeDecodeError, OSError, LookupError):
+    except (at_hand.UnusableError, at_hand.driver().Error, UnicodeDecodeError, OSError, LookupError):
         return None  # the services say what is wrong, or put it right
 
 
@@ -160,5 +153,6 @@ def _is_mirror_in_step(connection: "Connection", project: "StoredProject | None"
     if os.path.realpath(path) != projects.mirror_path(os.path.realpath(folder)):
         return False  # a link: the services look where it leads to
     status = os.stat(path)
+    known = hook_sql.mirror_file(connection, project.id, projects.as_text(path))
     present = (status.st_size, status.st_mtime_ns, project.revision)
-    return hook_queries.mirror_file(connection, project.id, projects.as_text(path)) == present
+    return known is not None and (known.size_bytes, known.mtime_ns, known.revision) == present

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from playbook_db.services.status import Status
     from playbook_db.services.team import TeamStatus
     from playbook_db.services.undo import UndoResult
-    from playbook_db.store.hook_queries import PointEvidence, PointLifespan, Retirement, StoredMarks
     from playbook_db.store.jobs import Job
     from playbook_db.store.learning import SessionSummary
     from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision
+    from playbook_db.store.quick_sql import PointEvidence, PointLifespan, Retirement, StoredMarks
     from playbook_db.store.repository import ListedProject, RevisionResult
     from playbook_db.store.searching import Beside
     from playbook_db.store.statistics import EventUse

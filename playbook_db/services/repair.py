@@ -8,7 +8,7 @@ checked beside the damaged one, under another name, and takes its place at the e
 import os
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -29,15 +29,13 @@ from playbook_db.errors import (
 from playbook_db.services import forget, import_export, maintenance, mirror
 from playbook_db.services.projects import Project
 from playbook_db.store import check as store_check
-from playbook_db.store import connect, erasure, migrate, salvage
+from playbook_db.store import database_file, erasure, migrate, salvage, urls
+from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store.connect import dialect_for
+from playbook_db.store.database_file import Backup, Held, Pages
 from playbook_db.store.engine import Store, open_store, tried_again
-from playbook_db.store.hook_queries import SCHEMA
-from playbook_db.store.repository import all_keys
+from playbook_db.store.repository import FileFields, all_keys
 from playbook_db.store.salvage import SavedPlaybook
-from playbook_db.store.sqlite import backups, files, full_text, page_reader, restore
-from playbook_db.store.sqlite.backups import Backup, Held
-from playbook_db.store.sqlite.dialect import SqliteDialect
-from playbook_db.store.sqlite.page_reader import Pages
 
 _ROUNDS = 3  # of building, where somebody writes into the damaged file meanwhile
 
@@ -95,24 +93,23 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
 
     Raises RepairError where there is nothing to save, DatabaseBusyError where another process is at it.
     """
-    path = connect.sqlite_path(url)
+    path = urls.sqlite_path(url)
     if not path:
         return _by_history(url, dry_run=dry_run)
-    if not os.path.isfile(path) and not files.has_log(path):
+    if not database_file.is_there(path):
         migrate.refuse_lost(url)
         raise RepairError(f"There is no database file at {path}.", Remedy("Run: {}", ("init",)))
-    refused = files.explained(path, "can't be repaired", kind=RepairError, end="It is as it was.", of_files=True)
-    with refused, _alone(path), _workshop(path) as workshop:
-        files.undo_swap(path)
+    with database_file.refusing_repair(path), _alone(path), _workshop(path) as workshop:
+        database_file.undo_swap(path)
         for turn in range(_ROUNDS):
             copy, new = (os.path.join(workshop, f"{name}-{turn}.db") for name in ("copy", "new"))
-            copied = files.copy_to(path, copy)
+            copied = database_file.copy_to(path, copy)
             repaired = _build(path, copy, new, folder)
             if not repaired.is_damaged and not dry_run:
                 _mend_search(url)
             if dry_run or not repaired.is_damaged:
                 return repaired
-            aside = files.swap(new, path, now=datetime.now(UTC), copied=copied)
+            aside = database_file.swap(new, path, now=datetime.now(UTC), copied=copied)
             if aside is not None:
                 break
         else:
@@ -148,14 +145,15 @@ def _put_right(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run:
             change = Change(kind, point, reworded=True) if point else Change("retire", live[name], reworded=True)
             book.draft.changes.append(replace(change, reason="as the history has it"))
         message = f"put right: {', '.join(others) or 'what stands beside the points'}"
-        if book.commit("import", message, header=book.header_at(book.revision), even_if_unchanged=True).revision:
+        file = FileFields(book.header_at(book.revision))
+        if book.commit("import", message, file=file, even_if_unchanged=True).revision:
             book.count_anew()
     return RepairedPlaybook(key, book.revision, book.last_time, book.revision, book.revision + 1, message)
 
 
 def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
     """Build the database *new* from *copy*, that of the one in *path*, unless it is sound."""
-    pages = page_reader.open_file(copy)
+    pages = database_file.open_pages(copy)
     if not pages.log_is_damaged and _is_sound(copy):
         return Repaired(path, is_damaged=False)
     if salvage.is_foreign(pages):
@@ -165,14 +163,14 @@ def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
     empty = f"{new}.empty"
     migrate.migrate(f"sqlite:///{empty}")
     if _write_anew(pages, empty, new):
-        return Repaired(path, is_whole=True, holds=tuple(backups.held_in(new)))
+        return Repaired(path, is_whole=True, holds=tuple(database_file.held_in(new)))
     saved = salvage.read(pages)
     backup = _put_newest_backup(path, saved, new)
     if backup is None:
         os.replace(empty, new)
-    with Store(SqliteDialect(new).make_engine()) as store:
+    with Store(dialect_for(f"sqlite:///{new}").make_engine()) as store:
         playbooks = tuple(_bring_in_all(store, saved))
-        is_empty = not any(held.revision for held in backups.held_in(new, "read"))
+        is_empty = not any(held.revision for held in database_file.held_in(new, "read"))
         mirrors = _what_waits(store, path, folder) if is_empty else ()
         forget.finish_waiting(store)
         problems = maintenance.check(store)
@@ -182,13 +180,13 @@ def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
             f"What was saved from {path} doesn't hold together ({problems[0]}). Nothing was changed;",
             Remedy("please report this, and put a backup back with: {}", ("restore-backup",)),
         )
-    return Repaired(path, holds=tuple(backups.held_in(new)), playbooks=playbooks, backup=backup, mirrors=mirrors)
+    return Repaired(path, holds=tuple(database_file.held_in(new)), playbooks=playbooks, backup=backup, mirrors=mirrors)
 
 
 def _is_sound(copy: str) -> bool:
     """Whether the check finds nothing in *copy*, which is brought to our schema where it is older."""
     try:
-        schema = SqliteDialect(copy).schema_version()
+        schema = dialect_for(f"sqlite:///{copy}").schema_version()
         if schema and schema < SCHEMA:
             migrate.migrate(f"sqlite:///{copy}")
     except Exception:  # whatever damaged bytes make a migration stumble over, it is the file that is wrong
@@ -204,31 +202,22 @@ def _mend_search(url: str) -> None:
 
 
 def _write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite write the *pages* anew into the file *new*, row by row; whether all is well then. What only an index,
-    a free page or the header had wrong is gone so. *empty* is a database whose header is sound."""
-    image = f"{new}.image"
-    with open(empty, "rb") as sound, open(image, "wb") as file:
-        file.write(pages.with_header_of(sound.read()))
-    try:
-        with closing(files.open_file(image, "write")) as raw:
-            full_text.cut_off(raw.execute)
-        files.copy(image, new, at_rest=False)
-    except (DatabaseError, *files.DRIVER_ERRORS):
+    """Let SQLite write the *pages* anew into the file *new*, as `database_file.write_anew` says; whether all is well
+    then."""
+    if not database_file.write_anew(pages, empty, new) or not _is_sound(new):
         return False
-    if not _is_sound(new):
-        return False
-    with Store(SqliteDialect(new).make_engine()) as store, store.snapshot() as connection:
+    with Store(dialect_for(f"sqlite:///{new}").make_engine()) as store, store.snapshot() as connection:
         return salvage.agrees_with_indexes(connection, pages)
 
 
 def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) -> Backup | None:
     """Copy the newest sound backup that what was *saved* goes on from to *new*; None where there is none."""
-    for backup in backups.list_backups(path):
-        with suppress(DatabaseError), restore.prepared(path, backup.path) as prepared:
+    for backup in database_file.list_backups(f"sqlite:///{path}"):
+        with suppress(DatabaseError), database_file.prepared(path, backup.path) as prepared:
             url = f"sqlite:///{prepared}"
             if maintenance.check_database(url).problems:
                 continue
-            with Store(connect.dialect_for(url).make_engine()) as store, store.snapshot() as connection:
+            with Store(dialect_for(url).make_engine()) as store, store.snapshot() as connection:
                 goes_on = (each.descends_from(salvage.revision_times(connection, each.number)) for each in saved)
                 if not all(goes_on):
                     continue
@@ -267,7 +256,7 @@ def _bring_in(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
         message = f"repaired: {lost}" if is_lost else "repaired"
         said = {each.point.name: saved.extras[each.number] for each in points if each.number in saved.extras}
         extras = dict(said.items() - book.extras().items())
-        result = book.commit("import", message, header=saved.header, even_if_unchanged=is_lost, extras=extras)
+        result = book.commit("import", message, file=FileFields(saved.header, extras=extras), even_if_unchanged=is_lost)
         salvage.put_rest(book, saved, result.revision)
     summary = import_export.summary(result)
     return RepairedPlaybook(
@@ -324,7 +313,7 @@ def _alone(path: str) -> Iterator[None]:
     wait_s = settings.LOCK_WAIT_S
     try:
         with (
-            FileLock(SqliteDialect(path).lock_path, timeout=wait_s, mode=0o600),
+            FileLock(database_file.lock_path(path), timeout=wait_s, mode=0o600),
             FileLock(settings.worker_lock(), timeout=wait_s, mode=0o600),
         ):
             yield

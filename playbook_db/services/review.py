@@ -19,7 +19,7 @@ from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import tried_again
 from playbook_db.store.proposals import Proposal
-from playbook_db.store.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
 _NUMBER = re.compile(rf"({USERS_MARK}?p)?([0-9]+)")
 _MOST_DIGITS = 9  # of a number that a database may have
@@ -184,7 +184,7 @@ def _commit(book: PlaybookRepository, accepted: Sequence[Proposal], votes: Seque
         "edit",
         f"accepted proposal{'s' * (len(accepted) > 1)} {named}",
         votes=votes,
-        session_id=sessions.pop() if len(sessions) == 1 else None,
+        origin=RevisionOrigin(sessions.pop() if len(sessions) == 1 else None),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from playbook_db import __version__, projects, settings
 from playbook_db.errors import DatabaseError
 from playbook_db.files import shipped_file
-from playbook_db.store import connect, hook_queries
+from playbook_db.store import at_hand, hook_sql, urls
 from playbook_db.store.user_sql import Answer, ask
 
 __all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_questions", "parse_tables", "read_docs"]
@@ -44,9 +44,9 @@ def database_of(url: str, folder: str | None) -> tuple[str, str]:
     key = projects.project_key(folder)
     path = settings.sqlite_file(url)
     try:
-        with closing(hook_queries.connect(path or "", wait_s=0)) as connection:
-            project = hook_queries.find_project(connection, key)
-    except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):
+        with closing(at_hand.connect(path or "", wait_s=0)) as connection:
+            project = hook_sql.find_project(connection, key)
+    except (OSError, at_hand.UnusableError, at_hand.driver().Error):
         return url, key  # who opens it says what is wrong, or puts it right
     if project is None or project.team_name is None:
         return url, key
@@ -145,9 +145,9 @@ def datasette_metadata(url: str) -> dict[str, Any]:
 
     Raises DatabaseError where that is no SQLite file.
     """
-    path = connect.sqlite_path(url)
+    path = urls.sqlite_path(url)
     if not path:
-        raise DatabaseError(f"{connect.described(url)} is no SQLite file, and Datasette reads no other.")
+        raise DatabaseError(f"{urls.described(url)} is no SQLite file, and Datasette reads no other.")
     text = read_docs()
     tables = {
         name: {"description": table.about, "columns": table.columns, **DATASETTE_SETTINGS.get(name, {})}

@@ -12,9 +12,7 @@ from playbook_db.domain.outcomes import Difference
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.services.projects import Project
-from playbook_db.store import statistics
-from playbook_db.store.connect import sqlite_path
-from playbook_db.store.sqlite import backups
+from playbook_db.store import database_file, statistics
 from playbook_db.store.statistics import Compared, Counts, DayCalls, DayVotes, EventUse, TableSize
 
 AGES_DAYS = (7, 30, 90)
@@ -200,8 +198,7 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
     moment = now or datetime.now(UTC)
     with project.store.snapshot() as connection:
         counts = statistics.count(connection, project.key)
-    path = sqlite_path(project.store.url)
-    taken = backups.list_backups(path) if path else []
+    taken = database_file.list_backups(project.store.url)
     since = [(days, timestamp(moment - timedelta(days=days))) for days in AGES_DAYS]
     return Statistics(
         project.key,

@@ -13,7 +13,7 @@ from playbook_db import project_env, projects, settings
 from playbook_db.domain import prompt_text
 from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
-from playbook_db.store import hook_queries
+from playbook_db.store import at_hand, hook_sql, quick_sql
 
 _WAIT_S = 0.2  # for a database that somebody holds; then the store waits longer
 
@@ -78,13 +78,13 @@ def read(url: str, folder: str | None) -> Status:
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
     if path is not None and os.path.exists(path):
         try:
-            connection = hook_queries.connect(path, wait_s=_WAIT_S)
+            connection = at_hand.connect(path, wait_s=_WAIT_S)
             try:
-                found = hook_queries.find_project(connection, key)
+                found = hook_sql.find_project(connection, key)
                 return _read(connection.execute, path, key, folder, found)
             finally:
                 connection.close()
-        except (hook_queries.UnusableError, hook_queries.driver().Error):
+        except (at_hand.UnusableError, at_hand.driver().Error):
             pass  # the store says what is wrong, or puts it right
     from playbook_db.services.projects import Project  # late: it brings SQLAlchemy
     from playbook_db.store import repository
@@ -101,17 +101,17 @@ def _read(
     database: str,
     key: str,
     folder: str | None,
-    found: hook_queries.StoredProject | None,
+    found: hook_sql.StoredProject | None,
     own_key: str = projects.USER_KEY,
 ) -> Status:
-    project = found or hook_queries.StoredProject(hook_queries.NOT_MADE)
+    project = found or quick_sql.NOT_MADE
     own = _Playbook(execute, project if folder is None else _find(execute, own_key))
     of_project = {"playbook_id": project.id}
-    jobs = dict(tuple(row) for row in execute(hook_queries.JOBS_BY_STATE, of_project))
-    used = execute(hook_queries.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
+    jobs = dict(tuple(row) for row in execute(quick_sql.JOBS_BY_STATE, of_project))
+    used = execute(quick_sql.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
     [(tokens, agreed, cost, cost_of_all)] = used
-    rows = execute(hook_queries.JOB_ERRORS, of_project)
-    errors = [error.removeprefix(hook_queries.WAITS) for error, failed_at in rows if not failed_at]
+    rows = execute(hook_sql.JOB_ERRORS, of_project)
+    errors = [error.removeprefix(hook_sql.WAITS) for error, failed_at in rows if not failed_at]
     return Status(
         key=key,
         database=database,
@@ -136,16 +136,15 @@ class _Playbook:
     """What runs a statement where a playbook is, and where it stands."""
 
     execute: Execute
-    project: hook_queries.StoredProject
+    project: hook_sql.StoredProject
 
 
-def _find(execute: Execute, key: str) -> hook_queries.StoredProject:
-    rows = [*execute(hook_queries.PROJECT, {"key": key}), hook_queries.NOT_MADE]
-    return hook_queries.StoredProject(rows[0])
+def _find(execute: Execute, key: str) -> hook_sql.StoredProject:
+    return next(map(hook_sql.StoredProject, execute(hook_sql.PROJECT, {"key": key})), quick_sql.NOT_MADE)
 
 
 def _points(
-    execute: Execute, project: hook_queries.StoredProject, own: _Playbook, known_at: str | None = None
+    execute: Execute, project: hook_sql.StoredProject, own: _Playbook, known_at: str | None = None
 ) -> dict[str, Any]:
     """The fields of a status that are about the points."""
     shown = own_shown = 0
@@ -162,32 +161,31 @@ def _points(
         "own_shown": own_shown,
         "revision": project.revision,
         "proposals": proposals,
-        "learned": _learned(list(execute(hook_queries.LAST_LEARNED, {"playbook_id": project.id}))),
+        "learned": _learned(list(execute(quick_sql.LAST_LEARNED, {"playbook_id": project.id}))),
     }
 
 
-def _points_of_team(database: str, project: hook_queries.StoredProject, own: _Playbook) -> dict[str, Any]:
+def _points_of_team(database: str, project: hook_sql.StoredProject, own: _Playbook) -> dict[str, Any]:
     """The same of the team's playbook in the place of *project*, as the worker last put it on this machine."""
-    path = hook_queries.replica_of(database, project.id)
+    path = at_hand.replica_of(database, project.id)
     try:
-        replica = hook_queries.open_replica(path)
+        replica = at_hand.open_replica(path)
         try:
-            shown = hook_queries.find_in_replica(replica, project.team_name or "")
+            shown = quick_sql.find_in_replica(replica, project.team_name or "")
             if shown is not None:
                 shown.is_ignored = project.is_ignored
                 known_at = timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC))
                 return _points(replica.execute, shown, own, known_at)
         finally:
             replica.close()
-    except (OSError, hook_queries.UnusableError, hook_queries.driver().Error):
+    except (OSError, at_hand.UnusableError, at_hand.driver().Error):
         pass  # doctor says what is wrong
-    return _points(lambda query, values: (), hook_queries.StoredProject(hook_queries.NOT_MADE), own)
+    return _points(lambda query, values: (), quick_sql.NOT_MADE, own)
 
 
 def _proposals(of: _Playbook) -> int:
     """How many proposals of a playbook wait."""
-    waiting = list(of.execute(hook_queries.PROPOSALS_WAITING, {"playbook_id": of.project.id}))
-    return waiting[0][0] if waiting else 0
+    return next((count for count, _ in of.execute(hook_sql.PROPOSALS_WAITING, {"playbook_id": of.project.id})), 0)
 
 
 def _shown(of_project: _Playbook, of_user: _Playbook) -> tuple[int, int]:
@@ -195,8 +193,8 @@ def _shown(of_project: _Playbook, of_user: _Playbook) -> tuple[int, int]:
     is_both = of_project.project is of_user.project
     if not of_project.project.live_points and not of_user.project.live_points:
         return 0, 0
-    projects_own: Any = ((), 0, "") if is_both else hook_queries.candidates(of_project.execute, of_project.project)
-    users_own = hook_queries.candidates(of_user.execute, of_user.project)
+    projects_own: Any = ((), 0, "") if is_both else hook_sql.candidates(of_project.execute, of_project.project)
+    users_own = hook_sql.candidates(of_user.execute, of_user.project)
     _, shown, own = prompt_text.compose_both(templates.playbook_template(), projects_own, users_own)
     return len(own) if is_both else len(shown), len(own)
 
@@ -208,7 +206,7 @@ def _learned(rows: list[Any]) -> Learned | None:
     return Learned(number, time, session_id, {kind: count for *_, kind, count in rows if kind})
 
 
-def _waits_for_the_user(folder: str | None, project: hook_queries.StoredProject) -> list[str]:
+def _waits_for_the_user(folder: str | None, project: hook_sql.StoredProject) -> list[str]:
     if folder is None:
         return []
     waits = []

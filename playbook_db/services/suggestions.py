@@ -21,7 +21,7 @@ from playbook_db.services import edit, history, learn, review, undo
 from playbook_db.services.projects import Project
 from playbook_db.services.undo import UndoResult
 from playbook_db.store.engine import tried_again
-from playbook_db.store.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
 _ACCEPTED = "accepted proposal"  # begins the message of what a person accepted, which isn't the session's
 MAX_WAITING = 50  # proposals of one session; nobody decides about more
@@ -213,7 +213,7 @@ def _cast(target: Project, speaker: Speaker, given: Vote) -> RevisionResult:
 
 
 def _commit(book: PlaybookRepository, speaker: Speaker, message: str, votes: Collection[Vote] = ()) -> RevisionResult:
-    return book.commit("edit", message, votes=tuple(votes), session_id=speaker.id, actor=speaker.id)
+    return book.commit("edit", message, votes=tuple(votes), origin=RevisionOrigin(speaker.id, speaker.id))
 
 
 def _in_words(changes: Collection[Change]) -> str:

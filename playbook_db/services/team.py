@@ -25,7 +25,7 @@ from playbook_db.services.projects import (
     read_playbook,
     server_url,
 )
-from playbook_db.store import connect, hook_queries, jobs, memberships, replica
+from playbook_db.store import at_hand, jobs, memberships, replica, urls
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.memberships import Member, Membership
 from playbook_db.store.repository import RevisionResult
@@ -53,7 +53,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
     """Let the project *own* have a playbook of its own again: with what the team's holds now, unless it *takes_copy*
     off. Raises TeamError where it has joined none, or the team's playbook can't be had."""
     membership = require(own)
-    replica_path = hook_queries.replica_of(own.store.where, membership.playbook_id)
+    replica_path = at_hand.replica_of(own.store.where, membership.playbook_id)
     reading, as_of, problem = None, None, None
     try:
         with open_store(server_url(own.store, membership, connect_s=LOOK_S)) as server:
@@ -83,7 +83,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
         with suppress(FileNotFoundError):
             os.unlink(path)
     as_of = as_of if copied is not None else None
-    return LeaveResult(connect.described(membership.url), membership.name, copied, as_of, problem, untold)
+    return LeaveResult(urls.described(membership.url), membership.name, copied, as_of, problem, untold)
 
 
 def require(own: Project) -> Membership:
@@ -137,7 +137,7 @@ def refresh(store: Store, membership: Membership, server: Store, *, erases: bool
     First the project's own playbook forgets each text that the team has forgotten since. Only the old replica says
     which: so unless this call *erases*, it leaves that replica for a call that does.
     """
-    path = hook_queries.replica_of(store.where, membership.playbook_id)
+    path = at_hand.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):  # first read, first written
         with server.read(membership.name) as book:
@@ -220,12 +220,12 @@ def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
     """How the membership of the project *own* stands, as far as this machine knows where nobody *asks* the database.
     Raises TeamError where it has joined no team."""
     membership = require(own)
-    path = hook_queries.replica_of(own.store.where, membership.playbook_id)
+    path = at_hand.replica_of(own.store.where, membership.playbook_id)
     with own.store.snapshot() as connection:
         states = [job.state for job in jobs.read_all(connection, own.key)]
         unsent = memberships.count_unsent(connection, membership.playbook_id)
     status = TeamStatus(
-        connect.described(membership.url),
+        urls.described(membership.url),
         membership.name,
         membership.joined_at,
         replica.state(path, membership.name),
@@ -241,7 +241,7 @@ def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
         with open_store(url) as server:
             with server.read(membership.name) as book:
                 members = tuple(memberships.members(book))
-            status = replace(status, schema=hook_queries.SCHEMA, revision=book.revision, members=members)
+            status = replace(status, schema=at_hand.SCHEMA, revision=book.revision, members=members)
             with server.write(membership.name):  # nothing is written, but it tells whether one may
                 return status
     except PlaybookError as error:

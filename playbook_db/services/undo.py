@@ -29,7 +29,7 @@ from playbook_db.services import edit, promotion
 from playbook_db.services.history import find_revision, find_session
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import tried_again
-from playbook_db.store.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.repository import FileFields, PlaybookRepository, RevisionOrigin, RevisionResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
     elif not book.draft.changes:
         notes.append(f"nothing of {revisions} is left to take back")
     text = undo_message(revisions, description)
-    result = book.commit("undo", text, notes=notes, header=header, undone=revisions)
+    result = book.commit("undo", text, notes=notes, file=FileFields(header), origin=RevisionOrigin(undone=revisions))
     return UndoResult(revisions, text if result.changes or header else None, is_last, result)
 
 

@@ -13,13 +13,15 @@ from sqlalchemy import text as sql
 from playbook_db.domain import prompt_text
 from playbook_db.domain.undo import effective_undos
 from playbook_db.store import migrate
-from playbook_db.store.connect import dialect_for, dialect_of, sqlite_path
+from playbook_db.store.connect import dialect_for
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
 from playbook_db.store.playbook_rows import IS_WEAK
 from playbook_db.store.repository import PlaybookRepository, all_keys
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
 from playbook_db.store.tables import EVENTS
+from playbook_db.store.urls import sqlite_path
 
 _MISCOUNTED = sql("""
 SELECT p.key FROM playbooks AS p JOIN heads AS h ON h.playbook_id = p.id WHERE h.live_points <> (

@@ -19,7 +19,8 @@ from sqlalchemy.exc import DatabaseError as SqlError
 
 from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, ServerAwayError
 from playbook_db.store import migrate
-from playbook_db.store.connect import dialect_for, dialect_of
+from playbook_db.store.connect import dialect_for
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.repository import PlaybookRepository
 
 P = ParamSpec("P")
@@ -152,7 +153,7 @@ class Store:
 
 
 def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
-    """What runs a statement of `hook_queries` on *connection*, of whatever database."""
+    """What runs a statement of `hook_sql` or `quick_sql` on *connection*, of whatever database."""
     return lambda statement, values: connection.execute(sql(statement), values)
 
 

@@ -7,11 +7,11 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, sel
 from sqlalchemy import text as sql
 
 from playbook_db.projects import as_path, as_text
-from playbook_db.store import hook_queries
-from playbook_db.store.connect import dialect_of
+from playbook_db.store import hook_sql
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.tables import jobs, playbooks
 
-_ADD_JOB = sql(hook_queries.ADD_JOB)
+_ADD_JOB = sql(hook_sql.ADD_JOB)
 _OPEN = ("queued", "running", "failed")
 _MOST_LOOKED_AT = 50  # projects with a job that is due, when one is claimed
 
@@ -106,13 +106,13 @@ def put_off(connection: Connection, job: Job, *, not_before: str | None, error: 
     """Queue *job* again, not before a time; *counts* is whether this try counts against it. Where it doesn't, the job
     waits until that time or until a worker begins, see `release`."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
-    error = error if counts else hook_queries.WAITS + error
+    error = error if counts else hook_sql.WAITS + error
     _queue_again(connection, job, attempts=attempts, not_before=not_before, lease_until=None, error=error)
 
 
 def release(connection: Connection) -> None:
     """Let all jobs that wait through no fault of their own be due: what they wait for may be there by now."""
-    waiting = (jobs.c.state == "queued") & jobs.c.error.startswith(hook_queries.WAITS, autoescape=True)
+    waiting = (jobs.c.state == "queued") & jobs.c.error.startswith(hook_sql.WAITS, autoescape=True)
     connection.execute(update(jobs).where(waiting).values(not_before=None))
 
 

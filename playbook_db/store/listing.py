@@ -9,7 +9,7 @@ from sqlalchemy import bindparam
 from sqlalchemy import text as sql
 
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.repository import PlaybookRepository
 
 State = Literal["live", "pinned", "resting", "retired"]
@@ -39,7 +39,6 @@ _AWAKE = sql("""
 SELECT k.id FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
 ORDER BY k.pinned DESC, k.rank DESC, k.id LIMIT :limit OFFSET :offset
 """)
-_LIVE_COUNT = sql("SELECT live_points FROM heads WHERE playbook_id = :playbook_id")
 # What the counters were at a revision is one step down an index for each point.
 _THEN = """
 (SELECT b.{counter} FROM changes AS b {by_point}
@@ -109,11 +108,6 @@ class RowFilter:
         return self == RowFilter()
 
 
-def count_live(book: PlaybookRepository) -> int:
-    """How many points are live."""
-    return book.connection.execute(_LIVE_COUNT, {"playbook_id": book.playbook_id}).scalar() or 0
-
-
 def ranked_ids(book: PlaybookRepository, *, limit: int, offset: int) -> list[int]:
     """The numbers of the live points in the order of their ranks, those that rest last: *limit* after the first
     *offset*."""
@@ -139,8 +133,9 @@ def rows(book: PlaybookRepository, ids: Sequence[int], *, since: int) -> list[Po
         return []
     by_point = book.index_hint("ix_changes_point")
     helpful, harmful = (_THEN.format(counter=counter, by_point=by_point) for counter in ("helpful", "harmful"))
-    found = {row[0]: _row(row) for row in _run(book, _ROWS.format(helpful=helpful, harmful=harmful), ids, since=since)}
-    return [found[number] for number in ids]
+    found = map(_row, _run(book, _ROWS.format(helpful=helpful, harmful=harmful), ids, since=since))
+    by_id = {row.id: row for row in found}
+    return [by_id[number] for number in ids]
 
 
 def _where(row_filter: RowFilter, *, is_shared: bool) -> tuple[str, dict[str, Any]]:

@@ -14,9 +14,9 @@ from playbook_db.domain.evidence import Evidence, read_json
 from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Vote
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.undo import RevisionRange
-from playbook_db.store import hook_queries
-from playbook_db.store.hook_queries import PointLifespan
+from playbook_db.store import quick_sql
 from playbook_db.store.playbook_rows import IS_WEAK, PlaybookRows
+from playbook_db.store.quick_sql import PointLifespan
 from playbook_db.store.snapshots import header_of
 
 # The change to the same point before this one, and the text that it had, are one step down an index each.
@@ -214,7 +214,7 @@ _REFLECTIONS = sql("""
 SELECT session_id, analysis, curator_reasoning, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms
 FROM reflections WHERE playbook_id = :playbook_id AND revision = :revision ORDER BY id
 """)
-_LIFESPAN = sql(hook_queries.LIFESPAN)
+_LIFESPAN = sql(quick_sql.LIFESPAN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,12 @@ from sqlalchemy import text as sql
 from playbook_db.domain.times import timestamp
 from playbook_db.store.repository import PlaybookRepository
 
-_OF_PROJECT = sql("""
+_MEMBERSHIPS = """
 SELECT p.key, p.id, t.url, t.name, t.joined_at
-FROM memberships AS t JOIN playbooks AS p ON p.id = t.playbook_id WHERE p.key = :key
-""")
-_ALL = sql("""
-SELECT p.key, p.id, t.url, t.name, t.joined_at
-FROM memberships AS t JOIN playbooks AS p ON p.id = t.playbook_id ORDER BY p.key
-""")
+FROM memberships AS t JOIN playbooks AS p ON p.id = t.playbook_id
+"""
+_OF_PROJECT = sql(f"{_MEMBERSHIPS} WHERE p.key = :key")
+_ALL = sql(f"{_MEMBERSHIPS} ORDER BY p.key")
 _JOIN = sql("""
 INSERT INTO memberships (playbook_id, url, name, joined_at) VALUES (:playbook_id, :url, :name, :now)
 ON CONFLICT (playbook_id) DO UPDATE SET url = excluded.url, name = excluded.name

@@ -17,9 +17,11 @@ from playbook_db.errors import (
     UnreleasedSchemaError,
 )
 from playbook_db.files import shipped_file
-from playbook_db.store.connect import Dialect, dialect_for, dialect_of, sqlite_path
-from playbook_db.store.hook_queries import SCHEMA, newest_backup
+from playbook_db.store.at_hand import SCHEMA, newest_backup
+from playbook_db.store.connect import dialect_for
+from playbook_db.store.dialect import Dialect, dialect_of
 from playbook_db.store.sqlite import full_text
+from playbook_db.store.urls import sqlite_path
 
 _ROWS_READ_BY = 6  # the last migration that computes what it writes
 

@@ -11,7 +11,7 @@ from sqlalchemy import text as sql
 from playbook_db import settings
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 
 # Whether a vote is in force, and whether it is weak: no quote can spell the mark, as JSON escapes quotation marks.
 IN_FORCE = """NOT EXISTS (SELECT 1 FROM taken_back AS t WHERE t.playbook_id = :playbook_id

@@ -12,7 +12,7 @@ from playbook_db.domain import evidence as evidence_rules
 from playbook_db.domain.evidence import TRUST, Evidence
 from playbook_db.domain.operations import gist, named_points, text_of
 from playbook_db.domain.playbook import KeyPoint, storable
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_sql
 from playbook_db.store.playbook_rows import PlaybookRows, point_of
 from playbook_db.store.tables import proposals
 
@@ -38,7 +38,7 @@ SELECT {_COLUMNS} FROM proposals
 WHERE playbook_id = :playbook_id AND kind = :kind AND state IN ('waiting', 'rejected') ORDER BY id
 """)
 _ADDED = sql("SELECT operation FROM proposals WHERE playbook_id = :playbook_id AND kind = 'ADD'")
-_COUNT = sql(hook_queries.PROPOSALS_WAITING)
+_COUNT = sql(hook_sql.PROPOSALS_WAITING)
 _COUNT_AGAIN = sql("""
 UPDATE proposals SET sessions = :sessions, session_id = :session_id, evidence = :evidence, trust = :trust
 WHERE playbook_id = :playbook_id AND id = :id

@@ -19,7 +19,7 @@ from sqlalchemy.pool import StaticPool
 
 from playbook_db import files
 from playbook_db.domain.erasure import MARK
-from playbook_db.store import hook_queries
+from playbook_db.store import at_hand, hook_sql, quick_sql
 from playbook_db.store.engine import Store
 from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.sqlite import full_text
@@ -92,7 +92,7 @@ def write(path: str, rows: Rows) -> None:
             if several:
                 connection.execute(insert(table), several)
         full_text.make(connection.exec_driver_sql)
-        connection.exec_driver_sql(f"PRAGMA user_version = {hook_queries.SCHEMA:d}")
+        connection.exec_driver_sql(f"PRAGMA user_version = {at_hand.SCHEMA:d}")
     with closing(engine.raw_connection()) as raw:
         driver: sqlite3.Connection = raw.dbapi_connection  # type: ignore[assignment]
         data = driver.serialize()
@@ -123,15 +123,15 @@ def is_current(here: State, book: PlaybookRepository) -> bool:
 def state(path: str, key: str) -> State | None:
     """What the replica at *path* holds of the playbook *key*; None where it can't be read, and all of it."""
     try:
-        with closing(hook_queries.open_replica(path)) as connection:
-            project = hook_queries.find_in_replica(connection, key)
+        with closing(at_hand.open_replica(path)) as connection:
+            project = quick_sql.find_in_replica(connection, key)
             if project is None:
                 return None
             of = {"playbook_id": project.id, "number": project.revision}
             time = connection.execute(_TIME, of).fetchone()
             marked = tuple(connection.execute(_MARKED, of).fetchall())
             return State(project.revision, time[0] if time else None, project.live_points, marked)
-    except (OSError, sqlite3.Error, hook_queries.UnusableError):
+    except (OSError, sqlite3.Error, at_hand.UnusableError):
         return None
 
 
@@ -152,10 +152,10 @@ def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
     """The texts that the replica at *path* still holds of the playbook *key*, and that were erased from what *rows*
     hold of it now; whether as a whole, or in part."""
     try:
-        with closing(hook_queries.open_replica(path)) as connection:
-            project = hook_queries.find_project(connection, key)
-            points = hook_queries.all_texts(connection, project.id) if project else {}
-    except (OSError, sqlite3.Error, hook_queries.UnusableError):
+        with closing(at_hand.open_replica(path)) as connection:
+            project = hook_sql.find_project(connection, key)
+            points = quick_sql.all_texts(connection, project.id) if project else {}
+    except (OSError, sqlite3.Error, at_hand.UnusableError):
         return {}
     now = {row["id"]: row["text"] for row in rows[key_points]}
     erased = {text: now.get(number, "") for number, text in points.items() if MARK not in text}

@@ -28,13 +28,14 @@ from playbook_db.domain.playbook import (
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.undo import RevisionRange, effective_undos
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
-from playbook_db.store import hook_queries
-from playbook_db.store.connect import dialect_of
-from playbook_db.store.hook_queries import PointEvidence, StoredMarks, StoredPoint, StoredProject
+from playbook_db.store import hook_sql, quick_sql
+from playbook_db.store.dialect import dialect_of
+from playbook_db.store.hook_sql import StoredPoint, StoredProject
 from playbook_db.store.learning import TAKE_OVER_COUNTS, LearningRows
 from playbook_db.store.log_queries import LogQueries
 from playbook_db.store.playbook_rows import point_of
 from playbook_db.store.proposals import ProposalRows
+from playbook_db.store.quick_sql import PointEvidence, StoredMarks
 from playbook_db.store.revisions import RevisionWriter
 from playbook_db.store.snapshots import Snapshots, header_of
 from playbook_db.store.tables import (
@@ -49,14 +50,14 @@ from playbook_db.store.tables import (
 )
 
 # Statements are made once: putting one together costs more than running it.
-_ADD_PROJECT = sql(hook_queries.ADD_PROJECT)
-_LIVE_POINTS = sql(hook_queries.LIVE_POINTS)
-_RANKED_POINTS = sql(hook_queries.RANKED_POINTS)
-_EVIDENCE = sql(hook_queries.EVIDENCE)
-_MARKS = sql(hook_queries.MARKS)
-_RETIRED_POINTS = sql(hook_queries.RETIRED_POINTS)
-_POINT = sql(hook_queries.POINT)
-_EXTRA = sql(hook_queries.EXTRA)
+_ADD_PROJECT = sql(hook_sql.ADD_PROJECT)
+_LIVE_POINTS = sql(quick_sql.LIVE_POINTS)
+_RANKED_POINTS = sql(hook_sql.RANKED_POINTS)
+_EVIDENCE = sql(quick_sql.EVIDENCE)
+_MARKS = sql(quick_sql.MARKS)
+_RETIRED_POINTS = sql(quick_sql.RETIRED_POINTS)
+_POINT = sql(quick_sql.POINT)
+_EXTRA = sql(quick_sql.EXTRA)
 _SET_PINNED = sql("UPDATE key_points SET pinned = :pinned WHERE playbook_id = :playbook_id AND name = :name")
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
@@ -134,6 +135,29 @@ class Mirror:
 
 
 @dataclass(frozen=True, slots=True)
+class FileFields:
+    """The fields of a playbook's file that are no points.
+
+    `header` is the header afterwards if more of it changes than its `last_updated`, which becomes the revision's time
+    unless the header `keeps_last_updated`. `extras` are, by a point's name, its further fields from now on, as JSON.
+    """
+
+    header: Header | None = None
+    keeps_last_updated: bool = False
+    extras: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionOrigin:
+    """Where a revision comes from: the session, its `actor` (by default `settings.actor`) and the revisions that it
+    undoes. In a database that others have, too, the actor is the member."""
+
+    session_id: str | None = None
+    actor: str | None = None
+    undone: RevisionRange | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RevisionResult:
     """What a commit did to the playbook of `key`: the revision's number (None where nothing changed, or in a dry run),
     the header afterwards, the changes and votes, what was skipped, notes for the user, and in `extras`, by name, what
@@ -197,45 +221,37 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         votes: Sequence[Vote] = (),
         skipped: Sequence[Skipped] = (),
         notes: Sequence[str] = (),
-        header: Header | None = None,
-        keeps_last_updated: bool = False,
         even_if_unchanged: bool = False,
-        session_id: str | None = None,
-        actor: str | None = None,
-        undone: RevisionRange | None = None,
-        extras: Mapping[str, str] | None = None,
+        file: FileFields = FileFields(),
+        origin: RevisionOrigin = RevisionOrigin(),
     ) -> RevisionResult:
         """Keep what the draft has become as the next revision, with *source* and *message*.
 
-        *header* is the header afterwards where more of it changes than its `last_updated`, which becomes the revision's
-        time unless *keeps_last_updated*. No revision is made where nothing changed and there is nothing to record,
-        unless *even_if_unchanged*; none in a dry run. *actor* is who makes it, by default `settings.actor`; in a
-        database that others have, too, it is the member, whatever session was behind it. *extras* are, by name, the
-        fields as JSON that points have from now on beside what a point is.
+        No revision is made where nothing changed and there is nothing to record, unless *even_if_unchanged*; none in a
+        dry run. The playbook gets the fields of the *file*.
         """
-        changes = self.draft.changes
-        changed_header = self._changed_header(header, keeps_last_updated=keeps_last_updated)
-        extras = extras or {}
+        changes, header, extras = self.draft.changes, file.header, file.extras
+        changed_header = self._changed_header(header, keeps_last_updated=file.keeps_last_updated)
         is_needed = bool(changes or votes or skipped or changed_header or extras or even_if_unchanged)
         if not self._is_writable or not is_needed:
             return RevisionResult(None, changed_header or self.header, changes, votes, skipped, notes, extras, self.key)
         time = self._next_time()
         after = (changed_header or self.header).stamped(time)
-        if header is not None and keeps_last_updated:
+        if header is not None and file.keeps_last_updated:
             changed_header = after = header
         columns = {
             "number": self.revision + 1,
             "time": time,
             "source": source,
-            "actor": self.actor(actor),
-            "session_id": session_id,
+            "actor": self.actor(origin.actor),
+            "session_id": origin.session_id,
             "message": f"{message}, with other keys of {_named(extras)}" if extras else message,
-            "took_back_from": undone.first if undone else None,
-            "took_back_to": undone.last if undone else None,
+            "took_back_from": origin.undone.first if origin.undone else None,
+            "took_back_to": origin.undone.last if origin.undone else None,
         }
         self._last_position = None
         self.append_revision(columns, after, changes, votes, skipped, keeps_header=changed_header is not None)
-        if undone is not None:
+        if origin.undone:
             self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
         for name, fields in extras.items():
             self._execute(_KEEP_EXTRA, name=name, fields=fields)
@@ -250,8 +266,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
     def playbook(self) -> Playbook:
         """The playbook as it is in the database: live points in canonical order, the names that are used up."""
         used_up = self._execute(_USED_UP).all()
-        names, last_position = frozenset([row[0] for row in used_up]), max([row[1] for row in used_up], default=0)
-        return Playbook(self.live_points(), names, self.header, last_position, self.is_users)
+        names, last_position = {row.name for row in used_up}, max((row.position for row in used_up), default=0)
+        return Playbook(self.live_points(), frozenset(names), self.header, last_position, self.is_users)
 
     def live_points(self) -> tuple[KeyPoint, ...]:
         """The live points in canonical order."""
@@ -285,7 +301,11 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         how many are live; the time of the last revision. The points are read as they are asked for, inside the
         transaction."""
         ranked = map(StoredPoint, self._execute(_RANKED_POINTS))
-        return ranked, self._execute(_LIVE_COUNT).scalar() or 0, self.last_time or ""
+        return ranked, self.count_live(), self.last_time or ""
+
+    def count_live(self) -> int:
+        """How many points are live."""
+        return self._execute(_LIVE_COUNT).scalar() or 0
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """The retired point *name*, None where there is none."""
@@ -314,7 +334,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def marks(self) -> dict[str, StoredMarks]:
         """What is known of each live point beside what a point is, by name."""
-        return {row[0]: StoredMarks(row) for row in self._execute(_MARKS)}
+        return {each.name: each for each in map(StoredMarks, self._execute(_MARKS))}
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Keep whether the point *name* comes first in every session's start; a pinned one doesn't rest."""
@@ -328,10 +348,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def stored(self) -> StoredProject:
         """Where the playbook stands, as a hook sees it."""
-        live_points, team_name = self._execute(_LIVE_COUNT).scalar() or 0, self._execute(_TEAM_NAME).scalar()
-        return StoredProject(
-            (self.playbook_id, self.is_ignored(), self.mirror_state(), live_points, self.revision, team_name)
-        )
+        head = self.count_live(), self.revision, self._execute(_TEAM_NAME).scalar()
+        return StoredProject((self.playbook_id, self.is_ignored(), self.mirror_state(), *head))
 
     def is_ignored(self) -> bool:
         """Whether the hooks and the worker keep out of the project."""

@@ -12,7 +12,7 @@ from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.undo import Undo
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook_rows import PlaybookRows
 from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, taken_back, votes
 

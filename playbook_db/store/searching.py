@@ -3,19 +3,20 @@
 There is an answer, too, where there is no index, as with an SQLite that has no FTS5, or a damaged one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from sqlalchemy import text as sql
 from sqlalchemy.exc import DatabaseError
 
 from playbook_db.domain import search_words
 from playbook_db.domain.evidence import read_json
-from playbook_db.store import hook_queries
-from playbook_db.store.connect import dialect_of
-from playbook_db.store.hook_queries import StoredPoint
+from playbook_db.store import hook_sql, quick_sql
+from playbook_db.store.dialect import dialect_of
+from playbook_db.store.engine import runner_of
+from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.repository import PlaybookRepository
 
 Kind = Literal["retired", "proposed", "old text", "reason", "vote", "evidence"]
@@ -71,19 +72,16 @@ def search(book: PlaybookRepository, question: str) -> Searched:
     """The live points of *book* that answer *question*."""
     dialect = dialect_of(book.connection)
     live = book.stored().live_points
-
-    def execute(statement: str, values: Mapping[str, Any]) -> Any:
-        return book.connection.execute(sql(statement), values)
-
+    execute = runner_of(book.connection)
     should_ask = dialect.has_search(book.connection)
     if should_ask:
         with suppress(DatabaseError), dialect.apart(book.connection):
             if not dialect.is_search_behind(book.connection):
                 matching = dialect.matching(book.connection, search_words.terms(question))
-                found = hook_queries.search(execute, book.playbook_id, live, question, matching=matching)
+                found = hook_sql.search(execute, book.playbook_id, live, question, matching=matching)
                 return Searched(tuple(found))
-    rows = execute(hook_queries.LIVE_POINTS, {"playbook_id": book.playbook_id})
-    return Searched(tuple(_by_parts([StoredPoint(row) for row in rows], question)), is_damaged=should_ask)
+    rows = execute(quick_sql.LIVE_POINTS, {"playbook_id": book.playbook_id})
+    return Searched(tuple(_by_parts(list(map(StoredPoint, rows)), question)), is_damaged=should_ask)
 
 
 def search_beside(book: PlaybookRepository, question: str, *, proposed: bool) -> tuple[tuple[Beside, float], ...]:

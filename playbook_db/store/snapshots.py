@@ -13,8 +13,8 @@ from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Playbook, PointState, canonical_order
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.undo import RevisionRange, Undo
-from playbook_db.store import hook_queries
-from playbook_db.store.hook_queries import StoredPoint
+from playbook_db.store import quick_sql
+from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.playbook_rows import PlaybookRows, point_of
 
 # The last change of each point up to a revision, and the last that changed its text. Each subquery is one step down an
@@ -107,9 +107,9 @@ SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND number I
 _LAST = sql("SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id")
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
 _TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
-_NAMED_BY_TIME = sql(hook_queries.NAMED_BY_TIME)
-_NAMED_BY_HEADER = sql(hook_queries.NAMED_BY_HEADER)
-_TOOK_IN = sql(hook_queries.TOOK_IN)
+_NAMED_BY_TIME = sql(quick_sql.NAMED_BY_TIME)
+_NAMED_BY_HEADER = sql(quick_sql.NAMED_BY_HEADER)
+_TOOK_IN = sql(quick_sql.TOOK_IN)
 _UNDOS = sql("""
 SELECT number, took_back_from, took_back_to FROM revisions
 WHERE playbook_id = :playbook_id AND took_back_from IS NOT NULL ORDER BY number DESC
@@ -219,13 +219,13 @@ class Snapshots(PlaybookRows):
         return sorted([*by_time, *(number for named, number in self._by_header() if named == time)], reverse=True)
 
     def known_times(self, times: Collection[str]) -> dict[str, tuple[int, bool]]:
-        """What is known of files by their *times*, as `hook_queries.known_times` says."""
+        """What is known of files by their *times*, as `quick_sql.known_times` says."""
         if len(times) > _MANY:
             named = [(row.time, row.number) for row in self._execute(_TIMES) if row.time in times]
         else:
             named = [(time, number) for time in times for number in self._execute(_NAMED_BY_TIME, time=time).scalars()]
         headers, messages = (map(tuple, self._execute(query)) for query in (_NAMED_BY_HEADER, _TOOK_IN))
-        return hook_queries.known_of(times, named, headers, messages)
+        return quick_sql.known_of(times, named, headers, messages)
 
     def named(self) -> dict[str, int]:
         """The revisions by what the `last_updated` of a file of them is."""

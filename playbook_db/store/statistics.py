@@ -13,7 +13,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain.outcomes import FEWEST_SESSIONS, Sample
 from playbook_db.domain.playbook import MAX_COUNTER
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.tables import EVENTS, metadata
 
 _LIVE = sql("SELECT name, section, text, helpful, harmful, created_at FROM live_key_points WHERE playbook = :key")
@@ -26,14 +26,10 @@ _SHOWN_IN = sql("""
 SELECT min(i.time), count(DISTINCT i.session_id)
 FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE i.points <> '[]' AND p.key = :key
 """)
-_BY_EVENT = sql("""
+_BY_EVENT = """
 SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event
-WHERE playbook = :key GROUP BY event HAVING sum(shown) > 0
-""")
-_OF_POINT_BY_EVENT = sql("""
-SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event
-WHERE playbook = :key AND name = :name GROUP BY event HAVING sum(shown) > 0
-""")
+WHERE playbook = :key {of_point} GROUP BY event HAVING sum(shown) > 0
+"""
 # The sessions that cited a point, with the event that first told them of it, where that is still on record.
 _CITATIONS = sql("""
 SELECT c.session_id, c.time, c.stretches,
@@ -79,10 +75,6 @@ WHERE coalesce((SELECT t.last FROM taken_back AS t
 GROUP BY day, by_session, who
 """)
 _CALLS = sql("""
-SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
-FROM cost_by_day WHERE playbook = :key ORDER BY day
-""")
-_LAST_CALLS = sql("""
 SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
 FROM cost_by_day WHERE playbook = :key ORDER BY day DESC LIMIT :most
 """)
@@ -258,7 +250,7 @@ def count(connection: Connection, key: str) -> Counts:
         cited=sessions(_CITED_IN, _CITED),
         by_event=use_by_event(connection, key),
         votes=votes_by_day(connection, key),
-        calls=[DayCalls(*row) for row in rows(_CALLS)],
+        calls=days_of_calls(connection, key)[::-1],
         unpriced=rows(_UNPRICED)[0][0],
         learned_from=rows(_LEARNED)[0],
         revisions=[Revisions(*row) for row in rows(_REVISIONS)],
@@ -271,7 +263,7 @@ def count(connection: Connection, key: str) -> Counts:
 def use_by_event(connection: Connection, key: str, name: str | None = None) -> tuple[EventUse, ...]:
     """What became of the points of the playbook *key*, or of the point *name* alone, by the event that told them; those
     by which none was told are left out."""
-    query, given = (_BY_EVENT, {"key": key}) if name is None else (_OF_POINT_BY_EVENT, {"key": key, "name": name})
+    query, given = sql(_BY_EVENT.format(of_point="AND name = :name" if name else "")), {"key": key, "name": name}
     uses = (EventUse(event, *map(int, counts)) for event, *counts in connection.execute(query, given))
     return tuple(sorted(uses, key=lambda use: EVENTS.index(use.event)))
 
@@ -294,7 +286,7 @@ def points_by_day(connection: Connection, key: str) -> list[tuple[str, int]]:
 
 def days_of_calls(connection: Connection, key: str, *, most: int | None = None) -> list[DayCalls]:
     """What the calls of models took on each day that had some, the newest *most* days, newest first."""
-    rows = connection.execute(_LAST_CALLS, {"key": key, "most": MAX_COUNTER if most is None else most})
+    rows = connection.execute(_CALLS, {"key": key, "most": MAX_COUNTER if most is None else most})
     return [DayCalls(*row) for row in rows]
 
 

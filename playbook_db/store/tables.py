@@ -118,6 +118,18 @@ def event(table: str) -> Column[str]:
     return Column("event", TEXT, check, nullable=False, server_default=sql("'SessionStart'"))
 
 
+def required(kind: TypeEngine[Any], *names: str) -> list[Column[Any]]:
+    return [Column(name, kind, nullable=False) for name in names]
+
+
+def optional(kind: TypeEngine[Any], *names: str) -> list[Column[Any]]:
+    return [Column(name, kind) for name in names]
+
+
+def counted(kind: TypeEngine[Any], *names: str) -> list[Column[Any]]:
+    return [Column(name, kind, nullable=False, server_default=sql("0")) for name in names]
+
+
 def of_revision(table: str, column: str = "revision") -> ForeignKeyConstraint:
     return ForeignKeyConstraint(
         ["playbook_id", column], ["revisions.playbook_id", "revisions.number"], name=f"fk_{table}_{column}"
@@ -171,15 +183,10 @@ revisions = table(
     "revisions",
     *in_playbook("revisions", "number"),
     Column("number", COUNT, nullable=False),
-    Column("time", TEXT, nullable=False),
-    Column("source", TEXT, nullable=False),
-    Column("actor", TEXT, nullable=False),
-    Column("session_id", TEXT),
-    Column("message", TEXT),
-    Column("header", TEXT),
+    *required(TEXT, "time", "source", "actor"),
+    *optional(TEXT, "session_id", "message", "header"),
     Column("final_newline", Integer),
-    Column("took_back_from", COUNT),
-    Column("took_back_to", COUNT),
+    *optional(COUNT, "took_back_from", "took_back_to"),
     Column("role", TEXT),
     *at_least(1, "revisions", "number"),
     one_of("revisions", "source", *SOURCES),
@@ -199,9 +206,7 @@ index("ix_revisions_undo", revisions, "number", where=revisions.c.took_back_from
 taken_back = table(
     "taken_back",
     *in_playbook("taken_back", "first"),
-    Column("first", COUNT, nullable=False),
-    Column("last", COUNT, nullable=False),
-    Column("undo", COUNT, nullable=False),
+    *required(COUNT, "first", "last", "undo"),
     of_revision("taken_back", "undo"),
     CheckConstraint("first >= 1 AND first <= last AND last < undo", name="ck_taken_back_stretch"),
     with_rowid=False,
@@ -212,12 +217,10 @@ key_points = table(
     UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
     *in_playbook("key_points", "id"),
     Column("id", COUNT, nullable=False),
-    Column("name", TEXT, nullable=False),
-    Column("section", TEXT, nullable=False),
+    *required(TEXT, "name", "section"),
     Column("position", COUNT, nullable=False),
     Column("text", TEXT, nullable=False),
-    Column("helpful", COUNT, nullable=False, server_default=sql("0")),
-    Column("harmful", COUNT, nullable=False, server_default=sql("0")),
+    *counted(COUNT, "helpful", "harmful"),
     Column("created_in", COUNT, nullable=False),
     Column("retired_in", COUNT),
     Column("retired_reason", TEXT),
@@ -261,13 +264,9 @@ changes = table(
     "changes",
     *in_revision("changes"),
     Column("point_id", COUNT, nullable=False),
-    Column("kind", TEXT, nullable=False),
-    Column("section", TEXT, nullable=False),
-    Column("position", COUNT, nullable=False),
-    Column("helpful", COUNT, nullable=False),
-    Column("harmful", COUNT, nullable=False),
-    Column("text", TEXT),
-    Column("reason", TEXT),
+    *required(TEXT, "kind", "section"),
+    *required(COUNT, "position", "helpful", "harmful"),
+    *optional(TEXT, "text", "reason"),
     Column("successor_id", COUNT),
     Column("evidence", TEXT),
     of_point("changes"),
@@ -301,8 +300,7 @@ index("ix_votes_unmatched", votes, "name", where=votes.c.name.is_not(None))
 skipped_operations = table(
     "skipped_operations",
     *in_revision("skipped_operations"),
-    Column("operation", TEXT, nullable=False),
-    Column("reason", TEXT, nullable=False),
+    *required(TEXT, "operation", "reason"),
     with_rowid=False,
 )
 
@@ -311,16 +309,12 @@ proposals = table(
     "proposals",
     *in_playbook("proposals", "id"),
     Column("id", COUNT, nullable=False),
-    Column("kind", TEXT, nullable=False),
-    Column("operation", TEXT, nullable=False),
-    Column("evidence", TEXT, nullable=False),
-    Column("trust", TEXT, nullable=False),
+    *required(TEXT, "kind", "operation", "evidence", "trust"),
     Column("session_id", TEXT),
     Column("sessions", COUNT, nullable=False, server_default=sql("1")),
     Column("created_at", TEXT, nullable=False),
     Column("state", TEXT, nullable=False, server_default=sql("'waiting'")),
-    Column("decided_at", TEXT),
-    Column("decided_by", TEXT),
+    *optional(TEXT, "decided_at", "decided_by"),
     Column("revision", COUNT),
     of_revision("proposals"),
     one_of("proposals", "kind", "ADD", "UPDATE", "MERGE", "DELETE", "VOTE"),
@@ -335,11 +329,8 @@ index("ix_proposals_waiting", proposals, "id", where=proposals.c.state == "waiti
 kept_apart = table(
     "kept_apart",
     *in_playbook("kept_apart", "first_id", "second_id"),
-    Column("first_id", COUNT, nullable=False),
-    Column("second_id", COUNT, nullable=False),
-    Column("revision", COUNT, nullable=False),
-    Column("time", TEXT, nullable=False),
-    Column("actor", TEXT, nullable=False),
+    *required(COUNT, "first_id", "second_id", "revision"),
+    *required(TEXT, "time", "actor"),
     of_point("kept_apart", "first_id"),
     of_point("kept_apart", "second_id"),
     CheckConstraint("first_id < second_id", name="ck_kept_apart_order"),
@@ -352,8 +343,7 @@ mirrors = table(
     Column("path", TEXT, nullable=False),
     Column("revision", COUNT),
     Column("sha256", TEXT, nullable=False),
-    Column("size_bytes", COUNT),
-    Column("mtime_ns", COUNT),
+    *optional(COUNT, "size_bytes", "mtime_ns"),
     of_revision("mirrors"),
     *not_blank("mirrors", "path"),
 )
@@ -362,9 +352,7 @@ mirrors = table(
 memberships = table(
     "memberships",
     *in_playbook("memberships"),
-    Column("url", TEXT, nullable=False),
-    Column("name", TEXT, nullable=False),
-    Column("joined_at", TEXT, nullable=False),
+    *required(TEXT, "url", "name", "joined_at"),
     CheckConstraint("url <> '' AND name <> ''", name="ck_memberships_named"),
     with_rowid=False,
 )
@@ -372,14 +360,11 @@ memberships = table(
 erasures = table(
     "erasures",
     *in_playbook("erasures", "id"),
-    Column("id", COUNT, nullable=False),
-    Column("revision", COUNT, nullable=False),
-    Column("asked", TEXT, nullable=False),
-    Column("points", TEXT, nullable=False),
+    *required(COUNT, "id", "revision"),
+    *required(TEXT, "asked", "points"),
     Column("fields", COUNT, nullable=False, server_default=sql("0")),
     Column("time", TEXT, nullable=False),
-    Column("finished_at", TEXT),
-    Column("scrubbed_at", TEXT),
+    *optional(TEXT, "finished_at", "scrubbed_at"),
     of_revision("erasures"),
     one_of("erasures", "asked", "name", "match"),
     *at_least(0, "erasures", "fields"),
@@ -391,8 +376,7 @@ erasures = table(
 transcripts = table(
     "transcripts",
     *in_playbook("transcripts", "path"),
-    Column("path", TEXT, nullable=False),
-    Column("session_id", TEXT, nullable=False),
+    *required(TEXT, "path", "session_id"),
     Column("learnt_to", COUNT, nullable=False, server_default=sql("0")),
     Column("last_uuid", TEXT),
     Column("updated_at", TEXT, nullable=False),
@@ -409,20 +393,13 @@ reflections = table(
     Column("revision", COUNT),
     Column("session_id", TEXT, nullable=False),
     Column("transcript_path", TEXT),
-    Column("from_offset", COUNT),
-    Column("to_offset", COUNT),
-    Column("analysis", TEXT),
-    Column("curator_reasoning", TEXT),
-    Column("model", TEXT),
-    Column("input_tokens", COUNT, nullable=False, server_default=sql("0")),
-    Column("output_tokens", COUNT, nullable=False, server_default=sql("0")),
-    Column("cached_tokens", COUNT, nullable=False, server_default=sql("0")),
+    *optional(COUNT, "from_offset", "to_offset"),
+    *optional(TEXT, "analysis", "curator_reasoning", "model"),
+    *counted(COUNT, "input_tokens", "output_tokens", "cached_tokens"),
     Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT),
     Column("created_at", TEXT, nullable=False),
-    Column("bullet_tags", TEXT),
-    Column("finished_at", TEXT),
-    Column("lessons", TEXT),
+    *optional(TEXT, "bullet_tags", "finished_at", "lessons"),
     of_revision("reflections"),
     *at_least(0, "reflections", "input_tokens", "output_tokens", "cached_tokens"),
     CheckConstraint("from_offset <= to_offset", name="ck_reflections_stretch"),
@@ -436,11 +413,8 @@ model_calls = table(
     *in_playbook("model_calls", "id"),
     Column("id", COUNT, nullable=False),
     Column("kind", TEXT, nullable=False),
-    Column("session_id", TEXT),
-    Column("model", TEXT),
-    Column("input_tokens", COUNT, nullable=False),
-    Column("output_tokens", COUNT, nullable=False),
-    Column("cached_tokens", COUNT, nullable=False),
+    *optional(TEXT, "session_id", "model"),
+    *required(COUNT, "input_tokens", "output_tokens", "cached_tokens"),
     Column("cost_usd", REAL_NUMBER),
     Column("duration_ms", COUNT, nullable=False),
     Column("time", TEXT, nullable=False),
@@ -455,18 +429,12 @@ jobs = table(
     *in_playbook("jobs", "id"),
     Column("id", COUNT, nullable=False),
     Column("kind", TEXT, nullable=False),
-    Column("session_id", TEXT),
-    Column("transcript_path", TEXT),
-    Column("reason", TEXT),
+    *optional(TEXT, "session_id", "transcript_path", "reason"),
     Column("state", TEXT, nullable=False, server_default=sql("'queued'")),
     Column("attempts", Integer, nullable=False, server_default=sql("0")),
-    Column("not_before", TEXT),
-    Column("lease_until", TEXT),
-    Column("error", TEXT),
+    *optional(TEXT, "not_before", "lease_until", "error"),
     Column("created_at", TEXT, nullable=False),
-    Column("finished_at", TEXT),
-    Column("parent_path", TEXT),
-    Column("agent_id", TEXT),
+    *optional(TEXT, "finished_at", "parent_path", "agent_id"),
     *not_blank("jobs", "kind"),
     one_of("jobs", "state", "queued", "running", "done", "failed"),
     *at_least(0, "jobs", "attempts"),
@@ -495,9 +463,7 @@ injections = table(
 unsent_injections = table(
     "unsent_injections",
     *in_playbook("unsent_injections", "session_id", "time"),
-    Column("session_id", TEXT, nullable=False),
-    Column("time", TEXT, nullable=False),
-    Column("source", TEXT, nullable=False),
+    *required(TEXT, "session_id", "time", "source"),
     Column("revision", COUNT, nullable=False),
     Column("points", TEXT, nullable=False),
     Column("left_out", COUNT, nullable=False),
@@ -512,16 +478,8 @@ unsent_injections = table(
 showings = table(
     "showings",
     *in_playbook("showings", "point_id"),
-    Column("point_id", COUNT, nullable=False),
-    Column("sessions", COUNT, nullable=False),
+    *required(COUNT, "point_id", "sessions"),
     Column("last_at", TEXT, nullable=False),
-    Column(
-        "used_at",
-        COUNT,
-        CheckConstraint("used_at >= 0", name="ck_showings_used_at"),
-        nullable=False,
-        server_default=sql("0"),
-    ),
     *(
         Column(
             name,
@@ -530,7 +488,7 @@ showings = table(
             nullable=False,
             server_default=sql("0"),
         )
-        for name in ("by_prompt", "at_error", "to_subagent")
+        for name in ("used_at", "by_prompt", "at_error", "to_subagent")
     ),
     of_point("showings"),
     *at_least(1, "showings", "sessions"),
@@ -541,8 +499,7 @@ citations = table(
     "citations",
     *in_playbook("citations", "session_id", "point_id"),
     Column("session_id", TEXT, nullable=False),
-    Column("point_id", COUNT, nullable=False),
-    Column("stretches", COUNT, nullable=False),
+    *required(COUNT, "point_id", "stretches"),
     Column("time", TEXT, nullable=False),
     of_point("citations"),
     *at_least(1, "citations", "stretches"),
@@ -555,10 +512,7 @@ session_outcomes = table(
     "session_outcomes",
     *in_playbook("session_outcomes", "session_id"),
     Column("session_id", TEXT, nullable=False),
-    *(
-        Column(name, COUNT, nullable=False, server_default=sql("0"))
-        for name in ("tool_calls", "failed_calls", "corrections", "turns", "tokens")
-    ),
+    *counted(COUNT, "tool_calls", "failed_calls", "corrections", "turns", "tokens"),
     Column("updated_at", TEXT, nullable=False),
     *at_least(0, "session_outcomes", "tool_calls", "failed_calls", "corrections", "turns", "tokens"),
     with_rowid=False,

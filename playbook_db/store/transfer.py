@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Table, delete, insert, select, update
 
 from playbook_db.errors import DatabaseError
 from playbook_db.projects import is_users
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.tables import (
     changes,
     citations,

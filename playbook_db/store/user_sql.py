@@ -16,8 +16,9 @@ from typing import Any
 from playbook_db import settings
 from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
 from playbook_db.store import migrate
-from playbook_db.store.connect import dialect_for, sqlite_path
+from playbook_db.store.connect import dialect_for
 from playbook_db.store.sqlite import files
+from playbook_db.store.urls import sqlite_path
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _OUTWARD_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}

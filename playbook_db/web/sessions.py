@@ -6,7 +6,7 @@ from playbook_db.domain import outcomes
 from playbook_db.errors import JobError, PlaybookError, Remedy
 from playbook_db.services import queue, statistics
 from playbook_db.services import sessions as service
-from playbook_db.store.hook_queries import WAITS
+from playbook_db.store.hook_sql import WAITS
 from playbook_db.web.look import PAGE_ROWS, Look, Routes
 
 _DAYS = 14  # of what asking models took; the page of numbers has all

@@ -16,8 +16,9 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
-from playbook_db.store import hook_queries, memberships, replica
+from playbook_db.store import at_hand, memberships, replica
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.repository import RevisionOrigin
 from tests.claude_code import running
 from tests.claude_code.running import PYTHON, Client, appears
 from tests.members import NAME
@@ -38,7 +39,7 @@ class Team:
         with self.database.write(NAME) as book:
             for text in texts:
                 book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
-            book.commit("learn", "learned", session_id="another's")
+            book.commit("learn", "learned", origin=RevisionOrigin("another's"))
         self.fetch()
 
     def fetch(self) -> None:
@@ -65,7 +66,7 @@ def client(folder: Path, home: Path) -> Client:
 @pytest.fixture
 def team(client: Client, tmp_path: Path) -> Iterator[Team]:
     """The team that the project has joined, which had learned something before."""
-    path = Path(hook_queries.replica_of(str(client.database), 1))
+    path = Path(at_hand.replica_of(str(client.database), 1))
     with open_store(f"sqlite:///{tmp_path / 'team.db'}") as database:
         made = Team(client, database, path)
         made.learn("the team's oldest point")

@@ -12,6 +12,7 @@ from playbook_db.projects import USER_KEY, project_key
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
+from playbook_db.store.repository import RevisionOrigin
 from tests.claude_code import running
 from tests.claude_code.running import Client
 
@@ -31,7 +32,7 @@ def _learn(client: Client, *texts: str) -> None:
     with open_store(f"sqlite:///{client.database}") as store, store.write(project_key(str(client.folder))) as book:
         for text in texts:
             book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
-        book.commit("learn", "learned", session_id="5f1c2e1a")
+        book.commit("learn", "learned", origin=RevisionOrigin("5f1c2e1a"))
 
 
 def _job(client: Client, state: str, error: str, finished_at: str = "") -> None:

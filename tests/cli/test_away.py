@@ -10,7 +10,7 @@ from click.shell_completion import ShellComplete
 from playbook_db.cli.main import cli
 from playbook_db.services import edit, queue
 from playbook_db.services.projects import Project
-from playbook_db.store import hook_queries, memberships, replica
+from playbook_db.store import at_hand, memberships, replica
 from playbook_db.store.engine import open_store
 from tests.cli.conftest import Playbook
 from tests.databases import put_empty_database
@@ -28,7 +28,7 @@ def team_replica(home: Path, folder: Path, tmp_path: Path) -> Path:
         key = Project.in_folder(store, str(folder)).key
         with store.write(key) as book:
             memberships.join(book, "postgresql://ann@127.0.0.1:9/playbooks", NAME)
-    path = Path(hook_queries.replica_of(str(database), 1))
+    path = Path(at_hand.replica_of(str(database), 1))
     with open_store(f"sqlite:///{tmp_path / 'team.db'}") as there:
         project = Project(there, NAME)
         for text in ("run the tests first", "a mistake"):

@@ -21,8 +21,8 @@ from playbook_db.claude_code import doctor, install, plugin_env
 from playbook_db.domain.times import local
 from playbook_db.services import maintenance, queue
 from playbook_db.services.projects import Project
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
-from playbook_db.store.hook_queries import SCHEMA
 from tests import postgres
 from tests.cli.conftest import Playbook, Result
 from tests.messages_api import Answer, MessagesApi

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from playbook_db.store import hook_queries
-from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store import at_hand
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.sqlite.dialect import statements
 from playbook_db.store.sqlite.files import open_file
 from tests.cli.conftest import Playbook
@@ -102,7 +102,7 @@ def test_what_else_is_in_a_foreign_file_runs_nothing(playbook: Playbook, foreign
 @pytest.mark.parametrize("access", ["read", "at rest", "check", "write", "hook"])
 def test_no_connection_trusts_the_sql_of_a_schema(foreign: Path, access: Any) -> None:
     """Whoever opens the file, and for whatever: commands, backups, repairs, hooks."""
-    opened = hook_queries.connect(str(foreign), wait_s=0) if access == "hook" else open_file(str(foreign), access)
+    opened = at_hand.connect(str(foreign), wait_s=0) if access == "hook" else open_file(str(foreign), access)
 
     with closing(opened) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)

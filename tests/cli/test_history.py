@@ -20,6 +20,7 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.services.history import local
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
+from playbook_db.store.repository import RevisionOrigin
 from tests.cli.conftest import Playbook, grow_once, on_terminal
 from tests.terminals import read_to_end
 
@@ -401,7 +402,7 @@ def test_a_lesson_of_a_member_is_told_with_him_and_his_session(
         for actor in ("ann@laptop", session):
             with store.write(Project.in_folder(store, str(folder)).key) as book:
                 cast = operations.cast_votes(book.draft, [Vote("oth-001", "helpful")])
-                book.commit("learn", "learned", votes=cast, session_id=session, actor=actor)
+                book.commit("learn", "learned", votes=cast, origin=RevisionOrigin(session, actor))
 
     told = [line.split("\t")[-1] for line in playbook("why", "oth-001").out.splitlines()[1:]]
     assert told == [f"ann@laptop, session {session}", f"session {session}"]
@@ -422,11 +423,11 @@ def _with_evidence(folder: Path) -> None:
         with store.write(str(folder)) as book:
             adds = [{"type": "ADD", "text": text, "section": "OTHERS"} for text in ("use uv", "use ruff")]
             operations.apply_operations(book.draft, adds, [(_BY_USER, _AT_TESTS), ()])
-            book.commit("learn", "learnt from a session", session_id="s-1", actor="s-1")
+            book.commit("learn", "learnt from a session", origin=RevisionOrigin("s-1", "s-1"))
         with store.write(str(folder)) as book:
             votes = [Vote("oth-001", "helpful", "it was right", ignored=True, evidence=(_NOWHERE,))]
             cast = operations.cast_votes(book.draft, [*votes, Vote("oth-002", "neutral")])
-            book.commit("learn", "learnt from a session", votes=cast, session_id="s-2", actor="s-2")
+            book.commit("learn", "learnt from a session", votes=cast, origin=RevisionOrigin("s-2", "s-2"))
 
 
 def test_a_revision_shows_what_each_change_and_vote_rests_on(playbook: Playbook, folder: Path) -> None:

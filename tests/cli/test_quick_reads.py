@@ -13,7 +13,7 @@ import pytest
 
 from playbook_db import settings
 from playbook_db.services import edit, projects, quick_reads
-from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.at_hand import SCHEMA
 from tests.builders import a_flat_dict
 from tests.cli.conftest import Playbook, Result
 

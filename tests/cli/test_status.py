@@ -13,6 +13,7 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.projects import project_key
 from playbook_db.store.engine import open_store
+from playbook_db.store.repository import RevisionOrigin
 from tests.cli.conftest import Playbook
 
 
@@ -24,7 +25,7 @@ def _learn(folder: Path, *texts: str) -> None:
     with open_store(settings.database_url()) as store, store.write(project_key(str(folder))) as book:
         for text in texts:
             book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
-        book.commit("learn", "learned", session_id="5f1c2e1a")
+        book.commit("learn", "learned", origin=RevisionOrigin("5f1c2e1a"))
 
 
 def _change(statement: str) -> None:
@@ -138,7 +139,7 @@ def test_a_database_that_the_hooks_can_not_read_is_read_all_the_same(playbook: P
     playbook("add", "use uv")
     expected = playbook("status", "--json").json
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("playbook_db.store.hook_queries.SCHEMA", 99)
+        patch.setattr("playbook_db.store.at_hand.SCHEMA", 99)
         assert playbook("status", "--json").json == expected
 
 

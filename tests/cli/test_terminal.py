@@ -8,6 +8,7 @@ from rich.cells import cell_len
 
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
+from playbook_db.store.repository import RevisionOrigin
 from tests.cli.conftest import Playbook, on_terminal
 
 SESSION = "0b6f3a52-7c1d-4e8f-9a2b-5d4c3b2a1908"
@@ -26,7 +27,7 @@ def lived(playbook: Playbook, folder: Path) -> Playbook:
     with open_store(f"sqlite:///{playbook('db', 'path').out.strip()}") as store:
         key = Project.in_folder(store, str(folder)).key
         with store.write(key) as book:
-            book.commit("learn", "learned", session_id=SESSION, actor=SESSION, even_if_unchanged=True)
+            book.commit("learn", "learned", origin=RevisionOrigin(SESSION, SESSION), even_if_unchanged=True)
         from playbook_db.services import queue
 
         queue.take_in(store, key, {"session_id": SESSION, "transcript_path": "/x.jsonl", "reason": "exit"})

@@ -10,6 +10,7 @@ from playbook_db.cli.output import table
 from playbook_db.services import history
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
+from playbook_db.store.repository import RevisionOrigin
 from tests.cli.conftest import Playbook
 
 TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d\S*")
@@ -29,7 +30,7 @@ def lived(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Iterator[Playb
     with open_store(f"sqlite:///{playbook('db', 'path').out.strip()}") as store:
         key = Project.in_folder(store, ".").key
         with store.write(key) as book:
-            book.commit("learn", "learnt from s-1", session_id="s-1", even_if_unchanged=True)
+            book.commit("learn", "learnt from s-1", origin=RevisionOrigin("s-1"), even_if_unchanged=True)
     yield playbook
     monkeypatch.undo()
     time.tzset()

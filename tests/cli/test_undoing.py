@@ -10,6 +10,7 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.services.projects import Project
 from playbook_db.store.engine import open_store
+from playbook_db.store.repository import RevisionOrigin
 from tests.cli.conftest import Playbook
 
 
@@ -175,7 +176,7 @@ def taught(playbook: Playbook, folder: Path) -> Playbook:
         for session, text in (("s-1", "one"), ("s-1", "two"), ("t-2", "three"), ("s-1", "four")):
             with store.write(key) as book:
                 book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
-                book.commit("learn", f"learned {text}", session_id=session, actor=session)
+                book.commit("learn", f"learned {text}", origin=RevisionOrigin(session, session))
     playbook("vote", "oth-002", "helpful")
     return playbook
 
@@ -211,7 +212,7 @@ def test_where_a_sessions_undo_collides_nothing_of_it_is_done(taught: Playbook, 
     """The command that decides is named with the session."""
     with open_store(settings.database_url()) as store, store.write(Project.in_folder(store, str(folder)).key) as book:
         book.draft.change(replace(book.draft["oth-003"], text="theirs"), kind="edit")
-        book.commit("learn", "reworded", session_id="s-1")
+        book.commit("learn", "reworded", origin=RevisionOrigin("s-1"))
     taught("edit", "oth-003", "--text", "mine")
     before = taught("export").out
 

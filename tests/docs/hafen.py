@@ -16,9 +16,9 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import edit, forget, import_export, undo
 from playbook_db.services.projects import Project
-from playbook_db.store import hook_queries, repository
+from playbook_db.store import hook_sql, repository
 from playbook_db.store.learning import Call, ChunkKey
-from playbook_db.store.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 START = datetime(2026, 10, 28, 9, 30, tzinfo=UTC)  # a Wednesday
@@ -187,7 +187,9 @@ def learn(project: Project, session: Session, start: datetime) -> RevisionResult
     with project.store.write(project.key, now=now) as book:
         cast = operations.cast_votes(book.draft, session.votes)
         skipped = operations.apply_operations(book.draft, session.batch)
-        result = book.commit("learn", "learnt from a session", votes=cast, skipped=skipped, session_id=session.id)
+        result = book.commit(
+            "learn", "learnt from a session", votes=cast, skipped=skipped, origin=RevisionOrigin(session.id)
+        )
         _keep_reflection(book, session, result.revision)
     return result
 
@@ -223,7 +225,7 @@ def hold_out(project: Project, now: datetime) -> None:
         shown = {"playbook_id": book.playbook_id, "session_id": session, "revision": book.revision, "left_out": 40}
         before = timestamp(now - timedelta(hours=1))
         given = {"source": "startup", "points": "[]", "now": before, "event": "SessionStart"}
-        book.connection.execute(sql(hook_queries.ADD_INJECTION), shown | given)
+        book.connection.execute(sql(hook_sql.ADD_INJECTION), shown | given)
         book.add_counts(SessionCounts(38, 9, 3, 11, 1_480_000), session_id=session)
 
 
@@ -243,4 +245,4 @@ def show(project: Project, session: Session, now: datetime) -> None:
         for source, event, points in times:
             told = {"source": source, "event": event, "points": json.dumps(points), "now": timestamp(now)}
             left_out = {"left_out": len(live) - len(points)}
-            connection.execute(sql(hook_queries.ADD_INJECTION), shown | told | left_out)
+            connection.execute(sql(hook_sql.ADD_INJECTION), shown | told | left_out)

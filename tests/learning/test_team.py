@@ -23,8 +23,8 @@ from playbook_db.cli.main import main
 from playbook_db.errors import BudgetError, ServerAwayError
 from playbook_db.services import edit, forget, learn, projects, queue, team
 from playbook_db.store import memberships, replica
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.hook_queries import SCHEMA
 from tests import postgres
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection
 from tests.members import NAME, Member, NewMember, rows

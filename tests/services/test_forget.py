@@ -25,6 +25,7 @@ from playbook_db.errors import BackupError, PointNotFoundError, PointRuleError
 from playbook_db.services import diagnostics, dict_api, edit, forget, import_export, maintenance, mirror, queue, review
 from playbook_db.services.forget import Request
 from playbook_db.services.projects import Project, read_playbook
+from playbook_db.store import database_file
 from playbook_db.store import erasure as erasure_rows
 from playbook_db.store.engine import open_store
 from playbook_db.store.learning import ChunkKey
@@ -196,7 +197,7 @@ def test_where_no_new_backup_can_be_taken_the_old_ones_stay_and_are_named(
         raise BackupError("The disk is full. No backup was taken.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(backups, "take", fail)
+        patched.setattr(database_file, "take", fail)
         done = forget.forget(spread, Request(name="pat-001"))
 
     assert _holding(tmp_path) == [_BACKUP]

@@ -24,7 +24,7 @@ from playbook_db.services.projects import Project
 from playbook_db.services.undo import restore_as_of, undo
 from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.log_queries import LoggedChange, LoggedRevision
-from playbook_db.store.repository import RevisionResult
+from playbook_db.store.repository import FileFields, RevisionOrigin, RevisionResult
 from tests.builders import last_revision, playbook_values
 from tests.databases import NewProject
 from tests.domain.test_diff import carry_out, content
@@ -55,7 +55,9 @@ def learn(
     with project.store.write(project.key, now=now) as book:
         cast = operations.cast_votes(book.draft, votes)
         skipped = operations.apply_operations(book.draft, list(batch))
-        return book.commit("learn", f"learnt from {session}", votes=cast, skipped=skipped, session_id=session)
+        return book.commit(
+            "learn", f"learnt from {session}", votes=cast, skipped=skipped, origin=RevisionOrigin(session)
+        )
 
 
 def take_in(project: Project, texts: list[str]) -> None:
@@ -364,7 +366,7 @@ def test_the_log_names_the_top_level_keys_that_a_revision_changed(project: Proje
     )
     for header in steps:
         with project.store.write(project.key) as book:
-            book.commit("edit", "keys", header=header)
+            book.commit("edit", "keys", file=FileFields(header))
 
     assert [revision.keys for revision in log(project)] == [("team", "tool"), (), ("team",)]
 

@@ -22,9 +22,9 @@ from playbook_db.domain import playbook_file
 from playbook_db.errors import BackupError, DatabaseBusyError, DatabaseError, SchemaTooNewError
 from playbook_db.services import edit, import_export, maintenance, mirror
 from playbook_db.services.projects import Project, find_membership, read_playbook
-from playbook_db.store import memberships
+from playbook_db.store import database_file, memberships
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
-from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import restore
 from playbook_db.store.sqlite.backups import Backup, list_backups
 
@@ -504,7 +504,7 @@ def test_a_kill_right_after_the_swap_brings_nothing_back(
         raise KeyboardInterrupt
 
     put_in_place = restore.put_in_place
-    monkeypatch.setattr(restore, "put_in_place", swap_and_die)
+    monkeypatch.setattr(database_file, "put_in_place", swap_and_die)
     with pytest.raises(KeyboardInterrupt):
         _restore(url, taken.path)
 

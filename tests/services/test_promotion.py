@@ -10,6 +10,7 @@ from playbook_db.errors import PointNotFoundError, PointRuleError
 from playbook_db.services import edit, history, promotion, undo
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.repository import FileFields
 
 
 class _KilledError(BaseException):
@@ -52,7 +53,7 @@ def test_a_promoted_point_goes_with_all_that_it_has(project: Project, own: Proje
     """Votes, section, pin and other fields; the one that it was copied from says where it went."""
     name = voted(project)
     with project.store.write(project.key) as book:
-        book.commit("edit", "more", extras={name: '{"by": "Ann"}'})
+        book.commit("edit", "more", file=FileFields(extras={name: '{"by": "Ann"}'}))
     edit.pin(project, name)
 
     move = promotion.promote(project, name, keeps=False)

@@ -19,7 +19,7 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import DamagedError, DatabaseBusyError, RepairError, SchemaTooNewError
 from playbook_db.services import edit, forget, import_export, maintenance, mirror, projects, repair
 from playbook_db.services.projects import Project, read_playbook
-from playbook_db.store import erasure, hook_queries, jobs, salvage
+from playbook_db.store import at_hand, erasure, jobs, salvage
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite import backups, files
 from tests.builders import a_sections_dict, an_entry
@@ -326,8 +326,8 @@ def test_what_only_the_log_of_an_emptied_file_holds_is_saved(path: Path, project
     with pytest.raises(DamagedError, match="db repair"):
         open_store(f"sqlite:///{path}")
     if is_there:
-        with pytest.raises(hook_queries.UnusableError, match="db repair"):
-            hook_queries.connect(str(path), wait_s=0)
+        with pytest.raises(at_hand.UnusableError, match="db repair"):
+            at_hand.connect(str(path), wait_s=0)
     assert maintenance.check_database(f"sqlite:///{path}").remedy
     assert Path(f"{path}-wal").read_bytes() == log
     repaired = _repair(path)

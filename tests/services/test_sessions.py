@@ -10,6 +10,7 @@ from playbook_db.errors import SessionNotFoundError
 from playbook_db.services import history, queue, sessions
 from playbook_db.services.projects import Project
 from playbook_db.store.learning import Call
+from playbook_db.store.repository import RevisionOrigin
 from tests.builders import a_key_point
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
@@ -25,7 +26,7 @@ def learned(project: Project) -> Project:
                 book.draft.add(a_key_point(f"pat-{number:03}", text=f"Advice number {number}."))
                 cast = [Vote("pat-000", "harmful"), Vote("pat-000", "helpful")] if number else []
                 votes = operations.cast_votes(book.draft, cast)
-                book.commit("learn", "learnt", votes=votes, session_id=f"session-{number}")
+                book.commit("learn", "learnt", votes=votes, origin=RevisionOrigin(f"session-{number}"))
     return project
 
 

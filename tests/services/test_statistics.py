@@ -20,10 +20,11 @@ from playbook_db.services import edit, history, statistics, undo
 from playbook_db.services.history import LogQuery
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.services.statistics import Statistics
-from playbook_db.store import hook_queries, repository
+from playbook_db.store import hook_sql, repository
 from playbook_db.store import statistics as counts
 from playbook_db.store.engine import open_store
 from playbook_db.store.learning import Call, ChunkKey, PointSignals
+from playbook_db.store.repository import RevisionOrigin
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from tests.builders import a_key_point
 from tests.databases import NewProject
@@ -50,7 +51,7 @@ def _add(project: Project, *points: KeyPoint, at: datetime = _days_ago(200)) -> 
 def _vote(project: Project, *votes: tuple[str, str], at: datetime, session: str | None = None) -> None:
     with project.store.write(project.key, now=at) as book:
         cast = operations.cast_votes(book.draft, [Vote(name, tag) for name, tag in votes])
-        book.commit("learn", "learnt", votes=cast, session_id=session)
+        book.commit("learn", "learnt", votes=cast, origin=RevisionOrigin(session))
 
 
 def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -> None:
@@ -60,7 +61,7 @@ def _show(project: Project, session: str, ids: Iterable[int], *, at: datetime) -
             "playbook_id": book.playbook_id, "session_id": session, "source": "startup",
             "revision": 1, "points": json.dumps([*ids]), "left_out": 0, "now": timestamp(at), "event": "SessionStart",
         }  # fmt: skip
-        book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
+        book.connection.execute(sql(hook_sql.ADD_INJECTION), shown)
 
 
 def _cite(project: Project, session: str, *names: str, at: datetime) -> None:
@@ -312,7 +313,7 @@ def test_what_each_member_did_is_told(project: Project, monkeypatch: pytest.Monk
         monkeypatch.setenv("PLAYBOOK_ACTOR", name)
         with project.store.write(project.key, now=at) as book:
             cast = operations.cast_votes(book.draft, [Vote("pat-001", "helpful")])
-            book.commit("learn", "learnt", votes=cast, session_id=session, actor=session)
+            book.commit("learn", "learnt", votes=cast, origin=RevisionOrigin(session, session))
     monkeypatch.setenv("PLAYBOOK_ACTOR", "ben@desk")
     edit.vote(project, "pat-001", "harmful")
     undo.undo(project)

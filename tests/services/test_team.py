@@ -40,7 +40,7 @@ from playbook_db.services import (
 )
 from playbook_db.services.projects import Project, Servers, find_membership, of_team, read_playbook
 from playbook_db.services.review import Decision
-from playbook_db.store import hook_queries, memberships
+from playbook_db.store import at_hand, hook_sql, memberships
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import grants
 from tests import postgres
@@ -342,7 +342,7 @@ def test_a_database_at_another_schema_is_refused_and_left(ann: Member, team_url:
             with pytest.raises(DatabaseError, match=told):
                 ann.join(team_url)
         finally:
-            owner.execute("UPDATE alembic_version SET version_num = %s", [f"{hook_queries.SCHEMA:04d}"])
+            owner.execute("UPDATE alembic_version SET version_num = %s", [f"{at_hand.SCHEMA:04d}"])
 
     with ann.own() as own:
         assert find_membership(own) is None
@@ -575,7 +575,7 @@ def test_status_tells_both_sides(ann: Member, team_url: str, shared: Project) ->
     with ann.own() as own:
         status = team.read_status(own)
 
-    assert (status.schema, status.revision, status.replica and status.replica.revision) == (hook_queries.SCHEMA, 2, 1)
+    assert (status.schema, status.revision, status.replica and status.replica.revision) == (at_hand.SCHEMA, 2, 1)
     assert status.queued == 1
     assert [member.revisions for member in status.members] in ([1, 1], [2])
     assert status.problem is None
@@ -646,8 +646,8 @@ def test_what_one_member_pins_comes_first_in_everybodys_sessions(
 
 def _first_shown(member: Member) -> str:
     """The point that comes first in the member's sessions."""
-    with closing(hook_queries.open_replica(str(member.replica))) as connection:
-        project = hook_queries.find_project(connection, NAME)
+    with closing(at_hand.open_replica(str(member.replica))) as connection:
+        project = hook_sql.find_project(connection, NAME)
         assert project is not None
-        _, shown = prompt_text.compose("{key_points}", *hook_queries.candidates(connection.execute, project))
+        _, shown = prompt_text.compose("{key_points}", *hook_sql.candidates(connection.execute, project))
         return shown[0].name

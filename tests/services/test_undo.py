@@ -29,7 +29,7 @@ from playbook_db.services import undo as undo_service
 from playbook_db.services.forget import Request, forget
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.services.undo import go_back, restore_as_of, undo
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.repository import FileFields, PlaybookRepository
 from tests.builders import few_texts, headers, last_revision, playbooks_of_few_texts
 from tests.databases import NewProject
 from tests.tiers import few
@@ -245,7 +245,7 @@ def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
     """A revision that changed nothing else is one to take back."""
     header = Header((("version", "1.0"), ("last_updated", None), ("sections", None), ("team", "a")))
     with project.store.write(project.key) as book:
-        book.commit("edit", "a key", header=header)
+        book.commit("edit", "a key", file=FileFields(header))
 
     undone = undo(project)
 
@@ -260,7 +260,7 @@ def test_an_order_of_keys_or_a_newline_that_goes_back_is_not_worth_a_word(projec
     """It goes back all the same."""
     header = Header(tuple(reversed(Header().fields)), final_newline=False)
     with project.store.write(project.key) as book:
-        book.commit("edit", "laid out anew", header=header)
+        book.commit("edit", "laid out anew", file=FileFields(header))
 
     assert list(undo(project).result.notes) == []
     assert now(project).header == Header()

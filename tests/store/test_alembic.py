@@ -18,9 +18,10 @@ from sqlalchemy.engine import make_url
 from playbook_db.services import edit, maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
-from playbook_db.store.connect import dialect_for, sqlite_path
+from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import open_store
-from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.urls import sqlite_path
 from tests import postgres
 from tests.databases import put_database, put_empty_database
 

@@ -16,8 +16,8 @@ from playbook_db.errors import BackupError, DamagedError
 from playbook_db.services import edit, forget
 from playbook_db.services.forget import Request
 from playbook_db.services.projects import Project
+from playbook_db.store.at_hand import newest_backup
 from playbook_db.store.engine import open_store
-from playbook_db.store.hook_queries import newest_backup
 from playbook_db.store.sqlite import backups
 from playbook_db.store.sqlite.backups import BY_HAND, DAILY, Held, held_in, list_backups, take, take_to
 

@@ -21,10 +21,11 @@ from playbook_db.errors import (
     OtherProgramError,
     SettingError,
 )
-from playbook_db.store import connect
-from playbook_db.store.connect import dialect_for, dialect_of
+from playbook_db.store import urls
+from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store.connect import dialect_for
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
-from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite import files
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.sqlite.files import open_file
@@ -45,14 +46,14 @@ def modules_with(*words: str) -> list[str]:
 def test_sqlite_files_are_opened_in_one_place() -> None:
     """And by the hooks, which do without it."""
     assert modules_with("sqlite3.connect") == ["store/sqlite/files.py"]
-    assert modules_with(" sqlite.connect(") == ["store/hook_queries.py"]
+    assert modules_with(" sqlite.connect(") == ["store/at_hand.py"]
     assert (PACKAGE / "store" / "sqlite" / "files.py").read_text(encoding="utf-8").count("sqlite3.connect") == 1
 
 
 def test_nobody_asks_which_kind_of_database_it_is() -> None:
     """That is the dialect's to know; by the URL alone it is chosen."""
     assert modules_with("dialect.name", "dialect_name") == []
-    assert modules_with("get_backend_name") == ["store/connect.py"]
+    assert modules_with("get_backend_name") == ["store/connect.py", "store/urls.py"]
 
 
 @pytest.mark.slow
@@ -82,7 +83,7 @@ def test_a_url_that_names_no_database_is_told(url: str) -> None:
 
 def test_a_driver_that_is_missing_is_told_with_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who keeps playbooks in a file need not have it."""
-    monkeypatch.setattr(connect, "find_spec", lambda _: None)
+    monkeypatch.setattr(urls, "find_spec", lambda _: None)
 
     with pytest.raises(MissingExtraError, match=r"^A database on PostgreSQL needs psycopg, .*'\.\[postgres\]'") as told:
         dialect_for("postgresql://me:secret@host/db")

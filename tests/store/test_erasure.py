@@ -8,8 +8,8 @@ from playbook_db.services import edit, forget
 from playbook_db.services.forget import Request
 from playbook_db.services.projects import Project
 from playbook_db.store import tables
-from playbook_db.store.connect import sqlite_path
 from playbook_db.store.erasure import WRITTEN, find
+from playbook_db.store.urls import sqlite_path
 from tests.databases import REFUSALS, raw_connection, server_without, switch_triggers_off
 
 _TEXT = "Zanzibar 4711"

@@ -23,7 +23,7 @@ from playbook_db.errors import PointNotFoundError, PointRuleError, RevisionNotFo
 from playbook_db.services import edit, import_export, listing, maintenance, repair, undo
 from playbook_db.services.forget import Request, forget
 from playbook_db.services.projects import Project
-from playbook_db.store import hook_queries, replica
+from playbook_db.store import hook_sql, replica
 from playbook_db.store.engine import open_store
 from playbook_db.store.searching import Searched
 from playbook_db.store.sqlite import backups, full_text
@@ -363,9 +363,9 @@ def test_what_was_forgotten_is_in_none_of_the_index_s_segments(project: Project)
 
 def _found(project: Project, question: str) -> list[str]:
     with closing(sqlite3.connect(project.store.where)) as connection:
-        stored = hook_queries.find_project(connection, project.key)
+        stored = hook_sql.find_project(connection, project.key)
         assert stored is not None
-        found = hook_queries.search(connection.execute, stored.id, stored.live_points, question)
+        found = hook_sql.search(connection.execute, stored.id, stored.live_points, question)
     return [point.name for point, _ in found]
 
 
@@ -412,7 +412,7 @@ def test_retired_points_and_other_projects_change_neither_order_nor_scores(proje
 
     def answer() -> list[tuple[str, float]]:
         with closing(sqlite3.connect(project.store.where)) as connection:
-            found = hook_queries.search(connection.execute, 1, 3, "parser headers tests")
+            found = hook_sql.search(connection.execute, 1, 3, "parser headers tests")
         return [(point.name, score) for point, score in found]
 
     before = answer()
@@ -428,9 +428,9 @@ def test_retired_points_and_other_projects_change_neither_order_nor_scores(proje
 
 def _fitting(project: Project, question: str, *, strongly: bool = False) -> list[str]:
     with closing(sqlite3.connect(project.store.where)) as connection:
-        stored = hook_queries.find_project(connection, project.key)
+        stored = hook_sql.find_project(connection, project.key)
         assert stored is not None
-        found = hook_queries.fitting(connection.execute, stored.id, stored.live_points, question, strongly=strongly)
+        found = hook_sql.fitting(connection.execute, stored.id, stored.live_points, question, strongly=strongly)
     return [point.name for point, _ in found]
 
 
@@ -500,7 +500,7 @@ def _cost(project: Project) -> tuple[list[str], int, int]:
     looks at, of the index too."""
     library, steps, pages = ctypes.CDLL(_sqlite3.__file__), [0], ctypes.c_int()
     with closing(sqlite3.connect(project.store.where)) as connection:
-        stored = hook_queries.find_project(connection, project.key)
+        stored = hook_sql.find_project(connection, project.key)
         assert stored is not None
 
         def count() -> int:
@@ -512,7 +512,7 @@ def _cost(project: Project) -> tuple[list[str], int, int]:
         looked_at = 0
         for of_cache in (7, 8):  # SQLITE_DBSTATUS_CACHE_HIT and SQLITE_DBSTATUS_CACHE_MISS
             library.sqlite3_db_status(handle, of_cache, ctypes.byref(pages), ctypes.byref(ctypes.c_int()), 1)
-        found = hook_queries.search(connection.execute, stored.id, stored.live_points, " ".join(_THINGS))
+        found = hook_sql.search(connection.execute, stored.id, stored.live_points, " ".join(_THINGS))
         for of_cache in (7, 8):
             library.sqlite3_db_status(handle, of_cache, ctypes.byref(pages), ctypes.byref(ctypes.c_int()), 0)
             looked_at += pages.value

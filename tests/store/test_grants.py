@@ -11,10 +11,10 @@ from playbook_db.errors import DatabaseError, SchemaTooOldError, ServerError
 from playbook_db.services import edit, forget, history, import_export, listing, maintenance, statistics, undo
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import migrate
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.check import SEARCH_IS_WRONG
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import open_store
-from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.postgres.grants import Right
 from playbook_db.store.tables import metadata
 from tests import postgres

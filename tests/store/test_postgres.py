@@ -32,8 +32,8 @@ from playbook_db.errors import (
 from playbook_db.services import edit, import_export, maintenance, queue
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import migrate, tables, user_sql
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store, tried_again
-from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.postgres.dialect import PostgresDialect
 from playbook_db.store.repository import PlaybookRepository, list_projects
 from playbook_db.store.sqlite import full_text

@@ -9,6 +9,7 @@ from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.services.projects import Project
 from playbook_db.store.proposals import Kind, Proposal, State
+from playbook_db.store.repository import RevisionOrigin
 
 PAGE = Evidence("always use curl | sh", "WebFetch https://a.example", "fetched")
 TEST = Evidence("1 failed", "Bash: pytest -q", "tests")
@@ -90,7 +91,7 @@ def test_a_later_session_with_better_evidence_ends_it(project: Project) -> None:
         assert match is not None
         assert book.matching_proposal({"type": "ADD", "text": "another"}) is None
         operations.apply_operations(book.draft, [ADD])
-        result = book.commit("learn", "learned from a session", session_id="s2")
+        result = book.commit("learn", "learned from a session", origin=RevisionOrigin("s2"))
         book.decide([match.id], "accepted", "s2", result.revision)
     with project.store.write(project.key) as book:
         book.decide([match.id], "rejected", "ann", None)

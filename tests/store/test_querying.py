@@ -26,8 +26,8 @@ from playbook_db.errors import (
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate, user_sql
-from playbook_db.store.connect import sqlite_path
 from playbook_db.store.engine import open_store
+from playbook_db.store.urls import sqlite_path
 
 pytestmark = pytest.mark.sqlite
 

@@ -10,7 +10,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.services import edit, history, import_export
 from playbook_db.services.projects import Project, read_playbook
-from playbook_db.store import hook_queries, replica
+from playbook_db.store import at_hand, replica
 from playbook_db.store.engine import Store
 from tests import postgres
 
@@ -66,7 +66,7 @@ def test_a_replica_holds_what_is_now_and_little_more(project: Project, tmp_path:
 
     assert b"an older text" not in path.read_bytes()
     assert path.stat().st_size < 100_000
-    with closing(hook_queries.open_replica(str(path))) as connection:
+    with closing(at_hand.open_replica(str(path))) as connection:
         assert connection.execute("SELECT count(*) FROM changes").fetchone() == (2,)
         assert connection.execute("SELECT count(*) FROM votes").fetchone() == (0,)
 

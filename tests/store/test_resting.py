@@ -10,7 +10,8 @@ from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.services import edit, import_export, undo
 from playbook_db.services.projects import Project, read_playbook
-from playbook_db.store import check, hook_queries
+from playbook_db.store import check, hook_sql
+from playbook_db.store.repository import RevisionOrigin
 from tests.databases import raw_connection
 
 OFTEN = 3
@@ -38,7 +39,7 @@ def show(
 def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[str]:
     """Let a session teach *votes* and have *cited* points; which points rest then."""
     with project.store.write(project.key) as book:
-        book.commit("learn", "a lesson", votes=operations.cast_votes(book.draft, votes), session_id="s")
+        book.commit("learn", "a lesson", votes=operations.cast_votes(book.draft, votes), origin=RevisionOrigin("s"))
         book.add_citations(cited, session_id="s")
         book.rest_points()
     return resting(project)
@@ -204,6 +205,6 @@ def test_the_best_points_are_read_by_their_index_and_no_further_than_needed(proj
     """Nothing is sorted, whether points are pinned or rest: the first ones cost the same in a playbook of any size."""
     if project.store.is_shared:
         pytest.skip("a server's plan of two points says nothing of many")
-    plan = raw.execute(f"EXPLAIN QUERY PLAN {hook_queries.RANKED_POINTS}", {"playbook_id": 1}).fetchall()
+    plan = raw.execute(f"EXPLAIN QUERY PLAN {hook_sql.RANKED_POINTS}", {"playbook_id": 1}).fetchall()
 
     assert [row["detail"] for row in plan] == ["SEARCH k USING INDEX ix_key_points_rank (playbook_id=?)"]

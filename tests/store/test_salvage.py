@@ -15,7 +15,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.services import edit, forget
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store import salvage
-from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.salvage import SavedPlaybook
 from playbook_db.store.snapshots import header_of
 from playbook_db.store.sqlite.page_reader import Pages, open_pages, page_size_of

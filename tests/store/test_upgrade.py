@@ -19,8 +19,8 @@ from playbook_db.errors import BackupError, DatabaseError, SchemaTooNewError, Sc
 from playbook_db.services import edit, maintenance
 from playbook_db.services.projects import Project
 from playbook_db.store import migrate
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
-from playbook_db.store.hook_queries import SCHEMA
 from playbook_db.store.sqlite.backups import list_backups
 from tests.sample_database import write_sample_database
 

@@ -10,6 +10,7 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.services import edit, sql, undo
 from playbook_db.services.projects import Project
+from playbook_db.store.repository import RevisionOrigin
 from tests.databases import DISTRIBUTED, PlainConnection, raw_connection
 
 TIME = "2026-11-21T01:05:52.123456+00:00"
@@ -130,7 +131,7 @@ def test_impact_of_a_session_is_told_change_by_change(project: Project, raw: Any
             votes = [Vote("pat-001", "helpful"), Vote("pat-002", "harmful")] if text else [Vote("pat-001", "neutral")]
             cast = operations.cast_votes(book.draft, votes)
             operations.apply_operations(book.draft, [{"type": "ADD", "section": "pat", "text": text}] if text else [])
-            book.commit("learn", "learned", votes=cast, session_id="a session")
+            book.commit("learn", "learned", votes=cast, origin=RevisionOrigin("a session"))
 
     (row,) = raw.execute("SELECT * FROM session_impact").fetchall()
 

@@ -13,6 +13,7 @@ from playbook_db.services.projects import Project, read_playbook
 from playbook_db.services.review import Decision
 from playbook_db.store import check
 from playbook_db.store.proposals import Proposal
+from playbook_db.store.repository import RevisionOrigin
 
 QUOTE = Evidence('they say "weak": true', "NOTES.md", FILES)
 WEAK = Vote("pat-001", "harmful", evidence=(QUOTE,), is_weak=True)
@@ -33,7 +34,7 @@ def learn(project: Project, *votes: Vote, session: str = "s") -> list[str]:
     with project.store.write(project.key) as book:
         cast = operations.cast_votes(book.draft, votes)
         pruned = edit.prune_or_propose(book, cast, session)
-        book.commit("learn", "a lesson", votes=cast, session_id=session)
+        book.commit("learn", "a lesson", votes=cast, origin=RevisionOrigin(session))
         book.rest_points()
     return [point.name for point in pruned]
 

@@ -16,10 +16,10 @@ from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_sql
 from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.proposals import Kind
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.repository import PlaybookRepository, RevisionOrigin
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "realistic.json"
 DAYS, SESSIONS = 70, 48
@@ -104,7 +104,7 @@ def _session(book: PlaybookRepository, random: Random, new: Sequence[KeyPoint]) 
         "points": json.dumps([ids[live[place].name] for place in shown]), "left_out": len(live) - len(shown),
         "now": book.now, "event": "SessionStart",
     }  # fmt: skip
-    book.connection.execute(sql(hook_queries.ADD_INJECTION), given)
+    book.connection.execute(sql(hook_sql.ADD_INJECTION), given)
     cited = [live[place].name for place in random.sample(shown, min(5, len(shown)))]
     book.add_citations(cited, session_id=session)
     tags = random.choices(["helpful", "harmful", "neutral"], [7, 1.6, 1.4], k=3)
@@ -121,7 +121,9 @@ def _session(book: PlaybookRepository, random: Random, new: Sequence[KeyPoint]) 
                     session_id=session)  # fmt: skip
     cast = cast_votes(book.draft, votes)
     _add(book, new)
-    done = book.commit("learn", f"learned from session {session[:8]}", votes=cast, session_id=session, actor=session)
+    done = book.commit(
+        "learn", f"learned from session {session[:8]}", votes=cast, origin=RevisionOrigin(session, session)
+    )
     book.finish_reflection(number, revision=done.revision, curator_reasoning="What was missing is added.", calls=[])
 
 

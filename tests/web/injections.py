@@ -10,7 +10,7 @@ from playbook_db.projects import as_text
 from playbook_db.services.projects import Project
 from playbook_db.store import jobs
 from playbook_db.store.learning import Call, ChunkKey
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.repository import PlaybookRepository, RevisionOrigin
 
 SECTION = "OTHERS"
 _AT_ONCE = 4  # texts in a revision
@@ -236,6 +236,6 @@ def _session(book: PlaybookRepository, names: Sequence[str], texts: Sequence[str
         jobs.add(book.connection, book.playbook_id, job, now=book.now)
         other = text
     cast, first = cast_votes(book.draft, votes), storable(texts[0])
-    done = book.commit("learn", first, votes=cast, skipped=skipped, session_id=first, actor=first)
+    done = book.commit("learn", first, votes=cast, skipped=skipped, origin=RevisionOrigin(first, first))
     for number, text in zip(reflections, texts, strict=True):
         book.finish_reflection(number, revision=done.revision, curator_reasoning=storable(text), calls=[])

@@ -13,6 +13,7 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import ProjectError
 from playbook_db.services import edit
 from playbook_db.services.projects import Project
+from playbook_db.store.repository import RevisionOrigin
 from playbook_db.web import history, review
 from playbook_db.web.look import PAGE_ROWS, Look
 from tests.builders import last_revision
@@ -118,7 +119,7 @@ def test_a_revision_tells_all_that_is_kept_of_it(shared: SharedPages) -> None:
         with project.store.write(project.key) as book:
             update = {"type": "UPDATE", "target_id": name, "text": "use uv to install"}
             operations.apply_operations(book.draft, [update], [(QUOTE,)])
-            number = book.commit("learn", "learned from a page", session_id="feed-0001").revision
+            number = book.commit("learn", "learned from a page", origin=RevisionOrigin("feed-0001")).revision
 
     words = _seen(shared.visitor.see(f"/history/{number}"))
 
@@ -269,7 +270,7 @@ def test_all_that_a_session_taught_is_taken_back(shared: SharedPages) -> None:
         for text in ("taught first", "taught second"):
             with project.store.write(project.key) as book:
                 book.draft.add(KeyPoint(text.replace("taught ", "tau-"), text, PATTERNS))
-                number = book.commit("learn", text, session_id="taught-0001").revision
+                number = book.commit("learn", text, origin=RevisionOrigin("taught-0001")).revision
 
     _after(shared, shared.visitor.send(f"/history/{number}", do="undo-session"))
 

@@ -20,7 +20,8 @@ from playbook_db.domain.prompt_text import NEVER_SHOWN
 from playbook_db.services import edit, history
 from playbook_db.services.edit import PointDetails
 from playbook_db.services.projects import Project, open_project, open_store, read_playbook
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_sql
+from playbook_db.store.repository import RevisionOrigin
 from tests.web.conftest import Answer, Visitor, served
 
 TAGS = re.compile(r"<[^>]+>")
@@ -426,11 +427,11 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
         with project.store.write(project.key) as book:
             quote = Evidence("<i>the lamp was off</i>", "Bash: make test", "tests")
             ballot = [Vote(name, "harmful", "It was <dark>", ignored=True, evidence=(quote,))]
-            book.commit("learn", "learned", votes=cast_votes(book.draft, ballot), session_id="sess/ion 1")
+            book.commit("learn", "learned", votes=cast_votes(book.draft, ballot), origin=RevisionOrigin("sess/ion 1"))
             of = {"playbook_id": book.playbook_id, "session_id": "s-lamp", "source": "startup", "revision": 1}
             number = book.point_id(name)
             shown = {**of, "points": f"[{number}]", "left_out": 0, "now": book.now, "event": "UserPromptSubmit"}
-            book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
+            book.connection.execute(sql(hook_sql.ADD_INJECTION), shown)
             cited = {"p": book.playbook_id, "id": number, "t": book.now}
             cite = "INSERT INTO citations VALUES (:p, 's-lamp', :id, 1, :t)"
             book.connection.execute(sql(cite), cited)

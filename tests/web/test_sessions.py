@@ -17,8 +17,9 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import queue
 from playbook_db.services.projects import Project, open_store
-from playbook_db.store import hook_queries
+from playbook_db.store import hook_sql
 from playbook_db.store.learning import Call
+from playbook_db.store.repository import RevisionOrigin
 from tests.builders import a_key_point
 from tests.web.conftest import Answer, Visitor, served
 
@@ -86,7 +87,7 @@ def _fill(project: Project) -> None:
         with project.store.write(project.key, now=NOW - timedelta(days=120 - number)) as book:
             if number < 119:
                 votes = operations.cast_votes(book.draft, [Vote("pat-001", "helpful", "it passed")])
-                book.commit("learn", "learnt from a session", votes=votes, session_id=session)
+                book.commit("learn", "learnt from a session", votes=votes, origin=RevisionOrigin(session))
             book.add_call(Call("reflect", "a-model", 1000 + number, 100, 10, 0.25, 1500), session_id=session)
     _teach(project)
     for number in range(20):
@@ -105,7 +106,7 @@ def _teach(project: Project) -> None:
         ]
         skipped = operations.apply_operations(book.draft, batch)
         votes = operations.cast_votes(book.draft, [Vote("pat-001", "harmful", SCRIPT, evidence=said)])
-        book.commit("learn", SCRIPT, votes=votes, skipped=skipped, session_id=SCRIPT)
+        book.commit("learn", SCRIPT, votes=votes, skipped=skipped, origin=RevisionOrigin(SCRIPT))
 
 
 def _went(project: Project, session: str, points: str, failed: int, *, at: datetime) -> None:
@@ -114,7 +115,7 @@ def _went(project: Project, session: str, points: str, failed: int, *, at: datet
             "playbook_id": book.playbook_id, "session_id": session, "source": "startup", "revision": 1,
             "points": points, "left_out": 0, "now": timestamp(at), "event": "SessionStart",
         }  # fmt: skip
-        book.connection.execute(sql(hook_queries.ADD_INJECTION), shown)
+        book.connection.execute(sql(hook_sql.ADD_INJECTION), shown)
         book.add_counts(SessionCounts(10, failed, 0, 3, 1000 * failed), session_id=session)
 
 

@@ -1,4 +1,4 @@
-"""A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.connect.Dialect` has it."""
+"""A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.dialect.Dialect` has it."""
 
 import logging
 import re
@@ -19,12 +19,12 @@ from sqlalchemy.engine import URL
 from playbook_db import settings
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
-from playbook_db.store import hook_queries
-from playbook_db.store.connect import described
+from playbook_db.store import hook_sql
 from playbook_db.store.postgres import distributed, letters
 from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata
+from playbook_db.store.urls import described
 
 OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
 # Where the URL doesn't say otherwise: how long to wait for a connection, and for a peer that has gone without a word.
@@ -42,9 +42,10 @@ _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
 _LOCK_AT_ONCE = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
 _HAS_HEAD = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id")
-_ADD_HEAD = sql(hook_queries.ADD_HEAD)
+_ADD_HEAD = sql(hook_sql.ADD_HEAD)
 _WHAT_IS_THERE = sql("""
-SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('skipped_operations') IS NOT NULL, pg_backend_pid()
+SELECT to_regclass('alembic_version') IS NOT NULL AS has_version,
+       to_regclass('skipped_operations') IS NOT NULL AS has_tables, pg_backend_pid() AS pid
 """)
 # The playbook's number, and how long this transaction waits for others, others for it, and a statement of it takes.
 _FIND = sql("""
@@ -162,10 +163,10 @@ class PostgresDialect:
 
     def _version(self, connection: Connection) -> int:
         there = connection.execute(_WHAT_IS_THERE).one()
-        self._prepare_if_direct(connection, there[2])
-        if there[0]:
+        self._prepare_if_direct(connection, there.pid)
+        if there.has_version:
             version = connection.scalar(sql("SELECT max(version_num) FROM alembic_version"))
-            if there[1] and re.fullmatch(r"\d{4}", version or "0000"):
+            if there.has_tables and re.fullmatch(r"\d{4}", version or "0000"):
                 return int(version or 0)
             raise OtherProgramError(self.where)
         taken = connection.scalar(
@@ -285,7 +286,7 @@ class PostgresDialect:
         """Whether there is an index for full text."""
         return bool(connection.scalar(_HAS_SEARCH))
 
-    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
+    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
         """What finds the live points that have one of the *terms*; it asks for all of them at once."""
         found: dict[Term, list[int]] = {}
         there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"

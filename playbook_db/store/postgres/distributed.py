@@ -4,18 +4,14 @@
 to it, nor rows that triggers watch; so references, views and triggers are made anew, in the one transaction.
 """
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import Connection, ForeignKeyConstraint
 from sqlalchemy import text as sql
 from sqlalchemy.schema import AddConstraint, DropConstraint
 
 from playbook_db.errors import DatabaseError
+from playbook_db.store.dialect import Dialect
 from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata, playbooks, sections
-
-if TYPE_CHECKING:
-    from playbook_db.store.postgres.dialect import PostgresDialect
 
 _WHOLE = (playbooks, sections)
 # The values that hold until the transaction's end. Where Citus isn't, nobody asks for them.
@@ -64,7 +60,7 @@ def require_citus(connection: Connection, where: str) -> bool:
     return False
 
 
-def spread(connection: Connection, dialect: "PostgresDialect") -> tuple[int, int, bool]:
+def spread(connection: Connection, dialect: Dialect) -> tuple[int, int, bool]:
     """Spread the tables of the database of *dialect* that aren't yet: over how many servers, in how many parts, and
     whether there were any."""
     known = set(connection.scalars(_SPREAD))

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row
 from sqlalchemy import text as sql
 
 from playbook_db.errors import ServerError
-from playbook_db.store.connect import dialect_of
+from playbook_db.store.dialect import dialect_of
 from playbook_db.store.tables import metadata
 
 Right = Literal["reader", "member", "owner"]

@@ -18,7 +18,7 @@ from sqlalchemy import Engine
 from sqlalchemy import text as sql
 
 from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
-from playbook_db.store.connect import Dialect
+from playbook_db.store.dialect import Dialect
 
 _QUERIES = ("select", "with", "values", "table", "(")
 _LOOKS = ("explain", "show")  # which no cursor takes

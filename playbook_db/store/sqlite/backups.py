@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 
 from playbook_db.errors import BackupError, DatabaseError
 from playbook_db.files import to_disk
-from playbook_db.store.hook_queries import BACKUP_NAME, backups_of
+from playbook_db.store.at_hand import BACKUP_NAME, backups_of
 from playbook_db.store.sqlite import files
 from playbook_db.store.sqlite.files import Access
 

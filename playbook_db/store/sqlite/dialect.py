@@ -1,4 +1,4 @@
-"""One SQLite file as a database of playbooks: all that only SQLite does, as `store.connect.Dialect` has it.
+"""One SQLite file as a database of playbooks: all that only SQLite does, as `store.dialect.Dialect` has it.
 
 PRAGMAs, locks, checks, triggers and views are named here; `files` opens, copies and replaces whole files.
 """
@@ -25,8 +25,9 @@ from playbook_db.domain.search_words import Term
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
 from playbook_db.files import to_disk
 from playbook_db.projects import upwards
-from playbook_db.store import hook_queries
-from playbook_db.store.hook_queries import ADD_HEAD, OLDEST_SQLITE, is_at_rest
+from playbook_db.store import at_hand, hook_sql
+from playbook_db.store.at_hand import OLDEST_SQLITE, is_at_rest
+from playbook_db.store.hook_sql import ADD_HEAD
 from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.files import Access, open_file
 
@@ -104,7 +105,7 @@ class SqliteDialect:
         if self._file is None or _file_at(self.path) != self._file:
             return False
         with self.explained(), readers.connect() as connection:
-            return connection.exec_driver_sql("PRAGMA user_version").scalar() == hook_queries.SCHEMA
+            return connection.exec_driver_sql("PRAGMA user_version").scalar() == at_hand.SCHEMA
 
     def explained(self) -> AbstractContextManager[None]:
         """Turns the driver's errors into ours."""
@@ -256,9 +257,9 @@ class SqliteDialect:
         """Whether this SQLite has what an index for full text needs."""
         return full_text.can_index(connection.exec_driver_sql)
 
-    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_queries.Matching":
+    def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
         """What finds the live points that have one of the *terms*, by that index."""
-        return hook_queries.matching
+        return hook_sql.matching
 
     def rebuild_search(self, connection: Connection) -> bool:
         """Make the index for full text anew, so that nothing of what once stood in it is left; whether this SQLite

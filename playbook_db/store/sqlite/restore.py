@@ -13,7 +13,7 @@ from typing import Literal
 
 from playbook_db.errors import BackupError, DamagedError, DatabaseBusyError, OtherProgramError, Remedy
 from playbook_db.store import migrate
-from playbook_db.store.hook_queries import SCHEMA
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.sqlite import backups, files
 from playbook_db.store.sqlite.dialect import SqliteDialect, refuse_foreign
 

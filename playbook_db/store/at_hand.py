@@ -1,0 +1,195 @@
+"""The database as a hook opens it, and the names of the files that belong to it.
+
+Without SQLAlchemy, with next to no imports; it never waits long and never migrates. It runs on any Python from 3.8 on.
+Errors are the driver's own, `Error` here; the hook decides what becomes of them.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sqlite3 import Connection as Connection
+    from typing import Any
+
+SCHEMA = 9  # the migration that this code is written for, as in PRAGMA user_version
+
+
+OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
+# A backup's name, after that of its database.
+BACKUP_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"
+
+
+class UnusableError(Exception):
+    """The database can't be used by this code, though nothing may be wrong with it; the text says why and what to do.
+
+    `is_old` is true where it waits for a migration.
+    """
+
+    def __init__(self, text: str, *, is_old: bool = False) -> None:
+        self.is_old = is_old
+        super().__init__(text)
+
+
+def connect(path: str, *, wait_s: float) -> "Connection":
+    """Open the database file at *path*, which is there, and make sure that it is at our schema; reads only, until
+    `allow_writes`.
+
+    Where nobody can write, as on a full disk, SQLite can't make its own files; it is then read as it stands, if all of
+    it is in that one file. Raises UnusableError or the driver's Error. The connection is meant to be dropped with the
+    process: closing the last one would work the write-ahead log into the file, which costs more than all the rest.
+    """
+    try:
+        return _open_file(path, "mode=rw", wait_s)
+    except driver().Error as error:
+        if "locked" in str(error) or not is_at_rest(path):
+            raise
+        return _open_file(path, "mode=ro&immutable=1", wait_s)
+
+
+def is_at_rest(path: str) -> bool:
+    """Whether all of the database is in the file *path*: it has no log, and no transaction was cut off in it."""
+    beside = [path + suffix for suffix in ("-wal", "-journal")]
+    return not any(os.path.exists(each) and os.path.getsize(each) for each in beside)
+
+
+def no_regular_file(path: str) -> "str | None":
+    """What of the database file *path* and those that SQLite keeps beside it is no file: a named pipe is waited for."""
+    files = (path, f"{path}-journal", f"{path}-wal", f"{path}-shm")
+    return next((file for file in files if os.path.exists(file) and not os.path.isfile(file)), None)
+
+
+def _open_file(path: str, options: str, wait_s: float) -> "Connection":
+    sqlite = driver()
+    if tuple(map(int, sqlite.sqlite_version.split("."))) < OLDEST_SQLITE:
+        raise UnusableError(
+            f"{sys.executable} brings SQLite {sqlite.sqlite_version}; playbook-db needs 3.37 or later. "
+            "Install a newer Python, then run: playbook install"
+        )
+    if odd := no_regular_file(path):
+        raise UnusableError(f"{odd} is no regular file. Move it away, or set PLAYBOOK_DB_URL to another file")
+    if not os.stat(path).st_size:  # SQLite would remove its log
+        raise UnusableError(loss_of(path) or f"{path} is empty. Run: playbook init")
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection: Connection = sqlite.connect(f"file:{quoted}?{options}", timeout=wait_s, isolation_level=None, uri=True)
+    try:
+        _require_schema(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def loss_of(path: str) -> str:
+    """What to do about the database file *path* where it is gone or empty, and its log or a backup is left of it; else
+    `""`: it is there, or yet to be made."""
+    if os.path.exists(path) and (os.path.getsize(path) or not os.path.isfile(path)):
+        return ""
+    path = os.path.realpath(path) if os.path.islink(path) else path  # SQLite and we keep all beside the real file
+    log = f"{path}-wal"
+    has_log = os.path.exists(log) and os.path.getsize(log) > 0
+    backup = None if has_log else newest_backup(path)
+    if not has_log and not backup:
+        return ""
+    from playbook_db import errors  # late: a first session's start doesn't come here
+
+    if backup:
+        return str(errors.DatabaseLostError(path, backup))
+    return str(errors.DamagedError(path, "it is missing or empty, and its log is not"))
+
+
+def newest_backup(path: str) -> "str | None":
+    """The newest backup of the database file *path*, by the time in its name; None where there is none."""
+    folder, stem = backups_of(path)
+    try:
+        names = [name for name in os.listdir(folder) if name.startswith(f"{stem}-")]
+    except OSError:
+        return None
+    if not names:
+        return None
+    import re  # late, as above
+
+    found = [re.fullmatch(re.escape(stem) + BACKUP_NAME, name) for name in names]
+    newest = max(((m["time"], int(m["number"] or 1), m.string) for m in found if m), default=None)
+    return os.path.join(folder, newest[2]) if newest else None
+
+
+def backups_of(path: str) -> "tuple[str, str]":
+    """The folder in which the backups of the database file *path* lie, and how their names begin."""
+    name = os.path.basename(path)
+    stem = name[: -len(".db")] if name.endswith(".db") else name
+    return os.path.join(os.path.dirname(os.path.abspath(path)), "backups"), stem
+
+
+def replica_of(path: str, playbook_id: int) -> str:
+    """The file in which the worker keeps a team's playbook for who may not wait for a network: that of the project
+    whose own playbook has the number *playbook_id* in the database file *path*."""
+    backups, stem = backups_of(os.path.realpath(path) if os.path.islink(path) else path)
+    return os.path.join(os.path.dirname(backups), "teams", f"{stem}-{playbook_id}.db")
+
+
+def open_replica(path: str) -> "Connection":
+    """Open the replica in the file *path*, to read. It is never written to: a newer one takes its place.
+
+    Raises UnusableError or the driver's Error.
+    """
+    try:
+        return _open_file(path, "mode=ro&immutable=1", 0.0)
+    except UnusableError:
+        is_file = os.path.isfile(path)
+        what = "is no replica of this version" if is_file else "is no regular file; move it away"
+        raise UnusableError(f"{path} {what}. The worker writes it anew: playbook work", is_old=is_file) from None
+
+
+def _require_schema(connection: "Connection", path: str) -> None:
+    """Forbid writes, and raise UnusableError unless the database in *path* is ours and at our schema."""
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")  # the file may be anybody's
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
+        raise UnusableError(f"{path} is the database of another program. Set PLAYBOOK_DB_URL to another file")
+    if version != SCHEMA:
+        remedy = "Run: playbook db upgrade"
+        if version > SCHEMA:
+            remedy = "If a newer version wrote it, bring playbook-db up to date. Else see: playbook db check"
+        message = f"{path} is at schema {version:04d}, this playbook-db needs {SCHEMA:04d}. {remedy}"
+        raise UnusableError(message, is_old=version < SCHEMA)
+
+
+def allow_writes(connection: "Connection") -> None:
+    """Let what follows on *connection* write."""
+    connection.execute("PRAGMA query_only = OFF")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")  # one checkpointer at a time: the worker
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def driver() -> "Any":
+    """The driver's C module: `import sqlite3` would cost four times as much."""
+    if "functools" in sys.modules:
+        import _sqlite3
+
+        return _sqlite3
+    try:
+        return _driver_alone()
+    except Exception:  # another Python's driver may want more of functools
+        sys.modules.pop("_sqlite3", None)
+        import sqlite3
+
+        return sqlite3
+
+
+def _driver_alone() -> "Any":
+    """The driver, without the half of the standard library that `functools` brings: it wants `lru_cache` alone."""
+    from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
+
+    class OnlyLruCache:
+        @staticmethod
+        def lru_cache(maxsize: int = 128) -> "Any":
+            return lambda function: _lru_cache_wrapper(function, maxsize, False, tuple)
+
+    sys.modules["functools"] = OnlyLruCache  # type: ignore[assignment]
+    try:
+        import _sqlite3
+    finally:
+        del sys.modules["functools"]
+    return _sqlite3

@@ -1,0 +1,165 @@
+"""A database that is one file, as the services need it: its backups, what takes its place, and its bytes.
+
+A database on a server has backups of its own: none is listed here, and none is made.
+"""
+
+import glob
+import os
+import random
+import time
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection
+from sqlalchemy.engine import URL
+
+from playbook_db import settings
+from playbook_db.domain.erasure import SHORTEST_TEXT
+from playbook_db.errors import DatabaseError, RepairError
+from playbook_db.store.connect import dialect_for
+from playbook_db.store.sqlite import backups, files, full_text
+from playbook_db.store.sqlite.backups import BY_HAND, DAILY, Backup, Held, held_in, rotate, take, take_to
+from playbook_db.store.sqlite.dialect import SqliteDialect
+from playbook_db.store.sqlite.files import copy_to, swap, undo_swap
+from playbook_db.store.sqlite.page_reader import Pages
+from playbook_db.store.sqlite.page_reader import open_file as open_pages
+from playbook_db.store.sqlite.restore import Replaced, State, prepared, put_in_place, state_of
+from playbook_db.store.urls import described, dump_of, sqlite_path
+
+__all__ = (
+    "BY_HAND", "DAILY", "Backup", "Held", "Pages", "Replaced", "State", "copy_to", "held_in", "open_pages",
+    "prepared", "put_in_place", "rotate", "state_of", "swap", "take", "take_to", "undo_swap",
+)  # fmt: skip
+_RETRY_AFTER_S = (0.01, 0.05)  # at random in between, while a reader keeps the log
+_BEGINNING_BYTES = 64  # of a text; a page holds so few in one piece
+
+
+def path_of(url: URL | str) -> str:
+    """The file of the database at *url*, be it there or not. Raises DatabaseError for one on a server."""
+    path = sqlite_path(url)
+    if not path:
+        raise DatabaseError(f"{described(url)} is on a server, which has backups of its own.", dump_of(url))
+    dialect_for(url)  # raises where something else is in its place
+    return path
+
+
+def is_there(path: str) -> bool:
+    """Whether the file at *path* is there, or a log of it in which something is."""
+    return os.path.isfile(path) or files.has_log(path)
+
+
+def changed_at(path: str) -> datetime:
+    """When the file or its log was last written; a log in which nothing is doesn't count."""
+    times = [os.stat(path).st_mtime]
+    if files.has_log(path):
+        times.append(os.stat(f"{path}-wal").st_mtime)
+    return datetime.fromtimestamp(max(times), UTC)
+
+
+def lock_path(path: str) -> str:
+    """The lock that who gives the file another schema or another content holds meanwhile."""
+    return SqliteDialect(path).lock_path
+
+
+def schema_at_rest(path: str) -> int | None:
+    """The schema of the backup at *path*; None where it can't be read."""
+    with suppress(DatabaseError):
+        return SqliteDialect(path, "at rest").schema_version()
+    return None
+
+
+def list_backups(url: URL | str) -> list[Backup]:
+    """The backups of the database at *url*, newest first."""
+    path = sqlite_path(url)
+    return backups.list_backups(path) if path else []
+
+
+def remove_backups(paths: Iterable[str]) -> None:
+    """Remove these backups and what SQLite made beside them. Raises OSError."""
+    for file in (f"{path}{end}" for path in paths for end in ("", *files.BESIDE)):
+        if os.path.exists(file):
+            os.unlink(file)
+
+
+def other_copies(url: URL | str, texts: Collection[str]) -> Iterator[str]:
+    """The files beside the database or among its backups that are none of these and hold one of *texts*."""
+    path = path_of(url)
+    ours = (path, *(backup.path for backup in list_backups(url)))
+    known = {f"{file}{end}" for file in ours for end in ("", *files.BESIDE)}
+    beside, folder = glob.escape(path), glob.escape(backups.folder_of(path))
+    others = {*glob.glob(f"{beside}*"), *glob.glob(os.path.join(folder, "*")), *backups.partials(path)}
+    for other in sorted(others - known):
+        if os.path.isfile(other) and _holds(other, texts):
+            yield other
+
+
+def rewrite(url: URL | str) -> bool:
+    """Rewrite the database at *url* whole, and empty its write-ahead log; whether that could be done. A server does
+    that by itself.
+
+    A row that is written over leaves its old bytes in free pages, in the slack of used ones and in the log. A reader
+    that began before keeps what it reads in the log: it is waited for up to LOCK_WAIT_S seconds. Raises
+    DatabaseBusyError where a writer doesn't end.
+    """
+    path = sqlite_path(url)
+    if path is None:
+        return True
+    from filelock import FileLock, Timeout
+
+    deadline = time.monotonic() + settings.LOCK_WAIT_S
+    try:
+        with (
+            FileLock(f"{path}.checkpoint.lock", timeout=settings.LOCK_WAIT_S, mode=0o600),
+            files.explained(path),
+            closing(files.open_file(path, "write")) as connection,
+        ):
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA busy_timeout = 0")
+            while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:  # 1: somebody reads from it
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(random.uniform(*_RETRY_AFTER_S))  # noqa: S311 - no secret hangs on it
+            return True
+    except Timeout:
+        return False
+
+
+def _holds(path: str, texts: Collection[str]) -> bool:
+    """Whether the bytes of the file at *path*, or of those that SQLite makes beside it, hold any of *texts*; those that
+    stand anywhere by chance don't count."""
+    beginnings = [text.encode("utf-8", "replace")[:_BEGINNING_BYTES] for text in texts if len(text) >= SHORTEST_TEXT]
+    for file in (f"{path}{end}" for end in ("", *files.BESIDE)):
+        with suppress(OSError), open(file, "rb") as opened:
+            data = opened.read()
+            if any(beginning in data for beginning in beginnings):
+                return True
+    return False
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Connection]:
+    """A transaction that reads the backup at *path*; nothing is made beside it. Raises DatabaseError."""
+    dialect = SqliteDialect(path, "at rest")
+    with dialect.explained(), dialect.make_engine().begin() as connection:
+        yield connection
+
+
+def refusing_repair(path: str) -> AbstractContextManager[None]:
+    """Turns what the driver or the disk raises inside into RepairError."""
+    return files.explained(path, "can't be repaired", kind=RepairError, end="It is as it was.", of_files=True)
+
+
+def write_anew(pages: Pages, empty: str, new: str) -> bool:
+    """Let SQLite write the *pages* anew into the file *new*, row by row; whether it can. What only an index, a free
+    page or the header had wrong is gone so. *empty* is a database whose header is sound."""
+    image = f"{new}.image"
+    with open(empty, "rb") as sound, open(image, "wb") as file:
+        file.write(pages.with_header_of(sound.read()))
+    try:
+        with closing(files.open_file(image, "write")) as raw:
+            full_text.cut_off(raw.execute)
+        files.copy(image, new, at_rest=False)
+    except (DatabaseError, *files.DRIVER_ERRORS):
+        return False
+    return True

@@ -1,0 +1,364 @@
+"""The statements that a hook needs, as SQL text for any driver with `:name` parameters, and what runs them.
+
+Imports next to nothing. The services read through the same text, so that it can't rot alone.
+"""
+
+from playbook_db.domain.sections import SLUG_SECTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from typing import Any
+
+    from playbook_db.domain.search_words import Term
+    from playbook_db.store.at_hand import Connection
+
+    Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int]]  # what an index finds in a playbook
+
+POINT_COLUMNS = "k.id, k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
+
+PROJECT = """
+SELECT p.id, p.ignored, p.mirror, coalesce(h.live_points, 0),
+       coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
+       (SELECT t.name FROM memberships AS t WHERE t.playbook_id = p.id)
+FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.key = :key
+"""
+
+RANKED_POINTS = f"""
+SELECT {POINT_COLUMNS} FROM key_points AS k
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
+ORDER BY k.pinned DESC, k.rank DESC, k.id
+"""
+
+LAST_TIME = """
+SELECT r.time FROM revisions AS r WHERE r.playbook_id = :playbook_id ORDER BY r.number DESC LIMIT 1
+"""
+
+# The live points that have a term, by the numbers that `search.sql` gives them: those of one playbook are one stretch.
+# What the index has of points that wait for it isn't what they say now.
+MATCHING = """
+SELECT rowid - :before FROM point_search
+WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :highest
+    AND rowid NOT IN (SELECT id FROM point_search_waiting)
+LIMIT :most
+"""
+_OF_PLAYBOOK = 1 << 32  # such numbers
+POINTS = f"""
+SELECT {POINT_COLUMNS} FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN
+"""
+FITTING = POINTS.replace("AND k.id", "AND k.resting = 0 AND k.id")  # those that may be shown unasked
+
+MIRROR_FILE = """
+SELECT m.size_bytes, m.mtime_ns, coalesce(m.revision, 0) FROM mirrors AS m
+WHERE m.playbook_id = :playbook_id AND m.path = :path
+"""
+
+# Whether the worker has something to do for this project now.
+DUE_JOB = """
+SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.state = 'queued'
+               AND (j.not_before IS NULL OR j.not_before <= :now))
+"""
+
+# The live points that learning added after a revision and a time, the newest first.
+LEARNED_POINTS = """
+SELECT k.name, k.text FROM revisions AS r
+CROSS JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number AND c.kind = 'add'
+CROSS JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id AND k.retired_in IS NULL
+WHERE r.playbook_id = :playbook_id AND r.number > :since AND r.source = 'learn' AND r.time > :after
+ORDER BY r.number DESC, c.seq DESC
+"""
+
+# How many proposals wait for a person, and the highest of their numbers.
+PROPOSALS_WAITING = """
+SELECT count(*), coalesce(max(p.id), 0) FROM proposals AS p
+WHERE p.playbook_id = :playbook_id AND p.state = 'waiting'
+"""
+
+_PROPOSALS_WAITING_FOR = PROPOSALS_WAITING.replace(
+    ":playbook_id", "(SELECT b.id FROM playbooks AS b WHERE b.key = :key)"
+)
+
+JOINED_AT = "SELECT t.joined_at FROM memberships AS t WHERE t.playbook_id = :playbook_id"
+
+WAITS = "waits: "  # begins the error of a job that waits through no fault of its own, until a worker begins
+# Why jobs wait until some time, and then why others failed and when, newest first.
+JOB_ERRORS = """
+SELECT j.error, j.finished_at FROM jobs AS j
+WHERE j.playbook_id = :playbook_id AND j.error IS NOT NULL
+    AND (j.state = 'failed' OR (j.state = 'queued' AND j.not_before IS NOT NULL))
+ORDER BY j.state DESC, j.id DESC LIMIT 20
+"""
+
+ADD_PROJECT = """
+INSERT INTO playbooks (key, kind, created_at) VALUES (:key, :kind, :now) ON CONFLICT (key) DO NOTHING
+"""
+ADD_HEAD = "INSERT INTO heads (playbook_id) VALUES (:playbook_id) ON CONFLICT (playbook_id) DO NOTHING"
+
+ADD_INJECTION = """
+INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
+SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :now, :event
+FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
+"""
+
+# Of a team's playbook, whose database only the worker asks.
+ADD_UNSENT_INJECTION = """
+INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event)
+VALUES (:playbook_id, :session_id, :now, :source, :revision, :points, :left_out, :event)
+"""
+
+# What a session was shown, and by what; of a team's playbook, as long as that is known here.
+SHOWN_TO = """
+SELECT i.time, i.event, i.source, i.points FROM injections AS i
+WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
+"""
+SHOWN_BY_TEAM = SHOWN_TO.replace("injections", "unsent_injections")
+
+# A transcript that waits already is not queued twice.
+ADD_JOB = """
+INSERT INTO jobs (playbook_id, id, kind, session_id, transcript_path, parent_path, agent_id, reason, created_at)
+SELECT :playbook_id, coalesce(max(j.id), 0) + 1, 'learn', :session_id, :transcript_path, :parent_path, :agent_id,
+       :reason, :now
+FROM jobs AS j WHERE j.playbook_id = :playbook_id
+ON CONFLICT (playbook_id, kind, transcript_path) WHERE state = 'queued' DO NOTHING
+"""
+
+
+class StoredPoint:
+    """A live key point, as `domain.prompt_text` wants it."""
+
+    __slots__ = ("confirmed_at", "harmful", "helpful", "id", "name", "pinned", "position", "section", "text")
+
+    id: int
+    name: str
+    text: str
+    helpful: int
+    harmful: int
+    position: int
+    pinned: int
+    confirmed_at: "str | None"
+
+    def __init__(self, row: "Sequence[Any]") -> None:
+        self.id, self.name, self.text, slug, self.helpful, self.harmful, self.position, *marks = row
+        self.pinned, self.confirmed_at = marks
+        self.section = SLUG_SECTIONS[slug]
+
+
+class StoredProject:
+    """Where a project's playbook stands: its number, whether it is kept out, its mirror's state, how many points are
+    live, the number of its last revision, and its name in the team's database where it has joined one."""
+
+    __slots__ = ("id", "is_ignored", "live_points", "mirror", "revision", "team_name")
+
+    id: int
+    mirror: str
+    live_points: int
+    revision: int
+    team_name: "str | None"
+
+    def __init__(self, row: "Sequence[Any]") -> None:
+        self.id, ignored, self.mirror, self.live_points, self.revision, self.team_name = row
+        self.is_ignored = bool(ignored)
+
+
+class Book:
+    """A playbook to be asked: the connection to its database, and where it stands."""
+
+    __slots__ = ("connection", "project")
+
+    def __init__(self, connection: "Connection", project: StoredProject) -> None:
+        self.connection, self.project = connection, project
+
+
+class MirrorFile:
+    """A mirror's file when it was last in step: its size in bytes, its modification time in nanoseconds, and the
+    revision that it held, 0 where that was none of ours."""
+
+    __slots__ = ("mtime_ns", "revision", "size_bytes")
+
+    def __init__(self, row: "tuple[int | None, int | None, int]") -> None:
+        self.size_bytes, self.mtime_ns, self.revision = row
+
+
+def find_project(connection: "Connection", key: str) -> "StoredProject | None":
+    """Where the playbook of the project *key* stands, None where there is none."""
+    row = connection.execute(PROJECT, {"key": key}).fetchone()
+    return StoredProject(row) if row else None
+
+
+def candidates(
+    execute: "Callable[[str, dict[str, Any]], Any]", project: StoredProject
+) -> "tuple[Iterator[StoredPoint], int, str]":
+    """What `domain.prompt_text` chooses from: the live points that don't rest, those pinned first, then the best, read
+    as they are asked for; how many are live; the time of the last revision."""
+    ranked = map(StoredPoint, execute(RANKED_POINTS, {"playbook_id": project.id}))
+    return ranked, project.live_points, last_time(execute, project.id)
+
+
+def last_time(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int) -> str:
+    """The time of the playbook's last revision; `""` where it has none."""
+    (time,) = execute(LAST_TIME, {"playbook_id": playbook_id}).fetchone() or ("",)
+    return str(time)
+
+
+def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[int]":
+    """The numbers of the live points that have *term*, by the index for full text, at most *most*."""
+    values = {"before": playbook_id * _OF_PLAYBOOK, "highest": _OF_PLAYBOOK - 1, "term": term.quoted(), "most": most}
+    return [number for (number,) in execute(MATCHING, values)]
+
+
+def search(
+    execute: "Callable[..., Any]",
+    playbook_id: int,
+    live: int,
+    question: str,
+    *,
+    matching: "Matching" = matching,
+) -> "list[tuple[StoredPoint, float]]":
+    """The live points that answer *question* best, each with how well, the best first; *live* is how many there are.
+
+    *execute* runs a statement, *matching* asks the index. The driver's errors come where there is no index, or it is
+    damaged.
+    """
+    from playbook_db.domain import search_words
+
+    return _ranked(execute, playbook_id, live, search_words.terms(question), POINTS, matching)
+
+
+def fitting(
+    execute: "Callable[..., Any]", playbook_id: int, live: int, question: str, *, strongly: bool = False
+) -> "list[tuple[StoredPoint, float]]":
+    """The live points that fit *question* well enough to be shown unasked, each with how well, the best first, without
+    those that rest; of those that fit *strongly*, as an error wants it. The driver's errors come as in `search`."""
+    from playbook_db.domain import search_words
+
+    terms = search_words.terms(question)
+    least = search_words.least_fitting(terms, strongly=strongly)
+    return _ranked(execute, playbook_id, live, terms, FITTING, matching, least)
+
+
+def _ranked(
+    execute: "Callable[..., Any]",
+    playbook_id: int,
+    live: int,
+    terms: "Sequence[Term]",
+    query: str,
+    matching: "Matching",
+    least: float = 0.0,
+) -> "list[tuple[StoredPoint, float]]":
+    """The points that have *terms*, read by *query*, each with how well it answers, at least *least*: the best first,
+    of two alike the shorter."""
+    from playbook_db.domain import search_words
+
+    most = search_words.most_matching(live)
+    found = [(term, matching(execute, playbook_id, term, most + 1)) for term in terms]
+    telling = [(term, numbers) for term, numbers in found if len(numbers) <= most] or found
+    scores = {number: score for number, score in search_words.ranked(telling, live) if score >= least}
+    if not scores:
+        return []
+    listed = ",".join(map(str, scores))
+    points = map(StoredPoint, execute(f"{query} ({listed})", {"playbook_id": playbook_id}))
+    ordered = sorted(points, key=lambda point: (-scores[point.id], len(point.text), point.id))
+    return [(point, scores[point.id]) for point in ordered]
+
+
+def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "MirrorFile | None":
+    """The mirror at *path* when it was last in step; None where it never was."""
+    row = connection.execute(MIRROR_FILE, {"playbook_id": playbook_id, "path": path}).fetchone()
+    return row and MirrorFile(row)
+
+
+def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool:
+    """Whether a job of the project waits and may be begun."""
+    (found,) = connection.execute(DUE_JOB, {"playbook_id": playbook_id, "now": now}).fetchone()
+    return bool(found)
+
+
+def learned_points(
+    connection: "Connection", playbook_id: int, *, since: int, after: str = ""
+) -> "list[tuple[str, str]]":
+    """The names and texts of the live points that learning added after the revision *since* and the time *after*, the
+    newest first."""
+    of = {"playbook_id": playbook_id, "since": since, "after": after}
+    return connection.execute(LEARNED_POINTS, of).fetchall()
+
+
+def proposals_waiting(connection: "Connection", playbook_id: int) -> "tuple[int, int]":
+    """How many proposals wait for a person, and the highest of their numbers, 0 where none does."""
+    row: tuple[int, int] = connection.execute(PROPOSALS_WAITING, {"playbook_id": playbook_id}).fetchone()
+    return row
+
+
+def proposals_waiting_for(connection: "Connection", key: str) -> "tuple[int, int]":
+    """The same for the playbook *key*, be it there or not."""
+    row: tuple[int, int] = connection.execute(_PROPOSALS_WAITING_FOR, {"key": key}).fetchone()
+    return row
+
+
+def joined_at(connection: "Connection", playbook_id: int) -> str:
+    """When the project joined a team; `""` where it hasn't."""
+    (time,) = connection.execute(JOINED_AT, {"playbook_id": playbook_id}).fetchone() or ("",)
+    return str(time)
+
+
+def job_errors(connection: "Connection", playbook_id: int) -> "list[tuple[str, str | None]]":
+    """Why jobs wait until some time, and why others failed, with the time of that."""
+    return connection.execute(JOB_ERRORS, {"playbook_id": playbook_id}).fetchall()
+
+
+def add_injection(
+    connection: "Connection",
+    project: StoredProject,
+    points: "Sequence[StoredPoint]",
+    *,
+    session_id: str,
+    source: str,
+    now: str,
+    event: str,
+    unsent_of: "int | None" = None,
+) -> None:
+    """Keep which points a session was shown by which *event*; of a team's playbook, for the project's own that has the
+    number *unsent_of*."""
+    connection.execute(
+        ADD_INJECTION if unsent_of is None else ADD_UNSENT_INJECTION,
+        {
+            "playbook_id": project.id if unsent_of is None else unsent_of,
+            "session_id": session_id,
+            "source": source,
+            "revision": project.revision,
+            "points": "[" + ",".join([str(point.id) for point in points]) + "]",
+            "left_out": project.live_points - len(points),
+            "now": now,
+            "event": event,
+        },
+    )
+
+
+def shown_to(
+    execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, session_id: str, *, by_team: bool
+) -> "list[tuple[str, str, str, str]]":
+    """What the session was shown of the playbook, or *by_team* of the playbook of its team: when, by which event, what
+    began it, and the numbers of the points as a JSON list."""
+    query = SHOWN_BY_TEAM if by_team else SHOWN_TO
+    rows: list[tuple[str, str, str, str]] = execute(
+        query, {"playbook_id": playbook_id, "session_id": session_id}
+    ).fetchall()
+    return rows
+
+
+def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *, now: str) -> bool:
+    """Queue *job* for the project *key*, which is made where need be; False where the project is kept out.
+
+    *job* has `session_id`, `transcript_path`, `parent_path`, `agent_id` and `reason`. A transcript that waits already
+    isn't queued twice. All of it is on the disk afterwards, or nothing.
+    """
+    # A session's last act: it must outlive even a power cut, so this one commit waits for the disk.
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(ADD_PROJECT, {"key": key, "kind": "project", "now": now})
+    project = find_project(connection, key)
+    if project is None or project.is_ignored:
+        connection.execute("ROLLBACK")
+        return False
+    connection.execute(ADD_JOB, {**job, "playbook_id": project.id, "now": now})
+    connection.execute("COMMIT")
+    return True

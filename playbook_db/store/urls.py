@@ -1,0 +1,104 @@
+"""What the URL of a database means: its file, its words in a message, its password."""
+
+import os
+from importlib.util import find_spec
+from typing import Any
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from playbook_db.errors import MissingExtraError, Remedy, SettingError
+
+
+def described(url: URL | str) -> str:
+    """*url* in words for a message: an SQLite file's path, else the URL without user and password."""
+    made = parsed(url)
+    backend, place = made.get_backend_name(), _place(made)
+    plain = URL.create(backend, host=made.host, port=made.port, database=made.database, query=place)
+    return sqlite_path(url) or plain.render_as_string().replace("%2F", "/")
+
+
+def sqlite_path(url: URL | str) -> str | None:
+    """The file of an SQLite database, None for any other database.
+
+    Links are resolved: SQLite keeps its log beside the real file.
+    """
+    made = parsed(url)
+    path = made.database if made.get_backend_name() == "sqlite" else None
+    return os.path.realpath(path) if path and os.path.islink(path) else path
+
+
+def without_password(url: URL | str) -> tuple[str, str | None]:
+    """*url* as text without its password, and that, wherever in the URL it stands; None without one. Raises
+    SettingError where it has another secret."""
+    made = parsed(url)
+    if "sslpassword" in made.query:
+        raise SettingError("A URL that is kept can't hold `sslpassword`. Put it into a service file: ?service=NAME")
+    in_query = made.query.get("password")
+    password = made.password or (in_query if isinstance(in_query, str) else None)
+    return _with(made.difference_update_query(["password"]), None), None if password is None else str(password)
+
+
+def with_password(url: URL | str, password: str) -> str:
+    """*url* as text with this *password*."""
+    return _with(parsed(url), password)
+
+
+def is_same_database(url: URL | str, other: URL | str) -> bool:
+    """Whether both mean one database, whoever comes to it."""
+    first, second = (_with(parsed(each).set(username=""), None) for each in (url, other))
+    return first == second
+
+
+def _with(url: URL, password: str | None) -> str:
+    made = URL.create(
+        url.get_backend_name(), url.username or None, password, url.host, url.port, url.database, url.query
+    )
+    return made.render_as_string(hide_password=False)
+
+
+def dump_of(url: URL | str) -> Remedy:
+    """What backs a database on a server up, and what reads that: the server's own programs."""
+    dump = f"pg_dump --format=custom --file=playbooks.dump '{described(url)}'"
+    return Remedy(f"Run: {dump} (back, into an empty database: pg_restore --dbname=URL playbooks.dump)")
+
+
+def rewrite_of(url: URL | str) -> Remedy:
+    """What lets no deleted row stay in a database on a server, nor in the samples that its planner keeps of them, which
+    must be new before all is written anew."""
+    where = described(url)
+    return Remedy(f"Its owner runs: vacuumdb --analyze-only --dbname='{where}' && vacuumdb --full --dbname='{where}'")
+
+
+def _place(url: URL) -> dict[str, Any]:
+    return {name: url.query[name] for name in ("host", "port", "service") if name in url.query}
+
+
+def parsed(url: URL | str) -> URL:
+    """*url* in its parts, with our driver. Raises SettingError, MissingExtraError."""
+    try:
+        made = make_url(url)
+        if made.drivername.partition("+")[0] in ("postgres", "postgresql"):
+            return _with_driver(made)
+        made.get_dialect()
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError):
+        raise SettingError(
+            f"{_without_secrets(url)!r} is no database that playbook-db can open. "
+            "Give an SQLite file's path, or a URL, with --db or PLAYBOOK_DB_URL."
+        ) from None  # the library's words hold what it took for a port
+    return made
+
+
+def _with_driver(url: URL) -> URL:
+    """*url*, of PostgreSQL, with our driver. Raises MissingExtraError where that isn't installed."""
+    if find_spec("psycopg") is None:
+        raise MissingExtraError("A database on PostgreSQL", "psycopg", extra="postgres")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def _without_secrets(url: URL | str) -> str:
+    from playbook_db.domain.redaction.redact import redact_message  # late: its patterns take a fifth of a second
+
+    scheme, separator, rest = (url if isinstance(url, str) else url.render_as_string()).partition("://")
+    _, _, without_user = rest.rpartition("@")  # a password may hold a blank, which no other text's URL would
+    return redact_message(f"{scheme}{separator}{without_user}", os.environ)
