@@ -178,7 +178,7 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
     with project.store.write(project.key) as book:
         retired = book.retired()
         theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
-        base_revision, done = book.revision_of(theirs.header), Done()
+        base_revision, done = book.base_of(theirs), Done()
         votes: tuple[Vote, ...] = ()
         if isinstance(given, PlaybookDict) and given.origin == _origin(project):
             base_revision, done = given.revision, given.done

@@ -325,7 +325,7 @@ def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | Non
     That is the revision which the file's `last_updated` names; else what the file last held. In that case the file
     may come from a branch that never had our newest points: those newer than any that it has don't count as removed.
     """
-    named = book.revision_of(theirs.header)
+    named = book.base_of(theirs)
     if named is not None:
         return named, book.at(named)
     known = book.mirror(path) if path is not None else None

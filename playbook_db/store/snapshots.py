@@ -210,6 +210,17 @@ class Snapshots(PlaybookRows):
         number, _ = self._known_of([header.last_updated], ()).get(header.last_updated, (None, True))
         return number
 
+    def base_of(self, theirs: Playbook) -> int | None:
+        """The revision that *theirs*, a file or dict, was made from, if its `last_updated` is one of ours. A file keeps
+        that time when somebody edits it by hand: of the revisions with it, the last one that *theirs* is most like."""
+        time = theirs.header.last_updated or ""
+        headers = ((row.number, json.loads(row.header).get("last_updated")) for row in self._execute(_NAMED_BY_HEADER))
+        by_header = [number for number, last_updated in headers if last_updated == time]
+        numbers = sorted([*self._execute(_NAMED_BY_TIME, time=time).scalars(), *by_header], reverse=True)[:_MANY]
+        if len(numbers) < 2:
+            return next(iter(numbers), None)
+        return min(numbers, key=lambda number: len(_fields_of(theirs) ^ _fields_of(self.at(number))))
+
     def known_times(self, times: Collection[str]) -> dict[str, tuple[int, bool]]:
         """What is known of files by their *times*, as `hook_queries.known_times` says."""
         return self._known_of(times, map(tuple, self._execute(_TOOK_IN)))
@@ -261,3 +272,7 @@ class Snapshots(PlaybookRows):
 def header_of(fields: str, final_newline: int) -> Header:
     """The header that the two columns `header` and `final_newline` hold."""
     return Header(tuple(read_json(fields).items()), bool(final_newline))
+
+
+def _fields_of(playbook: Playbook) -> set[tuple[str, int, object]]:
+    return {(point[0], place, value) for point in playbook.content for place, value in enumerate(point)}

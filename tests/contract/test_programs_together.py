@@ -50,6 +50,26 @@ def test_two_programs_that_loaded_the_same_lose_nothing(folder: Path, carried: C
     assert outcome_of(load_playbook()) == outcome_of(read_file(folder)) == outcome_of(second) == expected
 
 
+def test_edits_by_hand_outlive_a_program_that_loaded_before_them(folder: Path, carried: Carried) -> None:
+    """They keep the file's time, so that time names several revisions."""
+    write_file(folder, a_sections_dict({PATTERNS: [an_entry("pat-001", "one"), an_entry("pat-002", "two")]}, **DATED))
+    before = carried(load_playbook())
+    for number, text in enumerate(("by hand", "by hand, too")):
+        edited = read_file(folder)
+        edited["sections"][PATTERNS][number]["text"] = text
+        write_file(folder, edited)
+        load_playbook()
+
+    save_playbook(update_playbook_data(before, {**helpful("pat-001"), **an_addition("of the program")}))
+
+    expected = [
+        (PATTERNS, "pat-001", "by hand", 1, 0),
+        (PATTERNS, "pat-002", "by hand, too", 0, 0),
+        (PATTERNS, "pat-003", "of the program", 0, 0),
+    ]
+    assert outcome_of(load_playbook()) == outcome_of(read_file(folder)) == expected
+
+
 def test_a_name_that_two_programs_generated_is_given_anew_on_one_side(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -460,6 +460,10 @@ class PlaybookMachine(RuleBasedStateMachine):
         if not names or any(point.text == text for point in then.values()):
             return
         name = names[pick % len(names)]
+        # A vote is for a text: it counts for the point that has that text now, else for the point of that name.
+        counted = self.project.saying(then[name].text) or [name]
+        if len(counted) > 1:
+            return
 
         def save(world: World) -> None:
             content = contract.apply_bullet_tags(contents[self.worlds.index(world)], [{"name": name, "tag": tag}])
@@ -467,7 +471,7 @@ class PlaybookMachine(RuleBasedStateMachine):
             contract.save_playbook(contract.apply_structured_operations(content, added))
 
         steps: list[Callable[[Model], object]] = [
-            lambda model: model.vote(name, tag), lambda model: model.add(text, "oth"),
+            lambda model: model.vote(*counted, tag), lambda model: model.add(text, "oth"),
         ]  # fmt: skip
         self.by(partial(_each_that_can, steps), lambda: self.do(save))
 
