@@ -40,7 +40,8 @@ def change(look: Look) -> Response:
 
 def of_name(look: Look) -> Look:
     """The same for the playbook that has a point of this name: one such as `upat-001` is the user's own."""
-    return replace(look, project=look.project.with_point(look.path["name"]))
+    project = look.project.with_point(look.path["name"])
+    return look if project is look.project else replace(look, project=project)
 
 
 def _page(look: Look, *, problem: PlaybookError | None = None, draft: str | None = None) -> Response:
