@@ -20,7 +20,7 @@ from playbook_db.domain.undo import RevisionRange
 from playbook_db.services import history, maintenance, statistics
 from playbook_db.services import undo as undo_service
 from playbook_db.services.history import LogQuery
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 
 _NAME = "pat-005"
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from benchmarks import raw, sandbox
 from playbook_db.domain import prompt_text, times
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 
 POINTS = 500
 _REVISIONS_A_COMMIT = 2_000  # only to be quicker; the rows are the same

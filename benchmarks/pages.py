@@ -19,7 +19,7 @@ from benchmarks import long_history, raw, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
 from benchmarks.history import AT
 from playbook_db.services import maintenance
-from playbook_db.services.projects import Project, Store
+from playbook_db.services.project import Project, Store
 from playbook_db.web.application import Site
 
 _ROWS = 50

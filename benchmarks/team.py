@@ -19,7 +19,7 @@ from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
 from playbook_db.domain.evidence import Place
 from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services import edit, learn
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import memberships, migrate, replica
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store

@@ -30,7 +30,8 @@ from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.llm import choose, curator, reflector
 from playbook_db.llm.model import Model, RecordingModel, render_messages
 from playbook_db.services import diagnostics, dict_api, templates
-from playbook_db.services.projects import Project, Servers, of_team, open_store
+from playbook_db.services.opening import of_team
+from playbook_db.services.project import Project, Servers, open_store
 
 __all__ = [
     "SECTION_SLUGS", "apply_bullet_tags", "apply_structured_operations", "extract_cited_ids", "extract_keypoints",

@@ -32,10 +32,10 @@ from playbook_db.domain.evidence import FETCHED
 from playbook_db.domain.judging import Review
 from playbook_db.domain.playbook import section_named
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
 from playbook_db.services import history, listing, queue, suggestions
-from playbook_db.services.projects import Project, is_ignored, open_project
+from playbook_db.services.opening import open_project
+from playbook_db.services.project import Project, is_ignored
 from playbook_db.services.suggestions import Speaker, Suggested
 from playbook_db.store.log_queries import Life
 
@@ -100,7 +100,7 @@ class Served:
                     f"{project.own.key} is kept out of the playbook: nothing of it is read or written here.",
                     Remedy("The user lets it in again with: {}", ("project", "ignore", "--off")),
                 )
-            yield project, said if project.here else []
+            yield project, said if project.is_team else []
 
     def _is_held_out(self) -> bool:
         try:
@@ -348,11 +348,8 @@ _EMPTY = "The playbook has no key points yet."
 
 def _found(served: Served, question: str, limit: int) -> str:
     with served.opened() as (project, notes):
-        (searched,), _ = listing.search(project, question)
-        points = list(searched.points)
-        if not project.is_users:
-            (own,), _ = listing.search(Project.of_user(project.own.store), question)
-            points = sorted([*points, *own.points], key=lambda each: each[1], reverse=True)
+        searched, *_ = answers = [listing.search(each, question)[0][0] for each in project.playbooks()]
+        points = sorted((point for each in answers for point in each.points), key=lambda each: each[1], reverse=True)
         if searched.is_damaged:
             notes = [*notes, str(listing.DAMAGED)]
     points = points[:limit]
@@ -388,8 +385,7 @@ def _life(served: Served, name: str) -> str:
     """The point's text and what happened to it; not what was quoted of a page."""
     name = name.strip()
     with served.opened() as (project, notes):
-        if is_users_name(name) and not project.is_users:
-            project = Project.of_user(project.own.store)
+        project = project.with_point(name)
         details = history.details_of(project, name)
         if isinstance(details, history.RevisionDetails):
             raise ProjectError(f"{name} is a revision, not a key point. The tool history tells of it.")
@@ -409,8 +405,7 @@ def _life(served: Served, name: str) -> str:
 
 def _logged(served: Served, name: str | None, limit: int) -> str:
     with served.opened(may_be_old=False) as (project, notes):
-        if name is not None and is_users_name(name) and not project.is_users:
-            project = Project.of_user(project.own.store)
+        project = project.with_point(name or "")
         query = history.LogQuery(name=name, limit=limit)
         revisions = list(history.log(project, query, most_changes=10))
     lines: list[str] = []

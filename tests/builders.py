@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook, playbook_of, why_name_unusable, why_text_unusable
 from playbook_db.domain.sections import OTHERS, SECTION_SLUGS
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 
 
 def a_key_point(name: str = "pat-001", text: str = "use type hints", **fields: Any) -> KeyPoint:

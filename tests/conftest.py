@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
 from tests.databases import KINDS, Kind, NewProject, copy_or_migrate, share_compiled_statements, wait_for_no_disk

@@ -23,7 +23,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.engine.default import DefaultDialect
 
 from playbook_db.services import maintenance
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import dialect as postgres_dialect

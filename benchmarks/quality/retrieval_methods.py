@@ -18,7 +18,7 @@ from playbook_db.domain.playbook import Header, KeyPoint, playbook_of
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.prompt_text import rank
 from playbook_db.services import import_export
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import hook_sql
 
 Search = Callable[[str, int], Sequence[str]]

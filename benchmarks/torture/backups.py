@@ -12,7 +12,7 @@ from benchmarks import crowd, samples, sandbox
 from benchmarks.torture.promises import promise
 from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, maintenance
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.repository import PlaybookRepository
 from playbook_db.store.sqlite.backups import held_in

@@ -24,7 +24,7 @@ from benchmarks.torture.promises import promise
 from playbook_db.domain import playbook_file
 from playbook_db.errors import RepairError
 from playbook_db.services import edit, import_export, maintenance, repair
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.check import SEARCH_IS_WRONG
 from playbook_db.store.engine import open_store
 

@@ -27,7 +27,7 @@ from benchmarks.torture.promises import promise
 from playbook_db.claude_code import learner, worker
 from playbook_db.cli.main import main as playbook
 from playbook_db.services import edit, import_export, maintenance, mirror, queue
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from tests.messages_api import Answer, MessagesApi, Request, Rule
 from tests.quoting import quoting
 from tests.transcripts_made_up import TranscriptBuilder

@@ -17,7 +17,7 @@ from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import PlaybookFileError
 from playbook_db.services import dict_api, import_export, maintenance
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 
 _BY_COMMAND = 10  # every so many go through `playbook import` too

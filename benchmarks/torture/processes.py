@@ -16,7 +16,7 @@ from benchmarks import crowd, samples, sandbox
 from benchmarks.torture.promises import promise
 from playbook_db import contract
 from playbook_db.services import edit, import_export, maintenance, mirror
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import open_store
 
 BASE_POINTS = 60

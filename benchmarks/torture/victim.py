@@ -20,7 +20,7 @@ from benchmarks.sandbox import project_folder
 from benchmarks.torture import groups
 from playbook_db import settings
 from playbook_db.cli.main import main as playbook
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import open_store
 
 BASE_POINTS = 30

@@ -38,7 +38,7 @@ from playbook_db.errors import (
 from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt, require
 from playbook_db.services import diagnostics, git, learn, maintenance, queue, team, templates
-from playbook_db.services.projects import Project, Store, find_membership, is_ignored, open_store, read_playbook
+from playbook_db.services.project import Project, Store, find_membership, is_ignored, open_store, read_playbook
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.jobs import Job
 

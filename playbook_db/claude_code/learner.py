@@ -19,7 +19,7 @@ from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
 from playbook_db.projects import as_text
 from playbook_db.services import learn, queue
 from playbook_db.services.learn import LearnResult
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.jobs import Job
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def learn_transcript(
                 model,
                 deadline=time.monotonic() + JOB_DEADLINE_S,
                 secrets=secrets,
-                finishes=None if following or refused or project.here else finishes,
+                finishes=None if following or refused or project.is_team else finishes,
                 budget=budget,
                 review=review,
             )
@@ -111,7 +111,7 @@ def learn_transcript(
         chunk = following
     queue.follow_cursor(project, path, session_id=session_of(path))
     # A team's database has no jobs: there the cursor alone makes each chunk count once.
-    if finishes is not None and not refused and (project.here or not results or results[-1].was_known):
+    if finishes is not None and not refused and (project.is_team or not results or results[-1].was_known):
         queue.finish(project.own.store, finishes)
     learned = tuple(result for result in results if not result.was_known)
     return TranscriptResult(len(results), learned, tuple(refused))

@@ -40,7 +40,8 @@ from playbook_db.errors import (
     WithheldError,
 )
 from playbook_db.services import forget, learn, maintenance, mirror, queue, team
-from playbook_db.services.projects import Project, Servers, Store, of_team, open_store
+from playbook_db.services.opening import of_team
+from playbook_db.services.project import Project, Servers, Store, open_store
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model

@@ -14,7 +14,7 @@ from playbook_db.cli.output import say
 from playbook_db.errors import MissingExtraError, PlaybookError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
-    from playbook_db.services.projects import Project
+    from playbook_db.services.project import Project
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
@@ -166,7 +166,8 @@ def opened(
     *may_be_new*: the person is asked first, where the folder doesn't look like one. A session's folder is a project to
     the hooks, so it is one here.
     """
-    from playbook_db.services.projects import Project, is_known, open_project, open_store
+    from playbook_db.services.opening import open_project
+    from playbook_db.services.project import Project, is_known, open_store
 
     url, folder = database_and_folder(names)
     if folder is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.playbook_file import Layout
     from playbook_db.domain.undo import Side
     from playbook_db.services.history import SourcedPlaybook
-    from playbook_db.services.projects import Project
+    from playbook_db.services.project import Project
     from playbook_db.services.undo import UndoResult
 
 SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json has all

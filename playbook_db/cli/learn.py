@@ -40,7 +40,7 @@ from playbook_db.services import records
 
 if TYPE_CHECKING:
     from playbook_db.claude_code.learner import TranscriptResult
-    from playbook_db.services.projects import Project
+    from playbook_db.services.project import Project
     from playbook_db.store.jobs import Job
     from playbook_db.store.log_queries import LifeEvent
 
@@ -304,7 +304,7 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     from playbook_db.llm import choose, prices
     from playbook_db.llm.anthropic_api import model_name
     from playbook_db.llm.model import CHARACTERS_A_TOKEN
-    from playbook_db.services.projects import read_playbook
+    from playbook_db.services.project import read_playbook
 
     chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)
     shown = 4 * len(render_points(read_playbook(project).points))  # to reflector and curator, each with their marks

@@ -26,7 +26,7 @@ _GROUPS = {
         "doctor": "setup", "project": "setup",
     },
     "Look": {
-        "status": "status", "list": "points", "search": "search", "show": "points", "render": "points",
+        "status": "status", "list": "listing", "search": "search", "show": "listing", "render": "listing",
         "why": "learn", "sessions": "learn", "stats": "stats", "sql": "sql", "web": "servers",
         "mcp": "servers",
     },
@@ -40,7 +40,7 @@ _GROUPS = {
         "forget": "forget",
     },
     "Share": {
-        "import": "points", "export": "points", "mirror": "setup", "team": "team", "merge-driver": "git",
+        "import": "files", "export": "files", "mirror": "setup", "team": "team", "merge-driver": "git",
         "textconv": "git",
     },
     "Learn": {"learn": "learn", "bootstrap": "learn", "work": "learn", "jobs": "learn"},

@@ -29,7 +29,7 @@ def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None
     from playbook_db.services import promotion
 
     with opened() as project:
-        keeps = project.here is not None if keeps is None else keeps
+        keeps = project.is_team if keeps is None else keeps
         _print(promotion.promote(project, name, keeps=keeps, dry_run=dry_run), dry_run=dry_run, as_json=as_json)
 
 
@@ -49,7 +49,7 @@ def demote(name: str, keeps: bool, yes: bool, dry_run: bool, as_json: bool) -> N
     from playbook_db.services import promotion
 
     with opened(may_be_new=True) as project:
-        if project.here is not None and not (yes or dry_run):
+        if project.is_team and not (yes or dry_run):
             question = f"{one_line(name)} would be in the team's playbook {one_line(project.key)}, for all members."
             if not is_interactive():
                 raise SettingError(f"{question} There is no terminal to ask on: give --yes. Nothing was changed.")

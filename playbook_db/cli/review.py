@@ -25,7 +25,7 @@ from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.services.projects import Project
+    from playbook_db.services.project import Project
     from playbook_db.services.review import Decision, ReviewItem, ReviewResult
 
 _INDENT = " " * 4

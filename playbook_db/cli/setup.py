@@ -17,7 +17,7 @@ from playbook_db.services import records
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from playbook_db.services.projects import Project
+    from playbook_db.services.project import Project
 
 _ALL = "all"
 _SHOWN_POINTS = 10  # of a file that waits to be taken in
@@ -212,7 +212,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     """
     from playbook_db.cli.status import MIRRORS
     from playbook_db.services import mirror
-    from playbook_db.services.projects import read_playbook
+    from playbook_db.services.project import read_playbook
 
     with opened(sync=False, begins_anew=new) as project:
         is_waiting = mirror.is_waiting(project)
@@ -319,7 +319,7 @@ def project() -> None:
 @as_json
 def project_list(as_json: bool) -> None:
     """List the projects that have a playbook."""
-    from playbook_db.services.projects import list_projects, open_store
+    from playbook_db.services.project import list_projects, open_store
 
     with open_store(database_url()) as store:
         listed = list_projects(store)
@@ -346,10 +346,10 @@ def ignore(off: bool, as_json: bool) -> None:
 
     No playbook goes into its sessions, and nothing is learned from them.
     """
-    from playbook_db.services import projects as projects_service
+    from playbook_db.services.project import ignore
 
     with opened(sync=False, may_be_new=True, is_own=True) as here:
-        projects_service.ignore(here, is_ignored=not off)
+        ignore(here, is_ignored=not off)
         text = f"{one_line(here.key)} is {'no longer ' if off else ''}ignored by the hooks"
         print_answer(text, as_json=as_json, project=here.key, ignored=not off)
 
@@ -398,12 +398,13 @@ def move(old: str, new: str | None, as_json: bool) -> None:
 
     For a folder that has moved. NEW is this project by default.
     """
-    from playbook_db.services import projects as projects_service
+    from playbook_db.services.opening import move as move_playbook
+    from playbook_db.services.project import open_store
 
-    with projects_service.open_store(database_url()) as store:
+    with open_store(database_url()) as store:
         target = os.path.abspath(new) if new else project_folder()
         before = projects.project_key(os.path.abspath(old))
-        key = projects_service.move(store, os.path.abspath(old), target)
+        key = move_playbook(store, os.path.abspath(old), target)
         print_answer(f"the playbook of {before} is now that of {key}", as_json=as_json, before=before, project=key)
 
 

@@ -21,7 +21,7 @@ from playbook_db.domain.playbook_file import Reading, read_playbook
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import SettingError
 from playbook_db.services import import_export, mirror
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import FileFields
 

@@ -22,7 +22,7 @@ from playbook_db.domain.sections import OTHERS
 from playbook_db.domain.undo import restore_state
 from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services import templates
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import PlaybookRepository, RevisionResult
 

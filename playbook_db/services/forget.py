@@ -18,12 +18,14 @@ from playbook_db.domain.erasure import SHORTEST_TEXT, Eraser
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import DatabaseBusyError, DatabaseError, PlaybookError, PointRuleError
 from playbook_db.services import edit, mirror
-from playbook_db.services.projects import Project
+from playbook_db.services.opening import refresh
+from playbook_db.services.project import Membership, Project, find_membership, read_playbook
 from playbook_db.store import database_file, erasure, urls
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.erasure import Field, PointText
 from playbook_db.store.repository import PlaybookRepository, all_keys, users_key
 
+_LEAST_CHARS = 16  # of a text that a team has forgotten and that is looked for inside others
 _MOST_MATCHES = 500  # of a pattern for which files are searched besides the pattern itself
 
 
@@ -131,11 +133,9 @@ def forget(project: Project, request: Request) -> Forgotten:
     holding = work.backups_holding()
     new_backup, is_rewritten = work.finish(holding)
     erasures = {key: each for key, each in work.erasures.items() if each.revision is not None}
-    if project.here:
-        from playbook_db.services import team  # it imports this module
-
+    if project.is_team and (membership := find_membership(project.own)):
         try:
-            team.refresh(project.here.store, team.require(project.here), project.store)
+            follow_team(project.own.store, membership, project.store)
         except (PlaybookError, OSError) as error:
             work.notes.append(f"this machine's own copies may still hold it until the worker has run: {error}")
     work.notes.extend(_out_of_reach(project.store) if erasures else ())
@@ -166,6 +166,24 @@ def finish_waiting(store: Store) -> bool:
                 holding.append(backup.path)
     _replace_backups(store, holding)
     return _rewrite(store, is_last=True)
+
+
+def follow_team(store: Store, membership: Membership, server: Store) -> bool:
+    """Replace the replica of a team's playbook if it isn't what the *server* has; whether it was replaced. First the
+    project's own playbook forgets each text that the team has forgotten since."""
+    return refresh(store, membership, server, _forget_text)
+
+
+def _forget_text(own: Project, text: str) -> None:
+    """Forget in the project's own playbook the *text* of a point that the team has forgotten, whatever it is called."""
+    names = [point.name for point in read_playbook(own).points if point.text == text]
+    if names:
+        request = Request(names[0])
+    elif len(text) >= _LEAST_CHARS:
+        request = Request(pattern=re.compile(re.escape(text)))
+    else:
+        return
+    forget(own, request)
 
 
 # The playbooks.

@@ -13,7 +13,7 @@ from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
 from playbook_db.services import edit, templates
 from playbook_db.services.edit import PointDetails
-from playbook_db.services.projects import Project
+from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store import statistics
 from playbook_db.store.learning import SessionSummary
 from playbook_db.store.log_queries import (
@@ -265,7 +265,7 @@ def point_in_full(project: Project, name: str, *, last: int, limit: int, most_ci
         details, lifespan = edit.find_in(book, name), book.lifespan(name)
         if lifespan is None:
             raise edit.no_such_point(book, name)
-        if project.is_old:
+        if isinstance(project, LastKnownProject):
             return FullPoint(details, lifespan)
         return FullPoint(
             details,

@@ -13,7 +13,7 @@ from playbook_db.domain.playbook_file import Layout, Reading
 from playbook_db.domain.prompt_text import render_both, shown
 from playbook_db.services import markdown, templates
 from playbook_db.services.markdown import Note
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import FileFields, PlaybookRepository, RevisionResult
 
@@ -136,9 +136,9 @@ def prompt_with_all(project: Project) -> str:
 @contextmanager
 def _both(project: Project) -> Iterator[tuple[PlaybookRepository | None, PlaybookRepository]]:
     """The playbook of *project* and the user's own; the latter alone where that is meant."""
-    own = Project.of_user(project.own.store)
+    own = project.playbooks()[-1]
     with ExitStack() as stack:
-        of_project = None if project == own else stack.enter_context(project.store.read(project.key))
+        of_project = None if project is own else stack.enter_context(project.store.read(project.key))
         yield of_project, stack.enter_context(own.store.read(own.key))
 
 

@@ -14,8 +14,8 @@ from playbook_db import files, projects
 from playbook_db.domain import merge
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerError, SettingError, TeamError
-from playbook_db.services import git, import_export, mirror, team
-from playbook_db.services.projects import Project, find_membership, password_file, with_kept_password
+from playbook_db.services import forget, git, import_export, mirror, team
+from playbook_db.services.project import Project, find_membership, password_file, with_kept_password
 from playbook_db.store import memberships, urls
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, tried_again
@@ -133,7 +133,7 @@ class Joining:
             _keep_password(password_file(self.own.store, plain), password)
         self._note(plain)
         with suppress(ServerAwayError):  # the project has joined; the worker fetches the replica
-            team.refresh(self.own.store, team.require(self.own), self.server)
+            forget.follow_team(self.own.store, team.require(self.own), self.server)
         return brought
 
     @tried_again

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from playbook_db.errors import DatabaseError
-from playbook_db.services.projects import Store, open_store
+from playbook_db.services.project import Store, open_store
 
 MOST_AT_ONCE = 8  # uses; who comes then waits for one to end
 REST_S = 3.0  # without a use, after which no connection is kept: it would hold up who replaces a damaged file

@@ -28,7 +28,7 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.times import day_begin, local, timestamp
 from playbook_db.errors import BudgetError, ModelError, RefusalError, Remedy
 from playbook_db.services import diagnostics, edit, templates
-from playbook_db.services.projects import Project, Store
+from playbook_db.services.project import Project, Store
 from playbook_db.store import jobs, learning, memberships
 from playbook_db.store.engine import tried_again
 from playbook_db.store.jobs import Job
@@ -112,7 +112,7 @@ def learn(
     """
     if not chunk.text.strip():
         return LearnResult(was_known=not _pass_over(project, chunk, finishes))
-    users = Project.of_user(project.own.store)
+    users = project.playbooks()[-1]
     with project.store.read(project.key) as book:
         if _is_known(book, chunk):
             return LearnResult(was_known=True)
@@ -141,7 +141,7 @@ def learn(
 def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> bool:
     """Keep that *chunk* is done, though nothing was learned from it; False where it was done already."""
     if any(map(is_users_name, chunk.cited)):
-        users = Project.of_user(project.own.store)
+        users = project.playbooks()[-1]
         with users.store.write(users.key) as own:
             _note_own(own, chunk)
     with project.store.write(project.key) as book:
@@ -524,7 +524,8 @@ def _day(time: str | None) -> str | None:
 def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
     """The points that the session was shown, by name; also those of which the team's database doesn't know yet."""
     unsent: list[str] = []
-    if own := project.here:
+    if project.is_team:
+        own = project.own
         with own.store.read(own.key) as of_own:
             unsent = memberships.unsent_points(of_own.connection, of_own.playbook_id, session_id)
     return book.shown_to(session_id, unsent)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import Remedy
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import listing, searching
 from playbook_db.store.listing import Order, PointRow, RowFilter, State
 from playbook_db.store.quick_sql import StoredMarks

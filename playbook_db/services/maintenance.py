@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from playbook_db import projects, settings
 from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services import mirror
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import check as store_check
 from playbook_db.store import database_file, memberships, migrate, repository, urls
 from playbook_db.store.at_hand import SCHEMA

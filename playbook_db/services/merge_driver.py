@@ -134,7 +134,7 @@ def _known_times(url: str, folder: str, times: Collection[str]) -> Mapping[str, 
 
 @contextlib.contextmanager
 def _opened(url: str, folder: str) -> "Iterator[PlaybookRepository]":
-    from playbook_db.services.projects import open_project
+    from playbook_db.services.opening import open_project
 
     with open_project(url, folder, sync=False, notify=str) as project, project.store.read(project.key) as book:
         yield book

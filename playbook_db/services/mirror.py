@@ -21,7 +21,7 @@ from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DiskError, MirrorError, PlaybookFileError, Remedy
 from playbook_db.services import diagnostics, import_export
-from playbook_db.services.projects import Notify, Project
+from playbook_db.services.project import Notify, Project
 from playbook_db.store import repository
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.repository import FileFields, Mirror, PlaybookRepository, RevisionResult
@@ -156,7 +156,7 @@ def accept(project: Project) -> Synced:
 
 def enrol(project: Project) -> Synced:
     """Take the project in where it isn't known yet, and bring its mirror, if one is kept, in step."""
-    if project.here is None:
+    if not project.is_team:
         with project.store.write(project.key):
             pass
     return sync(project)
@@ -168,9 +168,9 @@ def switch(project: Project, *, on: bool, takes_in: bool = False) -> Synced:
     Raises MirrorError where it would be kept and is foreign, unless the user *takes_in* what it holds, and for a team's
     playbook.
     """
-    if project.here is not None:
+    if project.is_team:
         raise MirrorError(
-            f"The playbook of {project.here.key} is the team's: its members share it through {project.store.where}. "
+            f"The playbook of {project.own.key} is the team's: its members share it through {project.store.where}. "
             "No mirror is kept of it.",
             Remedy("To have it as a file: {}", ("export", "-o", "playbook.json")),
         )

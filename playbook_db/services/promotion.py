@@ -16,7 +16,7 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
 from playbook_db.services import edit
-from playbook_db.services.projects import Project, find_membership
+from playbook_db.services.project import Project, find_membership
 from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import FileFields, RevisionResult
 
@@ -43,7 +43,7 @@ def promote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) 
     if is_users_name(name):
         text = f"{name} is in {_OWN}; what is promoted is a point of a project's."
         raise PointRuleError(text, Remedy("Into this project's: {}", ("demote", name)))
-    return _move(project, _users(project), name, keeps=keeps, dry_run=dry_run)
+    return _move(project, Project.of_user(project.own.store), name, keeps=keeps, dry_run=dry_run)
 
 
 def demote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -> Move:
@@ -52,7 +52,7 @@ def demote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -
     if not is_users_name(name):
         text = f"{name} is no point of {_OWN}: those have names such as upat-001."
         raise PointRuleError(text, Remedy("See which are there: {}", ("list", "--user")))
-    return _move(_users(project), project, name, keeps=keeps, dry_run=dry_run)
+    return _move(Project.of_user(project.own.store), project, name, keeps=keeps, dry_run=dry_run)
 
 
 def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: bool) -> Move:
@@ -134,7 +134,7 @@ def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
     if is_users_name(at):
         if way[1] == "demoted" and key and key != settings.member():  # another member's
             return ""
-        other, means = _users(project), ("--user",)
+        other, means = Project.of_user(project.own.store), ("--user",)
     elif key and project.is_users:
         other, means = Project.in_folder(project.store, key), ("--project", key)
         if find_membership(other) is not None:  # its server is asked by who goes there
@@ -157,15 +157,11 @@ def _command(*arguments: str) -> str:
     return shlex.join(("playbook", *arguments))
 
 
-def _users(project: Project) -> Project:
-    return Project.of_user(project.own.store)
-
-
 def _came(source: Project, name: str, target: Project) -> str:
     """Why the copy of the point *name* is in *target*. In a team's playbook many may have a point of this name."""
     if not source.is_users:
         return f"promoted from {name} of {source.own.key}"
-    return f"demoted from {name}" + (f" of {settings.member()}" if target.here else "")
+    return f"demoted from {name}" + (f" of {settings.member()}" if target.is_team else "")
 
 
 def _went(source: Project, copy: str, target: Project) -> str:

@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from playbook_db import project_env, projects, settings
 from playbook_db.domain.times import timestamp
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import jobs, memberships
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.jobs import Job
@@ -256,16 +256,16 @@ def bring_cursor(project: Project, path: str, *, session_id: str) -> None:
     """Where the playbook is a team's: note there what this machine alone knows of how far the transcript at *path* was
     learned from, as of a job that was dropped. Raises ServerError where the user may not write there, before a model is
     asked for nothing."""
-    if project.here is not None:
-        _copy_cursor(project.here, project, path, session_id)
+    if project.is_team:
+        _copy_cursor(project.own, project, path, session_id)
 
 
 @tried_again
 def follow_cursor(project: Project, path: str, *, session_id: str) -> None:
     """Where the playbook is a team's: note on this machine too how far the transcript at *path* was learned from, so
     that it isn't taken for lost, nor learned from once more when the team is left."""
-    if project.here is not None:
-        _copy_cursor(project, project.here, path, session_id, or_of_another=True)
+    if project.is_team:
+        _copy_cursor(project, project.own, path, session_id, or_of_another=True)
 
 
 def _copy_cursor(source: Project, target: Project, path: str, session_id: str, *, or_of_another: bool = False) -> None:

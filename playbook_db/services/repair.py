@@ -27,7 +27,7 @@ from playbook_db.errors import (
     SchemaTooNewError,
 )
 from playbook_db.services import forget, import_export, maintenance, mirror
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import check as store_check
 from playbook_db.store import database_file, erasure, migrate, salvage, urls
 from playbook_db.store.at_hand import SCHEMA

@@ -16,7 +16,7 @@ from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.sections import USERS_MARK
 from playbook_db.errors import ProposalNotFoundError, SettingError
 from playbook_db.services import edit
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import tried_again
 from playbook_db.store.proposals import Proposal
 from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult
@@ -79,8 +79,7 @@ def name_of(number: int, *, is_users: bool = False) -> str:
 
 def all_waiting(project: Project) -> list[ReviewItem]:
     """The proposals that wait for a person who is in *project*: those for its playbook, then those for his own."""
-    own = [] if project.is_users else waiting(Project.of_user(project.own.store))
-    return [*waiting(project), *own]
+    return [item for each in project.playbooks() for item in waiting(each)]
 
 
 def waiting(project: Project) -> list[ReviewItem]:
@@ -96,8 +95,7 @@ def decided(project: Project, name: str) -> Proposal | None:
     match = _NUMBER.fullmatch(name)
     if match is None or not match[1] or len(match[2]) > _MOST_DIGITS:
         return None
-    is_elsewhere = match[1].startswith(USERS_MARK) and not project.is_users
-    playbook = Project.of_user(project.own.store) if is_elsewhere else project
+    playbook = project.playbooks()[-1] if match[1].startswith(USERS_MARK) else project
     with playbook.store.read(playbook.key) as book:
         proposal = book.proposal(int(match[2]))
     return proposal if proposal and proposal.state != "waiting" else None
@@ -139,10 +137,10 @@ def named(word: str, items: Collection[ReviewItem]) -> str:
 def decide_all(project: Project, decisions: Collection[Decision]) -> list[ReviewResult]:
     """Carry out *decisions* on the proposals of `all_waiting`: a revision of each playbook that they are about."""
     results = []
-    for is_users in (False, True):
-        some = [each for each in decisions if each.is_users is is_users]
+    for playbook in project.playbooks():
+        some = [each for each in decisions if each.is_users is playbook.is_users]
         if some:
-            results.append(decide(Project.of_user(project.own.store) if is_users else project, some))
+            results.append(decide(playbook, some))
     return results
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from playbook_db.errors import RevisionNotFoundError, SessionNotFoundError
 from playbook_db.services import history
 from playbook_db.services.history import RevisionDetails
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.learning import SessionCall, SessionSummary
 from playbook_db.store.statistics import DayCalls, days_of_calls
 

@@ -51,7 +51,7 @@ def database_of(url: str, folder: str | None) -> tuple[str, str]:
     if project is None or project.team_name is None:
         return url, key
     from playbook_db.services import team  # late: most projects have joined none
-    from playbook_db.services.projects import Project, open_store, server_url
+    from playbook_db.services.project import Project, open_store, server_url
 
     with open_store(url) as store:
         membership = team.require(Project.in_folder(store, folder))
@@ -61,7 +61,7 @@ def database_of(url: str, folder: str | None) -> tuple[str, str]:
 def _users_key(url: str) -> str:
     if settings.sqlite_file(url) is not None:
         return projects.USER_KEY
-    from playbook_db.services.projects import Project, open_store
+    from playbook_db.services.project import Project, open_store
 
     with open_store(url) as store:
         return Project.of_user(store).key

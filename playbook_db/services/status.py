@@ -86,7 +86,7 @@ def read(url: str, folder: str | None) -> Status:
                 connection.close()
         except (at_hand.UnusableError, at_hand.driver().Error):
             pass  # the store says what is wrong, or puts it right
-    from playbook_db.services.projects import Project  # late: it brings SQLAlchemy
+    from playbook_db.services.project import Project  # late: it brings SQLAlchemy
     from playbook_db.store import repository
     from playbook_db.store.engine import open_store, runner_of
 

@@ -14,11 +14,10 @@ from playbook_db.domain.evidence import FETCHED, Place, find_evidence
 from playbook_db.domain.judging import Review
 from playbook_db.domain.playbook import NOTE, Change, Vote, storable
 from playbook_db.domain.redaction.redact import redact, without_private
-from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import PointRuleError, SessionNotFoundError, UndoError
 from playbook_db.services import edit, history, learn, review, undo
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.services.undo import UndoResult
 from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult
@@ -67,19 +66,19 @@ def suggest(project: Project, speaker: Speaker, operation: Mapping[str, Any]) ->
     where it breaks a rule, PointNotFoundError."""
     given = _clean(dict(operation), speaker)
     for name in operations.named_points(given, str(given.get("type"))):
-        edit.find_live(_of(project, is_users=is_users_name(name)), name)
+        edit.find_live(project.with_point(name), name)
     if isinstance(given.get("text"), str):
         edit.usable(given["text"])
     if speaker.counts:
         return Suggested(_carry_out(project, speaker, given))
-    users = _of(project, is_users=True)
+    users = project.playbooks()[-1]
     with users.store.read(users.key) as own, project.store.read(project.key) as book:
         judged = judging.judge_operations(book.playbook(), [given], speaker.places, "all", own.playbook())
     of_own = judged.own or judging.JudgedOperations([], [], [], [])
     for skipped in (*judged.skipped, *of_own.skipped):
         raise PointRuleError(f"This can't be proposed: {skipped.reason}.")
-    is_users, proposed = (True, of_own.proposed[0]) if of_own.proposed else (False, judged.proposed[0])
-    return _propose(_of(project, is_users=is_users), speaker, proposed.operation, proposed)
+    target, proposed = (users, of_own.proposed[0]) if of_own.proposed else (project, judged.proposed[0])
+    return _propose(target, speaker, proposed.operation, proposed)
 
 
 @tried_again
@@ -89,7 +88,7 @@ def vote(
     """Count a vote of the session on the point *name*, for a *reason*, resting on *quotes* of its transcript, as far as
     a lesson's would; one that needs a person's word is proposed. Raises PointRuleError where it counts nothing,
     PointNotFoundError."""
-    target = _of(project, is_users=is_users_name(name))
+    target = project.with_point(name)
     tagged = {"name": name, "tag": tag, "rationale": reason, "evidence": list(quotes)}
     given = _clean(tagged, speaker)
     with target.store.read(target.key) as book:
@@ -155,8 +154,7 @@ class _Said:
 def _said(project: Project, speaker: Speaker) -> "list[_Said]":
     """What the session proposed alone, which still waits, and what it changed, which is in force."""
     found = []
-    for target in dict.fromkeys([project.key, *([] if project.is_users else [""])]):
-        place = project if target else _of(project, is_users=True)
+    for place in project.playbooks():
         with place.store.read(place.key) as book:
             waiting = book.waiting_proposals()
         found += [
@@ -177,11 +175,6 @@ def _said(project: Project, speaker: Speaker) -> "list[_Said]":
     return found
 
 
-def _of(project: Project, *, is_users: bool) -> Project:
-    """The playbook of *project*, or the user's own beside it."""
-    return Project.of_user(project.own.store) if is_users and not project.is_users else project
-
-
 def _propose(target: Project, speaker: Speaker, operation: Mapping[str, Any], proposed: judging.Proposed) -> Suggested:
     fields = dict(operation)
     with target.store.write(target.key) as book:
@@ -197,7 +190,7 @@ def _propose(target: Project, speaker: Speaker, operation: Mapping[str, Any], pr
 
 
 def _carry_out(project: Project, speaker: Speaker, operation: Mapping[str, Any]) -> RevisionResult:
-    target = _of(project, is_users=operations.is_for_user(operation))
+    target = project.playbooks()[-1] if operations.is_for_user(operation) else project
     quotes = operation.get("evidence")
     evidence = tuple(find_evidence(quotes, speaker.places)) if isinstance(quotes, list) else ()
     with target.store.write(target.key) as book:

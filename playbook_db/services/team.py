@@ -5,24 +5,20 @@ session was shown in the user's own database.
 """
 
 import os
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from filelock import FileLock, Timeout
-
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DatabaseError, PlaybookError, Remedy, ServerAwayError, TeamError
 from playbook_db.services import forget, import_export
-from playbook_db.services.projects import (
+from playbook_db.services.project import (
     LOOK_S,
     Project,
     Servers,
     find_membership,
     password_file,
-    read_playbook,
     server_url,
 )
 from playbook_db.store import at_hand, jobs, memberships, replica, urls
@@ -31,8 +27,6 @@ from playbook_db.store.memberships import Member, Membership
 from playbook_db.store.repository import RevisionResult
 
 _SENT_AT_ONCE = 200  # showings in one transaction
-_OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
-_LEAST_CHARS = 16  # of a forgotten text that is looked for inside others
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +53,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
         with open_store(server_url(own.store, membership, connect_s=LOOK_S)) as server:
             if takes_copy:
                 reading = _reading(server, membership.name)
-            for step in (refresh, _send):
+            for step in (forget.follow_team, _send):
                 with suppress(DatabaseError, OSError):  # as of a reader, who may not write there
                     step(own.store, membership, server)
     except PlaybookError as error:
@@ -120,7 +114,7 @@ def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list
         known = memberships.read_all(connection)
     refreshed = []
     for membership in known:
-        for step in (refresh, _send):  # who may only read can't do the second
+        for step in (forget.follow_team, _send):  # who may only read can't do the second
             try:
                 with servers.opened(store, membership) as server:
                     refreshed += [membership.key] * bool(step(store, membership, server))
@@ -129,43 +123,6 @@ def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list
             except (PlaybookError, OSError) as error:
                 note(f"the team's playbook of {membership.key}: {error}")
     return refreshed
-
-
-def refresh(store: Store, membership: Membership, server: Store, *, erases: bool = True) -> bool:
-    """Replace the replica of a team's playbook if it isn't what the *server* has; whether it was replaced.
-
-    First the project's own playbook forgets each text that the team has forgotten since. Only the old replica says
-    which: so unless this call *erases*, it leaves that replica for a call that does.
-    """
-    path = at_hand.replica_of(store.where, membership.playbook_id)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):  # first read, first written
-        with server.read(membership.name) as book:
-            here = replica.state(path, membership.name)
-            if book.playbook_id and here and replica.is_current(here, book):
-                os.utime(path)  # says when it was known to be current
-                return False
-            rows = replica.read(book)
-        erased = replica.erased_since(path, membership.name, rows)
-        if erased and not erases:
-            return False
-        for text in sorted(erased, key=erased.__getitem__, reverse=True):  # what went whole first: others only held it
-            _forget_here(Project.in_folder(store, membership.key), text)
-        replica.write(path, rows)
-        return True
-    return False
-
-
-def _forget_here(own: Project, text: str) -> None:
-    """Forget in the project's own playbook the *text* of a point that the team has forgotten, whatever it is called."""
-    names = [point.name for point in read_playbook(own).points if point.text == text]
-    if names:
-        request = forget.Request(names[0])
-    elif len(text) >= _LEAST_CHARS:
-        request = forget.Request(pattern=re.compile(re.escape(text)))
-    else:
-        return
-    forget.forget(own, request)
 
 
 @tried_again

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.services.statistics import Week, weeks_of
 from playbook_db.store import statistics
 from playbook_db.store.statistics import DayCalls, EventUse

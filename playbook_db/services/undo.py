@@ -27,7 +27,7 @@ from playbook_db.errors import (
 )
 from playbook_db.services import edit, promotion
 from playbook_db.services.history import find_revision, find_session
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import tried_again
 from playbook_db.store.repository import FileFields, PlaybookRepository, RevisionOrigin, RevisionResult
 
@@ -98,8 +98,7 @@ def undo_session(
             results = [replace(each, result=replace(each.result, revision=None)) for each in results]
             raise _RehearsedError
     results = [_with_what_is_elsewhere(project, each) for each in results]
-    if results and not project.is_users:
-        own = Project.of_user(project.own.store)
+    for own in project.playbooks()[1:] if results else ():
         with own.store.read(own.key) as book:
             if _in_force(book, session_id):
                 note = (

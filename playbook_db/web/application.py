@@ -19,7 +19,8 @@ from starlette.staticfiles import StaticFiles
 from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.kept_store import REST_S, KeptStore
-from playbook_db.services.projects import Project, is_known, open_project
+from playbook_db.services.opening import open_project
+from playbook_db.services.project import Project, is_known
 from playbook_db.web import forget, history, numbers, point, points, review, sessions
 from playbook_db.web.look import HERE, Look, Page, Routes, Said, rendered
 

@@ -16,7 +16,7 @@ from playbook_db.domain.evidence import FETCHED, IN_WORDS
 from playbook_db.domain.prompt_text import shown, visible
 from playbook_db.domain.times import local
 from playbook_db.errors import ProjectError
-from playbook_db.services.projects import Project
+from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.repository import RevisionResult
 
 HERE = Path(__file__).parent
@@ -102,7 +102,7 @@ class Look:
 
     def require_history(self) -> None:
         """Raise ProjectError where a team's database is away: this machine knows its points alone."""
-        if self.project.is_old:
+        if isinstance(self.project, LastKnownProject):
             raise ProjectError(
                 "The team's database is away. This machine knows its points meanwhile; its history and what is "
                 "proposed for it are there alone."

@@ -8,11 +8,10 @@ from starlette.responses import Response
 
 from playbook_db.domain.outcomes import EVENTS
 from playbook_db.domain.playbook import MAX_COUNTER
-from playbook_db.domain.sections import SECTION_SLUGS, is_users_name
+from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import PlaybookError, PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services import edit, history, promotion
-from playbook_db.services import projects as projects_service
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project, list_projects
 from playbook_db.store.repository import RevisionResult
 from playbook_db.web.look import PAGE_ROWS, Look, Routes, as_shown
 
@@ -41,9 +40,8 @@ def change(look: Look) -> Response:
 
 def of_name(look: Look) -> Look:
     """The same for the playbook that has a point of this name: one such as `upat-001` is the user's own."""
-    if look.project.is_users or not is_users_name(look.path["name"]):
-        return look
-    return replace(look, project=Project.of_user(look.project.own.store))
+    project = look.project.with_point(look.path["name"])
+    return look if project is look.project else replace(look, project=project)
 
 
 def _page(look: Look, *, problem: PlaybookError | None = None, draft: str | None = None) -> Response:
@@ -79,7 +77,7 @@ def _page(look: Look, *, problem: PlaybookError | None = None, draft: str | None
 
 def _others(look: Look) -> list[str]:
     """The projects into which a point of the user's own can go."""
-    return [each.key for each in projects_service.list_projects(look.project.own.store)]
+    return [each.key for each in list_projects(look.project.own.store)]
 
 
 # What can be done to a point. Each tells what it did, and gives the page to show next, if that isn't the point's.
@@ -125,8 +123,7 @@ def _restore(look: Look, name: str) -> None:
 
 def _promote(look: Look, name: str) -> Response | None:
     move = promotion.promote(look.project, name, keeps=bool(look.form.get("keep")))
-    own = Project.of_user(look.project.own.store)
-    _tell_move(look, move, own, look.project)
+    _tell_move(look, move, look.project.playbooks()[-1], look.project)
     return None
 
 
@@ -134,11 +131,11 @@ def _demote(look: Look, name: str) -> Response | None:
     project = look.project
     if project.is_users:
         raise PointRuleError("Choose the project that it goes to. Nothing was changed.")
-    if project.here is not None and not look.form.get("sure"):
+    if project.is_team and not look.form.get("sure"):
         question = f"{name} would be in the team's playbook {project.key}, for all members. Give it to the team?"
         return look.ask(question, "Give it to the team", "points", name)
     move = promotion.demote(project, name, keeps=bool(look.form.get("keep")))
-    _tell_move(look, move, project, Project.of_user(project.own.store))
+    _tell_move(look, move, project, project.playbooks()[-1])
     return look.back("points", move.copy)
 
 

@@ -6,7 +6,7 @@ from playbook_db import projects
 from playbook_db.domain.sections import SECTION_SLUGS, SLUG_SECTIONS
 from playbook_db.errors import PointRuleError
 from playbook_db.services import edit, listing, team
-from playbook_db.services import projects as projects_service
+from playbook_db.services import project as project_service
 from playbook_db.web.look import PAGE_ROWS, Look, Routes
 
 _STATES = {
@@ -40,7 +40,7 @@ def add(look: Look) -> Response:
     """Add a point; what can't be added stays in the form."""
     project, text, section = look.project, look.text("text"), look.form.get("section", "")
     looks_like_one = project.is_users or projects.is_project(project.folder or project.key)
-    if not (looks_like_one or look.form.get("sure") or projects_service.is_known(project)):
+    if not (looks_like_one or look.form.get("sure") or project_service.is_known(project)):
         question = f"{project.folder} looks like no project: there is no .git in it or above it, and no .claude but "
         return look.ask(f"{question}your home's. Keep a playbook for it?", "Keep a playbook here", "points")
     try:
@@ -59,8 +59,8 @@ def list_projects(look: Look) -> Response:
     return look.page(
         "projects.html",
         title="Projects",
-        users=projects_service.read_users(own.store),
-        listed=projects_service.list_projects(own.store),
+        users=project_service.read_users(own.store),
+        listed=project_service.list_projects(own.store),
         teams=team.joined(own.store),
         has_folder=projects.has_folder,
         here=own.key,
@@ -92,7 +92,7 @@ def _page(
         states=_STATES,
         orders=_ORDERS,
         weeks=listing.TREND.days // 7,
-        is_ignored=not look.project.is_users and projects_service.is_ignored(look.project.own),
+        is_ignored=not look.project.is_users and project_service.is_ignored(look.project.own),
         damaged=str(listing.DAMAGED) if listed.is_damaged else None,
         draft=draft,
         draft_section=draft_section,

@@ -6,7 +6,6 @@ from starlette.responses import Response
 
 from playbook_db.errors import PlaybookError
 from playbook_db.services import diagnostics, review
-from playbook_db.services.projects import Project
 from playbook_db.web.look import PAGE_ROWS, Look, Routes, Said
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _page(
         edits=bool(look.query.get("edit")) or values.get("text") is not None,
         text=values.get("text"),
         changed=[(name, was[name], text) for name, text in now.items() if was.get(name, text) != text],
-        own=Project.of_user(look.project.own.store).key if has_own else "",
+        own=look.project.playbooks()[-1].key if has_own else "",
         page=page,
         pages=-(-len(items) // PAGE_ROWS),
     )
@@ -98,7 +97,7 @@ def _tell(look: Look, item: "ReviewItem", result: review.ReviewResult) -> None:
         look.later.append(Said(f"{item.name} rejected"))
     else:
         pruned = f"; {', '.join(point.name for point in result.pruned)} left by it" if result.pruned else ""
-        own = Project.of_user(look.project.own.store) if item.is_users else None
+        own = look.project.playbooks()[-1] if item.is_users else None
         look.say(f"{item.name} accepted{pruned}", result.revision, project=own)
 
 

@@ -20,7 +20,7 @@ import pytest
 from playbook_db.claude_code import inject, registration
 from playbook_db.domain import prompt_text
 from playbook_db.services import edit, import_export
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite.backups import DAILY, take

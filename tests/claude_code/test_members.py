@@ -15,7 +15,7 @@ import pytest
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.services import edit
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import at_hand, memberships, replica
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.repository import RevisionOrigin

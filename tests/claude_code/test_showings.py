@@ -236,7 +236,7 @@ def _join(client: Client, *, joined_at: str = _TIME) -> None:
     """The project joins a team whose playbook has one point."""
     with open_store(f"sqlite:///{client.database.with_name('team.db')}") as team:
         from playbook_db.services import edit
-        from playbook_db.services.projects import Project
+        from playbook_db.services.project import Project
 
         edit.add(Project(team, NAME), "the team's oldest point")
         with team.read(NAME) as book:

@@ -9,7 +9,7 @@ from click.shell_completion import ShellComplete
 
 from playbook_db.cli.main import cli
 from playbook_db.services import edit, queue
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import at_hand, memberships, replica
 from playbook_db.store.engine import open_store
 from tests.cli.conftest import Playbook

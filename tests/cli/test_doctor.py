@@ -20,7 +20,7 @@ from playbook_db import settings
 from playbook_db.claude_code import doctor, install, plugin_env
 from playbook_db.domain.times import local
 from playbook_db.services import maintenance, queue
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
 from tests import postgres

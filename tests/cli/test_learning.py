@@ -10,7 +10,7 @@ from playbook_db import settings
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.services import edit, queue
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import open_store
 from tests.cli.conftest import Playbook
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection

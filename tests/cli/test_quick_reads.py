@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.services import edit, projects, quick_reads
+from playbook_db.services import edit, opening, quick_reads
 from playbook_db.store.at_hand import SCHEMA
 from tests.builders import a_flat_dict
 from tests.cli.conftest import Playbook, Result
@@ -46,13 +46,13 @@ Run = Callable[..., Result]
 def opens(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The databases that the services have opened, one for each time."""
     opened: list[str] = []
-    real = projects.open_store
+    real = opening.open_store
 
-    def open_store(url: str, *, begins_anew: bool = False) -> projects.Store:
+    def open_store(url: str, *, begins_anew: bool = False) -> opening.Store:
         opened.append(url)
         return real(url, begins_anew=begins_anew)
 
-    monkeypatch.setattr(projects, "open_store", open_store)
+    monkeypatch.setattr(opening, "open_store", open_store)
     return opened
 
 
@@ -188,7 +188,7 @@ def test_a_mirror_that_is_behind_is_written_first(realistic: Playbook, folder: P
     realistic("mirror", "on")
     mirror = folder / ".claude" / "playbook.json"
     url = f"sqlite:///{realistic('db', 'path').out.strip()}"
-    with projects.open_project(url, str(folder), sync=False, notify=print) as project:
+    with opening.open_project(url, str(folder), sync=False, notify=print) as project:
         edit.add(project, "write the mirror")
     assert "write the mirror" not in mirror.read_text()
 

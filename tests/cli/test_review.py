@@ -17,7 +17,7 @@ import pytest
 from playbook_db import settings
 from playbook_db.domain.evidence import Evidence
 from playbook_db.projects import project_key
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.proposals import Kind
 from tests.cli.conftest import Playbook, Result, grow_once

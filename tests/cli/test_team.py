@@ -15,7 +15,7 @@ from playbook_db import contract, settings
 from playbook_db.claude_code import doctor
 from playbook_db.projects import project_key
 from playbook_db.services import edit
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store, open_store
 from tests import postgres
 from tests.cli.conftest import Playbook

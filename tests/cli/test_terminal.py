@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.repository import RevisionOrigin
 from tests.cli.conftest import Playbook, on_terminal

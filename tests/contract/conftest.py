@@ -9,7 +9,7 @@ import pytest
 
 from playbook_db import contract, settings
 from playbook_db.contract import update_playbook_data
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from tests.contract.playbooks import (
     LAYOUTS,

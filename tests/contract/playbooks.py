@@ -11,7 +11,7 @@ from playbook_db.contract import load_playbook, save_playbook, update_playbook_d
 from playbook_db.domain import playbook_file
 from playbook_db.services.edit import apply_batch
 from playbook_db.services.import_export import import_playbook
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 
 Layout = Literal["flat", "sections"]

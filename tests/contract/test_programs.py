@@ -16,7 +16,7 @@ from playbook_db.contract import (
 from playbook_db.errors import PlaybookFileError
 from playbook_db.services import mirror
 from playbook_db.services.edit import list_retired
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 from tests.contract.playbooks import (
     CONTEXT,

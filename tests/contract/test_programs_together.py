@@ -14,7 +14,7 @@ from playbook_db.contract import (
     update_playbook_data,
 )
 from playbook_db.services.edit import list_retired
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 from tests.contract.playbooks import (
     DATED,

@@ -15,7 +15,7 @@ from playbook_db.contract import (
 )
 from playbook_db.domain import operations as rules
 from playbook_db.services import edit, forget, history
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from tests.builders import a_sections_dict, an_entry
 from tests.contract.playbooks import PATTERNS, an_addition, by_json, write_file
 from tests.databases import raw_connection

@@ -15,7 +15,7 @@ from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import edit, forget, import_export, undo
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import hook_sql, repository
 from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult

@@ -26,7 +26,8 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from playbook_db.services.projects import Project, open_project
+from playbook_db.services.opening import open_project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from tests.docs.consoles import ROOT
 from tests.docs.hafen import live_two_weeks

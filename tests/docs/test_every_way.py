@@ -26,7 +26,7 @@ from playbook_db.domain.playbook import KeyPoint, Playbook
 from playbook_db.domain.sections import SECTION_ORDER
 from playbook_db.services import edit, history
 from playbook_db.services import sql as sql_service
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import user_sql
 from playbook_db.store.engine import open_store
 from playbook_db.store.log_queries import LoggedRevision

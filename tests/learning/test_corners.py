@@ -18,8 +18,9 @@ from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import KeyPoint
-from playbook_db.services import edit, import_export, maintenance, mirror, projects, queue
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services import edit, import_export, maintenance, mirror, queue
+from playbook_db.services import project as project_service
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from playbook_db.store.log_queries import LogFilter
 from tests.claude_code import running
@@ -503,14 +504,14 @@ def test_a_project_that_is_kept_out_is_not_learnt_from(
 ) -> None:
     """A job from before waits until the project is taken in again; no new one is queued."""
     _queue(learner_project, transcript)
-    projects.ignore(learner_project, is_ignored=True)
+    project_service.ignore(learner_project, is_ignored=True)
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
         assert _work(learner_project) == worker.WorkResult()
         assert not queue.take_in(learner_project.store, learner_project.key, {"transcript_path": "/t/other.jsonl"})
         assert api.messages() == []
         assert _states(learner_project.store) == ["queued"]
-        projects.ignore(learner_project, is_ignored=False)
+        project_service.ignore(learner_project, is_ignored=False)
         assert _work(learner_project).learned == 1
 
 

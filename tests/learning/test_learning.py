@@ -12,7 +12,7 @@ from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.llm import json_replies
 from playbook_db.services import edit, learn, queue, suggestions
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call
 from playbook_db.store.repository import PlaybookRepository

@@ -12,7 +12,7 @@ from playbook_db import settings
 from playbook_db.claude_code import spool, worker
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.services import queue
-from playbook_db.services.projects import Project, ignore
+from playbook_db.services.project import Project, ignore
 from tests.learning.conftest import answers, curation, model_at, reflection
 from tests.messages_api import MessagesApi
 from tests.transcripts_made_up import TranscriptBuilder, note_start

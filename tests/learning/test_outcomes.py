@@ -9,7 +9,7 @@ from sqlalchemy import text as sql
 from playbook_db.claude_code import learner
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import ModelError
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from tests.learning.conftest import Answer, MessagesApi, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import Rule
 from tests.transcripts_made_up import TranscriptBuilder, a_session

@@ -14,7 +14,7 @@ import pytest
 
 from playbook_db.cli.main import main
 from playbook_db.services import edit, queue
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.claude_code.running import Client

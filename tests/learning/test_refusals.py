@@ -8,7 +8,7 @@ import pytest
 
 from playbook_db.claude_code import learner, spool, worker
 from playbook_db.services import edit, queue
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.jobs import Job
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import Request

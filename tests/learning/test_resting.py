@@ -7,7 +7,7 @@ import pytest
 
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.services import edit
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
 from tests.learning.conftest import MessagesApi, answers, curation, model_at, reflection
 from tests.transcripts_made_up import TranscriptBuilder

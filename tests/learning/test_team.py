@@ -21,7 +21,8 @@ from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.cli.main import main
 from playbook_db.errors import BudgetError, ServerAwayError
-from playbook_db.services import edit, forget, learn, projects, queue, team
+from playbook_db.services import edit, forget, learn, queue
+from playbook_db.services import project as project_service
 from playbook_db.store import memberships, replica
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import Store, open_store
@@ -130,7 +131,7 @@ def _killed(*_: object, **__: object) -> None:
         (learn._Lesson, "_keep_lesson"),
         (queue, "follow_cursor"),
         (queue, "finish"),
-        (projects.memberships, "of_project"),
+        (project_service.memberships, "of_project"),
     ],
     ids=["before the commit", "after it", "before the job ends", "before it begins"],
 )
@@ -240,7 +241,7 @@ def test_who_may_only_read_costs_nothing_and_fills_no_log(
         ann.session("s-1")
         _show(ann)
         with open_store(team_url) as store:
-            edit.add(projects.Project(store, NAME), "from somebody else")
+            edit.add(project_service.Project(store, NAME), "from somebody else")
         for _ in range(3):
             assert ann.work().put_off == 1
         assert api.messages() == []
@@ -461,7 +462,7 @@ def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(
         with other.own() as own, own.store.write(own.key) as book:
             memberships.join(book, AWAY, NAME)
     ann.session("s-1")
-    monkeypatch.setattr(projects, "open_store", opened)
+    monkeypatch.setattr(project_service, "open_store", opened)
 
     result = ann.work()
 
@@ -478,7 +479,7 @@ def test_a_replica_that_is_current_costs_three_queries(ann: Member, team_url: st
     statements: list[str] = []
     with ann.own() as own, open_store(team_url) as server:
         event.listen(server._engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
-        assert not team.refresh(own.store, membership, server)
+        assert not forget.follow_team(own.store, membership, server)
 
     assert len(statements) == 3
     assert time.time() - ann.replica.stat().st_mtime < 60
@@ -539,8 +540,8 @@ def test_a_replica_of_another_history_is_written_anew(ann: Member) -> None:
 
 def _forget(member: Member, request: forget.Request) -> None:
     """The server forgets it, as by a command on another machine; the member's worker has its part to do."""
-    with member.own() as own, open_store(projects.server_url(own.store, member.membership())) as server:
-        forget.forget(projects.Project(server, NAME), request)
+    with member.own() as own, open_store(project_service.server_url(own.store, member.membership())) as server:
+        forget.forget(project_service.Project(server, NAME), request)
 
 
 WHISPERED = "the door opens with 4711-xyzzy"

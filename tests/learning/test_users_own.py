@@ -9,7 +9,7 @@ import pytest
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.services import edit, history, learn, review, undo
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection, show_all
 from tests.members import NewMember, rows

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db.services import review
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.review import Decision
 from playbook_db.store import check
 from playbook_db.store.engine import Store

@@ -23,7 +23,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from playbook_db import contract
 from playbook_db.errors import PlaybookError
-from playbook_db.services import edit, projects
+from playbook_db.services import edit, opening
+from playbook_db.services import project as project_service
 from playbook_db.services import sql as sql_service
 from tests import databases
 from tests.faults.cases import Ended, ScriptedModel
@@ -196,7 +197,7 @@ class PlaybookMachine(RuleBasedStateMachine):
 
     @rule(text=_TEXTS, slug=_SLUGS, is_users=_ANYONES, way=_WAYS)
     def add(self, text: str, slug: str, is_users: bool, way: str) -> None:
-        def serve(project: projects.Project) -> object:
+        def serve(project: project_service.Project) -> object:
             return edit.add(project, text, section=TITLES[slug])
 
         command = ("add", text, "--section", slug)
@@ -210,7 +211,7 @@ class PlaybookMachine(RuleBasedStateMachine):
             self.vote_once(name, tag, is_users=is_users, way=way)
 
     def vote_once(self, name: str, tag: str, *, is_users: bool, way: str) -> None:
-        def serve(project: projects.Project) -> object:
+        def serve(project: project_service.Project) -> object:
             return edit.vote(project, name, tag)
 
         self.one_way(way, lambda model: model.vote(name, tag), ("vote", name, tag), serve, is_users=is_users)
@@ -220,16 +221,16 @@ class PlaybookMachine(RuleBasedStateMachine):
         way: str,
         change: Callable[[Model], object],
         command: tuple[str, ...],
-        serve: Callable[[projects.Project], object],
+        serve: Callable[[project_service.Project], object],
         *,
         is_users: bool,
     ) -> None:
         """Make a *change* by a command, or by the service that it calls."""
 
         def call(world: World) -> object:
-            with projects.open_project(world.url, str(world.folder), notify=lambda line: None) as project:
+            with opening.open_project(world.url, str(world.folder), notify=lambda line: None) as project:
                 try:
-                    return serve(projects.Project.of_user(project.store) if is_users else project)
+                    return serve(project_service.Project.of_user(project.store) if is_users else project)
                 except PlaybookError as error:
                     return str(error)
 

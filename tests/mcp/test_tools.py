@@ -15,7 +15,8 @@ from mcp.client import Client
 from playbook_db import mcp_server, settings
 from playbook_db.claude_code import session_so_far
 from playbook_db.domain.evidence import Evidence
-from playbook_db.services import edit, projects, review, suggestions, undo
+from playbook_db.services import edit, review, suggestions, undo
+from playbook_db.services import project as project_service
 from playbook_db.services.review import Decision
 from tests.cli.test_away import AWAY, team_replica  # noqa: F401 - a fixture
 from tests.mcp.conftest import SESSION, Session
@@ -115,7 +116,7 @@ def test_what_a_session_writes_waits_for_the_user(session: Session) -> None:
     assert session.rows("SELECT count(*) FROM revisions") == [(2,)]
     with session.project() as project:
         review.decide_all(project, [Decision(number, accepts=True) for number in (1, 2, 3)])
-        points = projects.read_playbook(project).points
+        points = project_service.read_playbook(project).points
     assert [point.text for point in points] == ["Use uv, never pip", "Run one test first"]
 
 
@@ -309,7 +310,7 @@ def test_an_ignored_project_a_private_and_a_compared_session_are_left_alone(
     assert "keeps this session private" in session.ask("add", text="x").text
     assert not session.ask("search", question="pytest").is_error
     with session.project() as project:
-        projects.ignore(project, is_ignored=True)
+        project_service.ignore(project, is_ignored=True)
 
     said = [session.ask("list"), session.ask("add", text="x"), session.ask("why", name="oth-001")]
 

@@ -4,7 +4,7 @@ import pytest
 
 from playbook_db.errors import PointNotFoundError, PointRuleError
 from playbook_db.services import edit, undo
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 
 ONE, OTHER, THIRD = "Use uv, not pip, for packages", "Use pip, not uv, for packages", "Never push to main"
 

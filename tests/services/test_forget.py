@@ -24,7 +24,7 @@ from playbook_db.domain.playbook import Playbook, Vote
 from playbook_db.errors import BackupError, PointNotFoundError, PointRuleError
 from playbook_db.services import diagnostics, dict_api, edit, forget, import_export, maintenance, mirror, queue, review
 from playbook_db.services.forget import Request
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import database_file
 from playbook_db.store import erasure as erasure_rows
 from playbook_db.store.engine import open_store

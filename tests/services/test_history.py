@@ -20,7 +20,7 @@ from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError
 from playbook_db.services import edit, history, import_export
 from playbook_db.services.history import LogQuery, find_revision
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.services.undo import restore_as_of, undo
 from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.log_queries import LoggedChange, LoggedRevision

@@ -14,7 +14,8 @@ import pytest
 from playbook_db.errors import DamagedError, DatabaseLostError, SchemaTooNewError
 from playbook_db.services import edit, maintenance
 from playbook_db.services.kept_store import MOST_AT_ONCE, KeptStore
-from playbook_db.services.projects import Project, open_project, open_store
+from playbook_db.services.opening import open_project
+from playbook_db.services.project import Project, open_store
 
 pytestmark = pytest.mark.sqlite
 

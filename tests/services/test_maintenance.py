@@ -21,7 +21,7 @@ from playbook_db import projects, settings
 from playbook_db.domain import playbook_file
 from playbook_db.errors import BackupError, DatabaseBusyError, DatabaseError, SchemaTooNewError
 from playbook_db.services import edit, import_export, maintenance, mirror
-from playbook_db.services.projects import Project, find_membership, read_playbook
+from playbook_db.services.project import Project, find_membership, read_playbook
 from playbook_db.store import database_file, memberships
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store

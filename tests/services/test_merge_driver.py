@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db.services import edit, merge_driver, mirror
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 
 
 @pytest.mark.parametrize("ours", ["earlier", "later"])

@@ -9,7 +9,7 @@ from playbook_db.domain.operations import REST_SHOWN
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError
 from playbook_db.services import edit, history, import_export, undo
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from tests.builders import a_key_point, last_revision
 
 

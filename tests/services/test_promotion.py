@@ -8,7 +8,7 @@ import pytest
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError
 from playbook_db.services import edit, history, promotion, undo
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, TeamProject, read_playbook
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.repository import FileFields
 
@@ -31,7 +31,7 @@ def own(store: Store) -> Project:
 def teams(own: Project, folder: Path, tmp_path: Path) -> Iterator[Project]:
     """A team's playbook, in a database of its own, which the project in `folder` has joined."""
     with open_store(f"sqlite:///{tmp_path / 'team' / 'playbook.db'}") as store:
-        yield Project(store, "shop", str(folder), here=Project.in_folder(own.store, str(folder)))
+        yield TeamProject(store, "shop", str(folder), own=Project.in_folder(own.store, str(folder)))
 
 
 def voted(project: Project, text: str = "say it briefly") -> str:

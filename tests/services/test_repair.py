@@ -17,8 +17,8 @@ from playbook_db import settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import DamagedError, DatabaseBusyError, RepairError, SchemaTooNewError
-from playbook_db.services import edit, forget, import_export, maintenance, mirror, projects, repair
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services import edit, forget, import_export, maintenance, mirror, opening, repair
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import at_hand, erasure, jobs, salvage
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite import backups, files
@@ -299,7 +299,7 @@ def test_a_project_that_moved_after_the_backup_keeps_its_history(path: Path, pro
     """Its key is the new folder; no playbook is left for the old one."""
     backups.take(str(path), backups.BY_HAND, now=datetime.now(UTC))
     (tmp_path / "moved").mkdir()
-    projects.move(project.store, project.folder, str(tmp_path / "moved"))
+    opening.move(project.store, project.folder, str(tmp_path / "moved"))
     _closed(project)
     history = _rows(path, "revisions")
     _zero(path, *_pages(path, "changes"))

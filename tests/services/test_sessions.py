@@ -8,7 +8,7 @@ from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.errors import SessionNotFoundError
 from playbook_db.services import history, queue, sessions
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.learning import Call
 from playbook_db.store.repository import RevisionOrigin
 from tests.builders import a_key_point

@@ -18,7 +18,7 @@ from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import edit, history, statistics, undo
 from playbook_db.services.history import LogQuery
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.statistics import Statistics
 from playbook_db.store import hook_sql, repository
 from playbook_db.store import statistics as counts

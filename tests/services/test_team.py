@@ -32,13 +32,15 @@ from playbook_db.services import (
     joining,
     maintenance,
     mirror,
-    projects,
+    opening,
     repair,
     review,
     status,
     team,
 )
-from playbook_db.services.projects import Project, Servers, find_membership, of_team, read_playbook
+from playbook_db.services import project as project_service
+from playbook_db.services.opening import of_team
+from playbook_db.services.project import Project, Servers, find_membership, read_playbook
 from playbook_db.services.review import Decision
 from playbook_db.store import at_hand, hook_sql, memberships
 from playbook_db.store.engine import Store, open_store
@@ -110,7 +112,7 @@ def test_a_server_that_is_away_is_asked_once_a_run(ann: Member, monkeypatch: pyt
     with ann.own() as own, Servers() as servers:
         with own.store.write(own.key) as book:
             memberships.join(book, AWAY, NAME)
-        monkeypatch.setattr(projects, "open_store", open_nothing)
+        monkeypatch.setattr(project_service, "open_store", open_nothing)
         for _ in range(2):
             with pytest.raises(ServerAwayError), of_team(own, servers):
                 pass
@@ -247,7 +249,7 @@ def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, team_url: s
 # Joining.
 
 
-@pytest.mark.parametrize("step", ["_copy_cursors", "_note", "_keep_password", "refresh"])
+@pytest.mark.parametrize("step", ["_copy_cursors", "_note", "_keep_password", "follow_team"])
 @pytest.mark.usefixtures("server_roles")
 def test_joining_that_was_killed_is_said_again(
     ann: Member, shared: Project, team_url: str, step: str, monkeypatch: pytest.MonkeyPatch
@@ -259,7 +261,7 @@ def test_joining_that_was_killed_is_said_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        owner: Any = {"refresh": team, "_keep_password": joining}.get(step, joining.Joining)
+        owner: Any = {"follow_team": forget, "_keep_password": joining}.get(step, joining.Joining)
         patch.setattr(owner, step, killed)
         with pytest.raises(KeyboardInterrupt):
             ann.join(guarded)
@@ -532,7 +534,7 @@ def test_a_project_that_moves_keeps_its_membership(ann: Member, team_url: str, t
     elsewhere.mkdir()
 
     with ann.own() as own:
-        projects.move(own.store, str(ann.folder), str(elsewhere))
+        opening.move(own.store, str(ann.folder), str(elsewhere))
         moved = Project.in_folder(own.store, str(elsewhere))
         assert team.read_status(moved).problem is None
         assert find_membership(own) is None
@@ -545,9 +547,9 @@ def test_a_project_does_not_move_into_a_members_folder(ann: Member, team_url: st
         with joining.joining(new, team_url, NAME) as begun:
             begun.finish()
         with pytest.raises(ProjectError, match=r"has joined a team.*team leave --no-copy"):
-            projects.move(own.store, str(ann.folder), str(tmp_path))
+            opening.move(own.store, str(ann.folder), str(tmp_path))
         team.leave(new, takes_copy=False)
-        projects.move(own.store, str(ann.folder), str(tmp_path))
+        opening.move(own.store, str(ann.folder), str(tmp_path))
         assert _points(new) == [("use uv", 0), ("use ruff", 0)]
 
 

@@ -14,7 +14,7 @@ from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.errors import DatabaseError
 from playbook_db.services import edit, forget, maintenance, statistics
 from playbook_db.services.forget import Request
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import memberships, transfer
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.tables import EVENTS

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from playbook_db.services import edit, statistics, trends, undo
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.learning import Call
 from tests.builders import a_key_point
 

@@ -27,7 +27,7 @@ from playbook_db.errors import (
 from playbook_db.services import edit, import_export, maintenance
 from playbook_db.services import undo as undo_service
 from playbook_db.services.forget import Request, forget
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.undo import go_back, restore_as_of, undo
 from playbook_db.store.repository import FileFields, PlaybookRepository
 from tests.builders import few_texts, headers, last_revision, playbooks_of_few_texts

@@ -16,7 +16,7 @@ from alembic import config
 from sqlalchemy.engine import make_url
 
 from playbook_db.services import edit, maintenance
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import migrate
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for

@@ -12,7 +12,7 @@ from sqlalchemy import event, make_url
 
 from playbook_db.errors import DatabaseError
 from playbook_db.services import edit, history, import_export, maintenance, undo
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import memberships, replica
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import distributed

@@ -6,7 +6,7 @@ from sqlalchemy import Text
 from playbook_db.domain.erasure import Eraser
 from playbook_db.services import edit, forget
 from playbook_db.services.forget import Request
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import tables
 from playbook_db.store.erasure import WRITTEN, find
 from playbook_db.store.urls import sqlite_path

@@ -22,7 +22,7 @@ from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError, RevisionNotFoundError, UndoError
 from playbook_db.services import edit, import_export, listing, maintenance, repair, undo
 from playbook_db.services.forget import Request, forget
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import hook_sql, replica
 from playbook_db.store.engine import open_store
 from playbook_db.store.searching import Searched

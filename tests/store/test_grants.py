@@ -9,7 +9,7 @@ from sqlalchemy.engine import URL
 
 from playbook_db.errors import DatabaseError, SchemaTooOldError, ServerError
 from playbook_db.services import edit, forget, history, import_export, listing, maintenance, statistics, undo
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import migrate
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.check import SEARCH_IS_WRONG

@@ -30,7 +30,7 @@ from playbook_db.errors import (
     ServerError,
 )
 from playbook_db.services import edit, import_export, maintenance, queue
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import migrate, tables, user_sql
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store, tried_again

@@ -13,7 +13,7 @@ import pytest
 
 from playbook_db.services import edit
 from playbook_db.services import sql as sql_service
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 
 REVISIONS, POINTS, SHOWN = 3000, 150, 40

@@ -24,7 +24,7 @@ from playbook_db.errors import (
     SchemaTooOldError,
 )
 from playbook_db.services import edit
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import migrate, user_sql
 from playbook_db.store.engine import open_store
 from playbook_db.store.urls import sqlite_path

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text as sql
 
 from playbook_db.services import edit, history, import_export
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import at_hand, replica
 from playbook_db.store.engine import Store
 from tests import postgres

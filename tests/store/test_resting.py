@@ -9,7 +9,7 @@ import pytest
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.services import edit, import_export, undo
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import check, hook_sql
 from playbook_db.store.repository import RevisionOrigin
 from tests.databases import raw_connection

@@ -13,7 +13,7 @@ from playbook_db.domain.erasure import MARK
 from playbook_db.domain.playbook import Header
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.services import edit, forget
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import salvage
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.salvage import SavedPlaybook

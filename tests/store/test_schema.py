@@ -12,7 +12,7 @@ from sqlalchemy import create_engine
 from playbook_db.domain.playbook import why_text_unusable
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.services import edit
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import tables
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import Store, open_store

@@ -9,7 +9,7 @@ from benchmarks.quality import retrieval_corpus
 from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, listing, maintenance
 from playbook_db.services.forget import Request, forget
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.postgres.dialect import MATCHING
 from tests.databases import DISTRIBUTED, KINDS, raw_connection

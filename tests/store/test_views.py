@@ -9,7 +9,7 @@ from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.undo import RevisionRange
 from playbook_db.services import edit, sql, undo
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store.repository import RevisionOrigin
 from tests.databases import DISTRIBUTED, PlainConnection, raw_connection
 

@@ -9,7 +9,7 @@ from playbook_db.domain.evidence import FILES, Evidence
 from playbook_db.domain.playbook import Vote
 from playbook_db.services import edit, forget, import_export, review, undo
 from playbook_db.services.forget import Request
-from playbook_db.services.projects import Project, read_playbook
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.review import Decision
 from playbook_db.store import check
 from playbook_db.store.proposals import Proposal

@@ -175,7 +175,7 @@ def serving(folder: Path, home: Path, *arguments: str) -> Iterator[str]:
 
 def main(folder: Path, pages: Sequence[str] = PAGES) -> None:
     """Pictures of *pages* in *folder*."""
-    from playbook_db.services.projects import open_project
+    from playbook_db.services.opening import open_project
     from tests.web.filled_playbook import fill
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,8 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from playbook_db.services.projects import Project, open_project
+from playbook_db.services.opening import open_project
+from playbook_db.services.project import Project
 from tests import warm
 from tests.databases import put_empty_database
 

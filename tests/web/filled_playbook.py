@@ -15,7 +15,7 @@ from playbook_db.domain.operations import Vote, apply_operations, cast_votes
 from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.services import edit
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import hook_sql
 from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.proposals import Kind

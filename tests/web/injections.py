@@ -7,7 +7,7 @@ from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.operations import cast_votes
 from playbook_db.domain.playbook import KeyPoint, Skipped, Vote, storable, why_name_unusable
 from playbook_db.projects import as_text
-from playbook_db.services.projects import Project
+from playbook_db.services.project import Project
 from playbook_db.store import jobs
 from playbook_db.store.learning import Call, ChunkKey
 from playbook_db.store.repository import PlaybookRepository, RevisionOrigin

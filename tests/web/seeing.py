@@ -12,7 +12,8 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.wait import WebDriverWait
 
-from playbook_db.services.projects import Project, open_project
+from playbook_db.services.opening import open_project
+from playbook_db.services.project import Project
 from tests.web import browser
 
 _PATIENCE_S = 300.0

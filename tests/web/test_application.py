@@ -16,7 +16,7 @@ from starlette.types import Message, Scope
 
 from playbook_db.services import edit, maintenance
 from playbook_db.services.kept_store import REST_S
-from playbook_db.services.projects import Project, open_store
+from playbook_db.services.project import Project, open_store
 from playbook_db.web import application
 from tests.web.conftest import Visitor, served
 

@@ -1,7 +1,6 @@
 """The history in a browser: what was done, what differs, the playbook as it was, and the way back."""
 
 import re
-from dataclasses import replace
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,7 +11,7 @@ from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import ProjectError
 from playbook_db.services import edit
-from playbook_db.services.projects import Project
+from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.repository import RevisionOrigin
 from playbook_db.web import history, review
 from playbook_db.web.look import PAGE_ROWS, Look
@@ -356,7 +355,8 @@ def test_a_playbook_without_revisions_has_its_pages(visitor: Visitor) -> None:
 def test_what_this_machine_last_knew_of_a_team_is_no_history(shared: SharedPages) -> None:
     """It has the points alone: a history of it would have holes, and the proposals no words."""
     with shared.opened() as project:
-        look = Look(replace(project, is_old=True), {"revision": "1"}, {"at": "1", "from": "1"}, {}, [])
+        last_known = LastKnownProject(project.store, project.key, project.folder, own=project)
+        look = Look(last_known, {"revision": "1"}, {"at": "1", "from": "1"}, {}, [])
         for (method, _), page in {**history.ROUTES, **review.ROUTES}.items():
             if method == "GET":
                 with pytest.raises(ProjectError, match="The team's database is away"):

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from playbook_db.services import statistics, trends
-from playbook_db.services.projects import Project, open_store
+from playbook_db.services.project import Project, open_store
 from tests.web import filled_playbook
 from tests.web.conftest import Answer, Visitor, served
 

@@ -19,7 +19,8 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.domain.prompt_text import NEVER_SHOWN
 from playbook_db.services import edit, history
 from playbook_db.services.edit import PointDetails
-from playbook_db.services.projects import Project, open_project, open_store, read_playbook
+from playbook_db.services.opening import open_project
+from playbook_db.services.project import Project, open_store, read_playbook
 from playbook_db.store import hook_sql
 from playbook_db.store.repository import RevisionOrigin
 from tests.web.conftest import Answer, Visitor, served

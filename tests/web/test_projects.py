@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.services import edit, projects
-from playbook_db.services.projects import Project, open_project, open_store
+from playbook_db.services import edit
+from playbook_db.services import project as project_service
+from playbook_db.services.opening import open_project
+from playbook_db.services.project import Project, open_store
 from playbook_db.store import memberships
 from tests.builders import a_worktree
 from tests.members import NAME, NewMember
@@ -59,7 +61,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Projects]:
             if name == "second":
                 edit.add(project, "another rule")
             if name == "ignored":
-                projects.ignore(project, is_ignored=True)
+                project_service.ignore(project, is_ignored=True)
     shutil.rmtree(place / "gone")
     with open_store(url) as store:
         edit.add(Project.of_user(store), "a rule for all")

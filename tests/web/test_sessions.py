@@ -16,7 +16,7 @@ from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.services import queue
-from playbook_db.services.projects import Project, open_store
+from playbook_db.services.project import Project, open_store
 from playbook_db.store import hook_sql
 from playbook_db.store.learning import Call
 from playbook_db.store.repository import RevisionOrigin

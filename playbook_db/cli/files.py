@@ -1,0 +1,113 @@
+"""Commands that bring playbook files and notes in, and give playbook files out."""
+
+import os
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from playbook_db.cli.context import as_json, notify, opened, read_input
+from playbook_db.cli.main import cli
+from playbook_db.cli.output import count_of, one_line, playbook_of, print_json, say, write_text
+from playbook_db.projects import is_users
+from playbook_db.services import records
+
+if TYPE_CHECKING:
+    from playbook_db.domain.playbook_file import Layout
+
+
+@cli.command("import")
+@click.argument("file")
+@click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; points not in it are retired.")
+@click.option("--rename-duplicates", is_flag=True, help="Give a name that stands twice anew the second time.")
+@click.option("--markdown", "is_markdown", is_flag=True, help="FILE is Markdown, whatever its name.")
+@as_json
+def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: bool, as_json: bool) -> None:
+    """Merge a playbook FILE in, or propose what notes say.
+
+    A playbook may have any shape; notes are Markdown, such as CLAUDE.md.
+
+    FILE is - for standard input. A point that is here already keeps the higher of both counters; a name that belongs to
+    another text here is given anew. Nothing is taken in where anything in FILE can't be read.
+
+    Of Markdown (CLAUDE.md, AGENTS.md, MEMORY.md, or a folder of such files) each bullet and each short paragraph that
+    the playbook doesn't know becomes a proposal; `playbook review` takes it in. The files are only read.
+    """
+    if is_markdown or file.endswith((".md", ".markdown", ".mdc")) or os.path.isdir(file):
+        if replace or rename_duplicates:
+            raise click.UsageError("--replace and --rename-duplicates are for a playbook.json, not for Markdown.")
+        _propose_notes(file, as_json=as_json)
+        return
+    from playbook_db.domain import playbook_file
+    from playbook_db.services import diagnostics, edit, import_export
+    from playbook_db.services.project import read_playbook
+
+    source = "standard input" if file == "-" else file
+    reading = playbook_file.decode(read_input(file), source=source, rename_duplicates=rename_duplicates)
+    with opened(may_be_new=True) as project:
+        revised = import_export.import_playbook(project, reading, source=source, replace=replace)
+        diagnostics.migration(project.folder, reading.migrated)
+        notify(one_line(note) for note in (*revised.notes, *edit.notes_on_length(revised.changes)))
+        points = count_of(len(read_playbook(project).points), "point")
+        of_playbook = f"{'' if is_users(project.key) else 'the playbook of '}{playbook_of(project.key)} has {points}"
+        if as_json:
+            print_json(records.batch_record(revised, dry_run=False))
+        elif revised.revision is None:
+            say(f"nothing new in {source}; {of_playbook}")
+        else:
+            summary = import_export.summary(revised)
+            say(f"imported {source}: {summary}; {of_playbook} (revision {revised.revision})")
+
+
+def _propose_notes(file: str, *, as_json: bool) -> None:
+    """Propose what stands in the Markdown *file*, or in all such files of a folder."""
+    from playbook_db.services import import_export, markdown
+
+    names = [file]
+    if os.path.isdir(file):
+        inside = (os.path.join(file, name) for name in sorted(os.listdir(file)) if name.endswith((".md", ".markdown")))
+        names = [path for path in inside if os.path.isfile(path)]
+        if not names:
+            raise click.UsageError(f"{file} is a folder without any .md file.")
+    sources = {("standard input" if name == "-" else name): name for name in names}
+    notes = {source: markdown.read(read_input(name), source=source) for source, name in sources.items()}
+    numbers: list[int] = []
+    left_out: list[tuple[str, int, str]] = []
+    known = 0
+    with opened(may_be_new=True) as project:
+        for source, each in notes.items():
+            proposed = import_export.propose_notes(project, each.points, source=os.path.basename(source))
+            numbers += proposed.proposals
+            known += proposed.known
+            left_out += [(source, line, reason) for line, reason in each.left_out]
+    shown = one_line("standard input" if file == "-" else file)
+    notify(one_line(f"{source}, line {line}: left out: {reason}") for source, line, reason in left_out)
+    if as_json:
+        left = [{"file": source, "line": line, "reason": reason} for source, line, reason in left_out]
+        print_json({"project": project.key, "proposed": numbers, "known": known, "left_out": left})
+    elif numbers:
+        also = f"; {known} known already" if known else ""
+        say(f"proposed {count_of(len(numbers), 'key point')} from {shown}{also}; take them in with: playbook review")
+    else:
+        say(f"nothing new in {shown}" + (f"; {count_of(known, 'key point')} known already" if known else ""))
+
+
+@cli.command()
+@click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
+@click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
+@click.option("--extra", is_flag=True, help="With the other keys that entries had in the files that came in.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="As one list in Markdown, the sections as headings.")
+def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> None:
+    """Print the playbook as a playbook.json.
+
+    The same playbook always gives the same bytes.
+    """
+    from playbook_db.services import import_export
+
+    if as_markdown and (extra or layout != "sections"):
+        raise click.UsageError("--markdown goes without --layout and --extra.")
+    with opened() as project:
+        if as_markdown:
+            text = import_export.export_markdown(project)
+        else:
+            text = import_export.export_playbook(project, layout=cast("Layout", layout), with_extras=extra)
+    write_text(text, output)

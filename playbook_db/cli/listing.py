@@ -1,0 +1,238 @@
+"""Commands that show key points: all, one, or the text that a prompt gets."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from playbook_db.cli.context import as_json, database_and_folder, notify, of_user, opened, point_names
+from playbook_db.cli.main import cli
+from playbook_db.cli.output import (
+    IGNORED,
+    beside,
+    evidence_line,
+    folded,
+    one_line,
+    print_json,
+    print_points,
+    print_table,
+    print_texts,
+    readable,
+    say,
+)
+from playbook_db.services import quick_reads, records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.services.history import RevisionDetails
+    from playbook_db.services.records import Retired
+    from playbook_db.store.quick_sql import PointEvidence, PointLifespan, StoredMarks
+
+
+_ORDERS = ("votes", "age", "used")
+_MOST_SEARCHED = 32  # words; further ones are looked for as parts of texts alone
+
+
+@cli.command("list")
+@click.argument("words", nargs=-1)
+@click.option("--section", metavar="S", help="Only this section: pat, mis, pref, ctx, oth, or its name.")
+@click.option(
+    "--sort", "order", type=click.Choice(_ORDERS), help="Not by section: the best, newest or most cited first."
+)
+@click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the first N.")
+@click.option("--retired", is_flag=True, help="The points that have left, the last to leave first.")
+@click.option(
+    "--proposed", is_flag=True, help="What learning proposes and you haven't decided yet (`playbook review`)."
+)
+@as_json
+def list_points(
+    words: tuple[str, ...],
+    section: str | None,
+    order: str | None,
+    limit: int | None,
+    retired: bool,
+    proposed: bool,
+    as_json: bool,
+) -> None:
+    """List the key points with their votes.
+
+    With WORDS only those that have all of them in their name or text, if only as parts or in another form, as
+    `playbook search` finds it. --sort is by votes (helpful without harmful), by age, or by how many sessions cited a
+    point (used).
+    """
+    from playbook_db.domain.playbook import section_named
+
+    if proposed:
+        if words or section or order or retired:
+            raise click.UsageError("--proposed goes with -n and --json alone.")
+        _list_proposed(limit, as_json=as_json)
+        return
+    only = section_named(section) if section is not None else None
+    if retired and order:
+        raise click.UsageError("--sort goes without --retired, whose order is the last to leave first.")
+
+    found: list[set[str]] = [set() for _ in words]
+
+    def is_wanted(point: "PromptPoint") -> bool:
+        text = f"{point.name} {point.text}".casefold()
+        has_all = all(word.casefold() in text or point.name in names for word, names in zip(words, found, strict=True))
+        return only in (None, point.section) and has_all
+
+    if retired:
+        left = [each for each in _retired_points() if is_wanted(each[0])][:limit]
+        if as_json:
+            print_json([records.point_record(point, retirement) for point, retirement in left])
+            return
+        rows = [(*_cells(point), f"r{why.revision}", why.reason or "", point.text) for point, why in left]
+        nothing = "no such key point has left" if words or only else "no key point has left yet"
+        print_table(("name", "+", "-", "left in", "reason", "text"), rows, nothing=nothing)
+        return
+    live, marks = quick_reads.listing(*database_and_folder()) or _listing()
+    if words:
+        from playbook_db.cli.search import answers
+
+        for names, each in zip(found, answers(*words[:_MOST_SEARCHED])[0], strict=False):
+            names.update(point.name for point, _ in each)
+    points = _ordered([point for point in live if is_wanted(point)], marks, order)[:limit]
+    if as_json:
+        print_json([records.listed_point_record(point, marks[point.name]) for point in points])
+    elif points:
+        print_points(points, marks, by_section=order is None)
+    elif words or only:
+        notify([f"no key point is like that; all are shown by: playbook{of_user()} list"])
+    else:
+        notify([f"there are no key points here yet; add one with: playbook{of_user()} add TEXT"])
+
+
+def _list_proposed(limit: int | None, *, as_json: bool) -> None:
+    from playbook_db.cli import review
+    from playbook_db.services import review as service
+
+    service.require_person()
+    with opened() as project:
+        review.print_proposals(service.all_waiting(project)[:limit], as_json=as_json)
+
+
+def _cells(point: "PromptPoint") -> tuple[str, str, str]:
+    return point.name, str(point.helpful), str(point.harmful)
+
+
+def _ordered(
+    points: "Sequence[PromptPoint]", marks: "Mapping[str, StoredMarks]", order: str | None
+) -> "Sequence[PromptPoint]":
+    """The points in the *order* that was asked for; what is equal stays in the playbook's own."""
+    keys: dict[str | None, Callable[[PromptPoint], int]] = {
+        "votes": lambda point: point.helpful - point.harmful,
+        "age": lambda point: marks[point.name].created_in,
+        "used": lambda point: marks[point.name].cited_in,
+    }
+    return sorted(points, key=keys[order], reverse=True) if order else points
+
+
+@cli.command()
+@click.argument("name", metavar="NAME|REV", shell_complete=point_names)
+@as_json
+def show(name: str, as_json: bool) -> None:
+    """Show one key point in full, or one revision.
+
+    A point may be live or retired, the project's (pat-001) or your own (upat-001), as in every command that is given
+    a name; of a revision (12 or r12) it is all that it did, and why.
+    """
+    point = quick_reads.find_point(*database_and_folder([name]), name)
+    if point is not None:
+        _show_point(*point, as_json=as_json)
+        return
+    from playbook_db.services import history
+
+    with opened(name, may_be_old=not history.is_revision(name)) as project:
+        match = history.details_of(project, name)
+        if isinstance(match, history.RevisionDetails):
+            _show_revision(match, as_json=as_json)
+        else:
+            lifespan, evidence = history.lifespan(project, name), history.evidence_of(project, name)
+            _show_point(match.point, match.retired, lifespan, match.extra, evidence, as_json=as_json)
+
+
+def _listing() -> "tuple[Sequence[PromptPoint], Mapping[str, StoredMarks]]":
+    with opened(may_be_old=True) as project, project.store.read(project.key) as book:
+        return book.live_points(), book.marks()
+
+
+def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
+    points = quick_reads.retired_points(*database_and_folder())
+    if points is not None:
+        return points
+    from playbook_db.services import edit
+
+    with opened(may_be_old=True) as project:
+        return [(each.point, each) for each in edit.list_retired(project).values()]
+
+
+def _show_point(
+    point: "PromptPoint",
+    retired: "Retired | None",
+    lifespan: "PointLifespan",
+    extra: str,
+    evidence: "Sequence[PointEvidence]",
+    *,
+    as_json: bool,
+) -> None:
+    from playbook_db.domain.times import local
+
+    if as_json:
+        print_json(records.full_point_record(point, retired, lifespan, extra, evidence))
+        return
+    age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
+    age += f", {one_line(lifespan.origin)}" if lifespan.origin else ""
+    if lifespan.changed_in != lifespan.created_in:
+        age += f"; last changed in r{lifespan.changed_in}, {local(lifespan.changed_at)}"
+    if lifespan.confirmed_at and lifespan.confirmed_at != lifespan.created_at:
+        age += f"; last confirmed {local(lifespan.confirmed_at)}"
+    age += (
+        "; pinned" * lifespan.pinned
+        + "; rests: sessions aren't shown it until it is voted on, cited, edited or pinned"
+        * (lifespan.resting and not retired)
+    )
+    head = f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})"
+    say(head)
+    if retired:
+        say(f"retired in revision {retired.revision}: {one_line(retired.reason or '')}")
+    print_texts(_full_text(point.text, evidence), paged=True)
+
+
+def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]":
+    from playbook_db.domain.evidence import read_json
+
+    yield f"{folded(readable(text))}\n"
+    for each in evidence:
+        said = [*([IGNORED] if each.ignored else []), *map(evidence_line, read_json(each.evidence))]
+        head = f"r{each.revision} {each.kind}: "
+        yield "".join(f"{beside(head, line, len(head))}\n" for line in said)
+
+
+def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
+    from playbook_db.cli import history_view
+
+    if as_json:
+        print_json(records.full_revision_record(full))
+    else:
+        print_texts((f"{line}\n" for line in history_view.in_full(full)), paged=True)
+
+
+@cli.command()
+@click.option("--all", "is_whole", is_flag=True, help="Every live point, even where a session is told the best only.")
+@as_json
+def render(is_whole: bool, as_json: bool) -> None:
+    """Print the text that goes into a prompt. It is empty for an empty playbook."""
+    text = quick_reads.prompt(*database_and_folder(), whole=is_whole)
+    if text is None:
+        from playbook_db.services import import_export
+
+        with opened(may_be_old=True) as project:
+            text = import_export.prompt_with_all(project) if is_whole else import_export.prompt(project)
+    if as_json:
+        print_json({"text": text})
+    elif text:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes

@@ -1,0 +1,207 @@
+"""A project: the key of its playbook, the database that keeps it, and its folder where it has one on this machine. The
+user's own playbook counts as one without a folder.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Self
+
+from playbook_db import projects
+from playbook_db.domain.playbook import Playbook
+from playbook_db.domain.sections import is_users_name
+from playbook_db.errors import ServerAwayError
+from playbook_db.store import at_hand, memberships, repository, urls
+from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.memberships import Membership
+from playbook_db.store.repository import ListedProject
+
+Notify = Callable[[str], object]  # takes a line that the person should read
+LOOK_S = 4  # that who can do with the replica waits for a team's server
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The project whose playbook `store` keeps under `key`. Two worktrees of a repository differ in `folder` only;
+    a project of another machine has none, nor has the user's own playbook."""
+
+    store: Store
+    key: str
+    folder: str | None = None
+
+    @staticmethod
+    def in_folder(store: Store, folder: str) -> "Project":
+        """The project that *folder*, or the folder of that key, belongs to."""
+        folder = projects.as_path(folder)
+        return Project(store, projects.project_key(folder), folder)
+
+    @staticmethod
+    def of_user(store: Store) -> "Project":
+        """The user's own playbook in *store*, the user's own database."""
+        with store.snapshot() as connection:
+            return Project(store, repository.users_key(connection))
+
+    @property
+    def is_users(self) -> bool:
+        """Whether it is the user's own playbook."""
+        return projects.is_users(self.key)
+
+    @property
+    def is_team(self) -> bool:
+        """Whether others share the playbook."""
+        return False
+
+    @property
+    def own(self) -> "Project":
+        """Where what concerns this user alone is kept, whoever shares the playbook: jobs, and what learning took."""
+        return self
+
+    @property
+    def mirror_path(self) -> str | None:
+        """Where the project's mirror stands, or would; None without a folder."""
+        return None if self.folder is None else projects.mirror_path(self.folder)
+
+    def playbooks(self) -> "list[Project]":
+        """The playbooks that a session here is shown points of: this one, then the user's own."""
+        return [self] if self.is_users else [self, Project.of_user(self.own.store)]
+
+    def with_point(self, name: str) -> "Project":
+        """The one of these playbooks that has points of the kind of *name*."""
+        return self.playbooks()[-1] if is_users_name(name) else self
+
+
+@dataclass(frozen=True, slots=True)
+class TeamProject(Project):
+    """A project that has joined a team: `store` and `key` are the team's playbook. `own` is the project as this
+    machine knows it, in the user's own database. It has no mirror: its members share it through the team's database."""
+
+    own: Project = field(kw_only=True)
+
+    @property
+    def is_team(self) -> bool:
+        return True
+
+    @property
+    def mirror_path(self) -> None:
+        return None
+
+
+class LastKnownProject(TeamProject):
+    """The same while the team's database is away: `store` has only what this machine knew of the points, to be read. It
+    knows no history, and of the proposals no word."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """The databases of teams that one run asks, each opened once; one that was away isn't asked again. Use as a context
+    manager. It waits *connect_s* seconds for a connection, where that is given and the URL doesn't say otherwise."""
+
+    connect_s: int | None = None
+    _stores: dict[str, Store] = field(default_factory=dict)
+    _away: dict[str, ServerAwayError] = field(default_factory=dict)
+
+    @contextmanager
+    def opened(self, store: Store, membership: Membership) -> Iterator[Store]:
+        """The database of the team that has the *membership*, noted in the user's own *store*."""
+        url, where = server_url(store, membership, connect_s=self.connect_s), urls.described(membership.url)
+        if where in self._away:
+            raise self._away[where]
+        if url not in self._stores:
+            try:
+                self._stores[url] = open_store(url)
+            except ServerAwayError as error:
+                self._away[where] = error
+                raise
+        try:
+            yield self._stores[url]
+        except ServerAwayError:  # it may be back at once, as after a restart
+            if url in self._stores:
+                self._stores.pop(url).close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for store in self._stores.values():
+            store.close()
+
+
+def find_membership(own: Project) -> Membership | None:
+    """The membership of the project *own*, of this machine; None where it has joined no team."""
+    with own.store.snapshot() as connection:
+        return memberships.of_project(connection, own.key)
+
+
+def server_url(store: Store, membership: Membership, *, connect_s: int | None = None) -> str:
+    """The URL of the team's database, with the password where one was given to `playbook team join`, and for how long
+    to wait for a connection, where it doesn't say that itself."""
+    url = with_kept_password(store, membership.url)
+    if connect_s and "connect_timeout=" not in url:
+        url += f"{'&' if '?' in url else '?'}connect_timeout={connect_s}"
+    return url
+
+
+def with_kept_password(store: Store, url: str) -> str:
+    """The *url* of a team's database with the password that is kept for it, if one is."""
+    with suppress(FileNotFoundError), open(password_file(store, url), "rb") as file:
+        return urls.with_password(url, file.read().decode("utf-8"))
+    return url
+
+
+def password_file(store: Store, url: str) -> str:
+    """Where the password of the team's database at *url*, which holds none, is kept, if it is: for all projects that
+    have joined it, beside the user's own database."""
+    folder = os.path.dirname(at_hand.replica_of(store.where, 0))
+    return os.path.join(folder, f"{sha256(url.encode()).hexdigest()[:16]}.password")
+
+
+def read_playbook(project: Project) -> Playbook:
+    """The project's playbook as it is now; the empty one where there is none."""
+    with project.store.read(project.key) as book:
+        return book.playbook()
+
+
+def is_known(project: Project) -> bool:
+    """Whether the database has a playbook for *project*, be it empty."""
+    with project.store.read(project.key) as book:
+        return bool(book.playbook_id)
+
+
+def list_projects(store: Store) -> list[ListedProject]:
+    """All projects that have a playbook, by their folders; not those that have moved away and left an empty one."""
+    with store.snapshot() as connection:
+        listed = repository.list_projects(connection)
+    return [project for project in listed if project.revisions or projects.has_folder(project.key)]
+
+
+def read_users(store: Store) -> ListedProject:
+    """The user's own playbook in *store*, his own database, as a project is listed."""
+    own = Project.of_user(store)
+    with store.read(own.key) as book:
+        stored = book.stored()
+        return ListedProject(own.key, stored.live_points, book.revision, book.last_time, stored.mirror, False)
+
+
+def is_ignored(project: Project) -> bool:
+    """Whether the hooks and the worker are kept out of *project*."""
+    with project.store.read(project.key) as book:
+        return book.is_ignored()
+
+
+@tried_again
+def ignore(project: Project, *, is_ignored: bool) -> None:
+    """Keep the hooks and the worker out of *project* from now on, or let them in again; nothing is forgotten."""
+    with project.store.write(project.key) as book:
+        book.set_ignored(is_ignored)
+
+
+__all__ = [
+    "LOOK_S", "LastKnownProject", "ListedProject", "Membership", "Notify", "Project", "Servers", "Store", "TeamProject",
+    "find_membership", "ignore", "is_ignored", "is_known", "list_projects", "open_store", "password_file",
+    "read_playbook", "read_users", "server_url", "with_kept_password",
+]  # fmt: skip
