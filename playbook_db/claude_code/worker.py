@@ -24,6 +24,7 @@ from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import learner, registration, spool
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.hook_runner import append_line
+from playbook_db.claude_code.transcript import session_of
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import (
     AccountError,
@@ -159,7 +160,7 @@ def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None
         for each in _transcripts_of(projects.as_path(transcript)) if known[key] and os.path.isdir(folder) else ():
             if each not in with_jobs and _is_lost(each, cursors.get(each, 0), until, folder):
                 parent = transcript if _is_subagents(each) else None
-                job = {"session_id": learner.session_of(each), "transcript_path": each, "parent_path": parent}
+                job = {"session_id": session_of(each), "transcript_path": each, "parent_path": parent}
                 yield key, {**job, "reason": "found"}
         kept_s = SILENT_S + _LAST_WORDS_S if is_over else _FORGET_START_S
         if known[key] is None or time.time() - noted_at > kept_s:

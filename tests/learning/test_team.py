@@ -21,7 +21,7 @@ from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.cli.main import main
 from playbook_db.errors import BudgetError, ServerAwayError
-from playbook_db.services import edit, forget, learn, projects, queue, team
+from playbook_db.services import cursor, edit, forget, learn, projects, queue, team
 from playbook_db.store import memberships, replica
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.hook_queries import SCHEMA
@@ -128,7 +128,7 @@ def _killed(*_: object, **__: object) -> None:
     ("at", "name"),
     [
         (learn._Lesson, "_keep_lesson"),
-        (queue, "follow_cursor"),
+        (cursor.Cursor, "note_here"),
         (queue, "finish"),
         (projects.memberships, "of_project"),
     ],
