@@ -19,7 +19,7 @@ from playbook_db.domain import influence
 from playbook_db.domain.evidence import FETCHED, FILES, Place
 from playbook_db.domain.outcomes import NOTHING, SessionCounts, is_correction
 from playbook_db.domain.playbook import name_pattern
-from playbook_db.services.learn import Chunk
+from playbook_db.services.asking import Chunk
 
 MIN_CHUNK_CHARS = 1_000
 

@@ -19,6 +19,7 @@ from playbook_db.domain.judging import Review
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
 from playbook_db.services import cursor, learn, queue
+from playbook_db.services.budget import Budget
 from playbook_db.services.cursor import Cursor
 from playbook_db.services.learn import LearnResult
 from playbook_db.services.projects import Project
@@ -68,7 +69,7 @@ def learn_transcript(
     finishes: Job | None = None,
     progress: Callable[[int], None] | None = None,
     until: float = math.inf,
-    budget: learn.Budget | None = None,
+    budget: Budget | None = None,
 ) -> TranscriptResult:
     """Learn from what is new in the transcript at *path*; the job that it *finishes* ends in the last chunk's commit,
     unless the model refused to judge a chunk.

@@ -40,7 +40,8 @@ from playbook_db.errors import (
     TimeOverError,
     WithheldError,
 )
-from playbook_db.services import forget, learn, maintenance, mirror, queue, team
+from playbook_db.services import forget, maintenance, mirror, queue, team
+from playbook_db.services.budget import check_budget
 from playbook_db.services.projects import Project, Servers, Store, of_team, open_store
 
 if TYPE_CHECKING:
@@ -322,7 +323,7 @@ def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, 
 def _learn_from(project: Project, path: str, job: "Job", result: WorkResult, models: _Models, ends_at: float) -> None:
     if learner.pass_over(project, path):
         return queue.finish(project.own.store, job)
-    learn.check_budget(project)
+    check_budget(project)
     model = models.of(job.key)
     done = learner.learn_transcript(project, path, model, finishes=job, until=ends_at)
     result.changed += [job.key] * bool(done.revisions)

@@ -91,8 +91,8 @@ def bootstrap(yes: bool, as_json: bool) -> None:
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
-    from playbook_db.services import learn as learn_service
     from playbook_db.services import queue
+    from playbook_db.services.budget import Budget
 
     with opened(may_be_new=True) as project:
         unread = _unread(project)
@@ -108,7 +108,7 @@ def bootstrap(yes: bool, as_json: bool) -> None:
         if yes or is_interactive():
             if not yes and not click.confirm("Begin?", err=True):
                 return
-            budget = learn_service.Budget(estimate, since=queue.later(0))
+            budget = Budget(estimate, since=queue.later(0))
         model = choose.find_model(project.folder)
         worker.take_in_spool(project.own.store)
         done = 0

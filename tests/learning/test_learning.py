@@ -12,7 +12,7 @@ from playbook_db.claude_code import transcript as transcripts
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.llm import json_replies
-from playbook_db.services import cursor, edit, learn, queue, suggestions
+from playbook_db.services import asking, cursor, edit, queue, suggestions
 from playbook_db.services.projects import Project, read_playbook
 from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call
@@ -446,8 +446,8 @@ def test_what_a_model_says_is_kept_in_a_sane_size(
     database: Store, learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Analysis, reasons and lists have lengths; a point that no session could be shown is skipped."""
-    assert learn._MAX_ITEMS == json_replies.MAX_ITEMS == 2000
-    monkeypatch.setattr(learn, "_MAX_ITEMS", 20)
+    assert asking._MAX_ITEMS == json_replies.MAX_ITEMS == 2000
+    monkeypatch.setattr(asking, "_MAX_ITEMS", 20)
     monkeypatch.setattr(json_replies, "MAX_ITEMS", 20)
     tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(30)]]
     told = json.loads(reflection(*tags, analysis="word " * 5_000))
