@@ -172,7 +172,7 @@ def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None
 def list_transcripts(key: str) -> list[str]:
     """All transcripts that Claude Code keeps of sessions in the folder *key*, subagents' included, oldest first."""
     patterns = ("*.jsonl", os.path.join("*", "subagents", "*.jsonl"))
-    folder = glob.escape(os.path.join(settings.claude_dir(), "projects", session_folder_name(key)))
+    folder = glob.escape(_folder_of(key))
     paths = [path for each in patterns for path in glob.iglob(os.path.join(folder, each), include_hidden=True)]
     return sorted(filter(os.path.isfile, paths), key=lambda path: (os.stat(path).st_mtime, path))
 
@@ -342,6 +342,10 @@ def _until(error: PlaybookError) -> str | None:
 
 
 # Where Claude Code keeps transcripts: a folder for each project's folder, and one below each session for its subagents.
+
+
+def _folder_of(key: str) -> str:
+    return os.path.join(settings.claude_dir(), "projects", session_folder_name(key))
 
 
 def _transcripts_of(path: str) -> list[str]:
