@@ -19,6 +19,7 @@ from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
 from playbook_db.domain.evidence import Place
 from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services import edit, learn
+from playbook_db.services.asking import Chunk
 from playbook_db.services.project import Project
 from playbook_db.store import memberships, migrate, replica
 from playbook_db.store.dialect import dialect_of
@@ -81,7 +82,7 @@ class Team:
         """One lesson: what the reflector said, two votes, a point, a revision and the cursor."""
         path, names = f"/transcripts/{next(_numbers)}.jsonl", tuple(self.chosen.sample(_NAMES, _CITED))
         places = (Place("user", "the user", _SAID),)
-        chunk = learn.Chunk(path, 0, 7_000, _SAID, names, path, "last", "first", places)
+        chunk = Chunk(path, 0, 7_000, _SAID, names, path, "last", "first", places)
         done = learn.learn(self._one(), chunk, AtOnce(names[:2]), deadline=monotonic() + _DEADLINE_S)
         assert done.revision
 

@@ -28,6 +28,7 @@ from playbook_db.domain.redaction.redact import redact, secret_values, without_p
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.llm import choose, curator, reflector
+from playbook_db.llm.marks import ShownPlaybook
 from playbook_db.llm.model import Model, RecordingModel, render_messages
 from playbook_db.services import diagnostics, dict_api, templates
 from playbook_db.services.opening import of_team
@@ -268,7 +269,7 @@ async def run_reflector(
             model,
             template=load_template("reflector.txt"),
             transcript=_transcript(messages),
-            playbook_text=format_playbook(playbook),
+            playbook=ShownPlaybook(format_playbook(playbook)),
             cited=cited_ids,
             deadline=time.monotonic() + _TIMEOUT_S,
         )
@@ -284,8 +285,8 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
         answer = curator.curate(
             model,
             template=load_template("curator.txt"),
-            analysis=_redacted(str(reflector_output.get("analysis") or "")),
-            playbook_text=format_playbook(playbook),
+            reflection=reflector.Reflection(_redacted(str(reflector_output.get("analysis") or ""))),
+            playbook=ShownPlaybook(format_playbook(playbook)),
             size=f"the playbook holds {len(dict_api.from_plain(playbook).playbook.points)} key points.",
             deadline=time.monotonic() + _TIMEOUT_S,
         )

@@ -1,24 +1,25 @@
 """A transcript of any size in chunks that fit before a model, cut along turns; and the key points that a text cites.
 
 For the learner. Consecutive chunks touch: each begins at the byte where the one before ended, and the same file and
-start always give the same ones. What is too long is condensed: it is cut in the middle and says how many characters
-were left out (`condensing`).
+start always give the same ones. A reader that has come to the end goes on from there when the file has grown. What is
+too long is condensed: it is cut in the middle and says how many characters were left out (`condensing`).
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from playbook_db.claude_code import places
 from playbook_db.claude_code.condensing import condense, limit_of, share
 from playbook_db.claude_code.project_files import ProjectFiles
-from playbook_db.claude_code.transcript import INTERRUPTED, Entry, Line, Part, read_lines
+from playbook_db.claude_code.transcript import INTERRUPTED, Entry, Line, Part, Transcript
 from playbook_db.domain import influence
 from playbook_db.domain.evidence import FETCHED, FILES, Place
 from playbook_db.domain.outcomes import NOTHING, SessionCounts, is_correction
 from playbook_db.domain.playbook import name_pattern
-from playbook_db.services.learn import Chunk
+from playbook_db.services.asking import Chunk
 
 MIN_CHUNK_CHARS = 1_000
 
@@ -31,54 +32,81 @@ _BRACKETED = re.compile(rf"\[({_NAME}(?:\s*[,;]\s*{_NAME})*)\]")
 _ONE_NAME = re.compile(_NAME)
 
 
-def read_chunks(
-    path: str,
-    start: int,
-    max_chars: int,
-    *,
-    redact: Callable[[str], str] = str,
-    files: ProjectFiles | None = None,
-) -> Iterator[Chunk]:
-    """The chunks of the transcript at *path* from byte *start* on, each text at most *max_chars* long.
+class ChunkReader:
+    """Cuts a `transcript` into chunks, each text at most *max_chars* long, as far as it stands.
 
     Whole turns go together as long as they fit; a turn larger than a chunk is split between its entries, and an entry
     larger than one is condensed harder. *redact* is given whole what is to be condensed, before it is: half a secret
     is not known for one. What can be evidence is judged by the project's *files*; the latest texts from outside
-    earlier in the transcript are among the places of each later chunk. Nothing comes where no whole line stands after
-    *start*. Raises OSError where the file can't be read, ValueError where *max_chars* is below MIN_CHUNK_CHARS.
+    earlier in the transcript are among the places of each later chunk. Whatever reads raises OSError if the file can't
+    be read; ValueError says that *max_chars* is below MIN_CHUNK_CHARS.
     """
-    if max_chars < MIN_CHUNK_CHARS:
-        raise ValueError(f"a chunk needs {MIN_CHUNK_CHARS} characters; {max_chars} are too few")
-    writer = _Writer(redact, files or ProjectFiles(()))
-    limit = max_chars - _NOTE_CHARS
-    outside = list(writer.outside_before(path, start, limit))[-_MAX_OUTSIDE:]
-    for chunk in _cut(path, start, limit, writer):
-        yield replace(chunk, places=(*outside, *chunk.places)) if chunk.text else chunk
-        outside = [*outside, *filter(_is_outside, chunk.places)][-_MAX_OUTSIDE:]
 
+    def __init__(
+        self,
+        transcript: Transcript,
+        max_chars: int,
+        *,
+        redact: Callable[[str], str] = str,
+        files: ProjectFiles | None = None,
+    ) -> None:
+        if max_chars < MIN_CHUNK_CHARS:
+            raise ValueError(f"a chunk needs {MIN_CHUNK_CHARS} characters; {max_chars} are too few")
+        self.transcript = transcript
+        self.end = 0  # of what was cut or gone past
+        self._limit = max_chars - _NOTE_CHARS
+        self._writer = _Writer(redact, files or ProjectFiles(()))
+        self._tally = _Tally()
+        self._outside: deque[Place] = deque(maxlen=_MAX_OUTSIDE)
 
-def _cut(path: str, start: int, limit: int, writer: "_Writer") -> Iterator[Chunk]:
-    """The chunks, each at most *limit* characters long."""
-    tally = _Tally(is_begun=start > 0)
-    turns, turn = _Draft(start, start), _Draft(start, start)
-    for line in read_lines(path, start):
-        more = _draft_line(line, limit, writer)
-        more.counts = tally.count(line)
-        if line.entry and line.entry.begins_turn:
-            turns.append(turn)
-            turn = _Draft(line.start, line.start)
-        size = turn.size + more.size
-        if turns.size and turns.size + size > limit:
-            yield turns.chunk(path)
-            turns = _Draft(turn.start, turn.start)
-        if size > limit:
-            turns.append(turn)
-            yield turns.chunk(path)
-            turns, turn = _Draft(line.start, line.start), _Draft(line.start, line.start)
-        turn.append(more)
-    turns.append(turn)
-    if turns.end > turns.start:
-        yield turns.chunk(path)
+    def skip(self, end: int) -> None:
+        """Go past what stands before the byte *end*, which was learned from."""
+        for line in self.transcript.lines(end):
+            self._go_past(line)
+        self.end = end
+
+    def skip_entries(self, uuids: Collection[str]) -> None:
+        """Go past the entries of these *uuids*, which a fork has copied from the session it came from."""
+        for line in self.transcript.lines():
+            if line.entry and line.entry.uuid not in uuids:
+                self.transcript.put_back(line)
+                return
+            self._go_past(line)
+            self.end = line.end
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The chunks of all that follows."""
+        for draft in self._cut():
+            chunk = draft.chunk(self.transcript, self._outside)
+            self._outside.extend(filter(_is_outside, draft.places()))  # also of what isn't worth reading by itself
+            self.end = chunk.end
+            yield chunk
+
+    def _go_past(self, line: Line) -> None:
+        self._tally.count(line)
+        if line.entry:
+            self._outside.extend(self._writer.outside(line.entry, self._limit))
+
+    def _cut(self) -> Iterator["_Draft"]:
+        turns, turn = _Draft(self.end, self.end), _Draft(self.end, self.end)
+        for line in self.transcript.lines():
+            more = _draft_line(line, self._limit, self._writer)
+            more.counts = self._tally.count(line)
+            if line.entry and line.entry.begins_turn:
+                turns.append(turn)
+                turn = _Draft(line.start, line.start)
+            size = turn.size + more.size
+            if turns.size and turns.size + size > self._limit:
+                yield turns
+                turns = _Draft(turn.start, turn.start)
+            if size > self._limit:
+                turns.append(turn)
+                yield turns
+                turns, turn = _Draft(line.start, line.start), _Draft(line.start, line.start)
+            turn.append(more)
+        turns.append(turn)
+        if turns.end > turns.start:
+            yield turns
 
 
 def cited_names(texts: Iterable[str]) -> tuple[str, ...]:
@@ -131,19 +159,29 @@ class _Draft:
         self.is_worth_reading |= later.is_worth_reading
         self.counts += later.counts
 
-    def chunk(self, path: str) -> Chunk:
+    def places(self) -> list[Place]:
+        """What can be evidence in it."""
+        return [place for section in self.sections for place in section.places]
+
+    def chunk(self, transcript: Transcript, outside: Iterable[Place]) -> Chunk:
+        """The chunk, with the places from *outside* that came before it."""
         notes = []
         if self.broken_lines:
             notes.append(f"{self.broken_lines} lines of the transcript could not be read.")
         if self.unread_bytes:
             notes.append(f"{self.unread_bytes} bytes of overlong lines were not read.")
         note = [_Section("Left out", " ".join(notes))] if notes else []
-        text = _render([*self.sections, *note]) if self.is_worth_reading else ""
-        evidence = tuple(place for section in self.sections for place in section.places) if text else ()
-        last = self.last_uuid or None
-        cited = tuple(self.cited)
         return Chunk(
-            path, self.start, self.end, text, cited, self.session_id, last, places=evidence, counts=self.counts
+            transcript.path,
+            self.start,
+            self.end,
+            _render([*self.sections, *note]) if self.is_worth_reading else "",
+            tuple(self.cited),
+            self.session_id or transcript.session_id,
+            self.last_uuid or None,
+            transcript.first_uuid,
+            (*outside, *self.places()) if self.is_worth_reading else (),
+            self.counts,
         )
 
 
@@ -168,17 +206,12 @@ class _Writer:
     redact: Callable[[str], str]
     files: ProjectFiles
 
-    def outside_before(self, path: str, start: int, limit: int) -> Iterator[Place]:
-        """Yield the outside texts before byte *start*, condensed as in the chunks that hold them."""
-        for line in read_lines(path) if start else ():
-            if line.end > start:
-                return
-            if (entry := line.entry) is None:
-                continue
-            known = [place for part in entry.parts for place in places.places_of(part, "", self.files)]
-            if any(place.trust in (FETCHED, FILES) for place in known):  # most entries need not be condensed for it
-                for section in self.sections(entry, limit):
-                    yield from filter(_is_outside, section.places)
+    def outside(self, entry: Entry, limit: int) -> Iterator[Place]:
+        """Yield the outside texts of *entry*, condensed as in the chunk that holds them."""
+        known = [place for part in entry.parts for place in places.places_of(part, "", self.files)]
+        if any(place.trust in (FETCHED, FILES) for place in known):  # most entries need not be condensed for it
+            for section in self.sections(entry, limit):
+                yield from filter(_is_outside, section.places)
 
     def sections(self, entry: Entry, limit: int) -> list[_Section]:
         """The parts of *entry*, condensed harder than usual where they would take more than *limit* characters."""
@@ -232,8 +265,8 @@ class _Tally:
     and the words that say why.
     """
 
-    def __init__(self, *, is_begun: bool) -> None:
-        self._may_correct = is_begun  # there is an answer, and no correction since
+    def __init__(self) -> None:
+        self._may_correct = False  # there is an answer, and no correction since
 
     def count(self, line: Line) -> SessionCounts:
         """What *line* adds."""

@@ -37,7 +37,8 @@ from playbook_db.errors import (
 )
 from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt, require
-from playbook_db.services import diagnostics, git, learn, maintenance, queue, team, templates
+from playbook_db.services import diagnostics, git, maintenance, queue, team, templates
+from playbook_db.services.budget import tokens_today
 from playbook_db.services.project import Project, Store, find_membership, is_ignored, open_store, read_playbook
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.jobs import Job
@@ -421,7 +422,7 @@ def _spending(url: str, folder: str) -> Iterator[Finding]:
         return
     try:
         with open_store(url) as store:
-            used = learn.tokens_today(store)
+            used = tokens_today(store)
     except DatabaseError:  # a finding of _database
         return
     is_spent = 0 < budget <= used

@@ -4,7 +4,6 @@ builds, its files; all else is fetched, but the assistant's own words, which are
 
 import os
 import re
-from dataclasses import dataclass, field
 
 from playbook_db import projects
 from playbook_db.claude_code import own_text
@@ -56,30 +55,6 @@ _STRANGERS = re.compile(
     rf"|{_GIT}(?:checkout|switch|merge|rebase|reset|worktree|pull)\b[^\n;&|]*(?:FETCH_HEAD|\bpull/|\bpr/|\bmr/|remotes/"
     r"|\b(?:origin|upstream|fork)/)|\bpatch\s+-"
 )
-
-
-@dataclass(slots=True)
-class _Sources:
-    """The project as one command sees it; it notes which of the project's files and folders the command reads."""
-
-    files: ProjectFiles
-    read_files: list[str] = field(default_factory=list)
-    read_folders: list[str] = field(default_factory=list)
-
-    @property
-    def has_new_commits(self) -> bool:
-        return self.files.has_new_commits
-
-    def holds(self, path: str, folder: str) -> bool:
-        return self.files.holds(path, folder)
-
-    def contains(self, path: str, folder: str) -> bool:
-        return self.files.contains(path, folder)
-
-    def shows(self, path: str, folder: str) -> bool:
-        real = os.path.realpath(os.path.join(folder, path))
-        (self.read_folders if os.path.isdir(real) else self.read_files).append(real)
-        return self.files.holds(path, folder)
 
 
 def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
@@ -155,19 +130,20 @@ def _judged(call: ToolCall, text: str, files: ProjectFiles) -> tuple[str, str]:
     """The class of what *call* gave, and what of *text* has it; `""` for our own playbook, which is no news."""
     if own_text.is_our_tool(call.tool):
         return "", ""
-    sources = _Sources(files)
+    files.read.clear()
     trust = FETCHED
     if call.tool == "Bash" and "command" in call.given:
-        trust = trust_of_output(call.given["command"], sources, call.folder, files.commands)
+        trust = trust_of_output(call.given["command"], files, call.folder, files.commands)
     elif call.tool in _FILE_TOOLS:
         path = next((call.given[name] for name in ("file_path", "notebook_path", "path") if name in call.given), ".")
         if path.endswith(_OUR_FILE):
             return ("" if files.contains(path, call.folder) else FETCHED), text
-        is_own = sources.holds if call.tool in _NAMING_TOOLS else sources.shows
+        is_own = files.holds if call.tool in _NAMING_TOOLS else files.shows
         trust = FILES if is_own(path, call.folder) else FETCHED
     if trust != FILES or not text:
         return trust, text
-    if sources.read_folders and not files.names_own_only(text, [call.folder, *sources.read_folders]):
+    folders = list(filter(os.path.isdir, files.read))
+    if folders and not files.names_own_only(text, [call.folder, *folders]):
         return FETCHED, text
-    known = files.known_lines(text, sources.read_files)
+    known = files.known_lines(text, [path for path in files.read if path not in folders])
     return (FETCHED, text) if known is None else (FILES, known)

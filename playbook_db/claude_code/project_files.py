@@ -43,14 +43,16 @@ class ProjectFiles:
     """The files of the project in `folders` that a session found when it began, `began_at` (seconds since 1970);
     and the `commands` that the user says are tests.
 
-    It follows the session: `written` are the files that its tools wrote, by their real paths; `has_new_commits` says
-    that a command may have put other commits on the branch, `has_strangers` that these were another person's.
+    It follows the session: `written` are the files that its tools wrote, `read` the files and folders that its last
+    command showed, by their real paths; `has_new_commits` says that a command may have put other commits on the branch,
+    `has_strangers` that these were another person's.
     """
 
     folders: tuple[str, ...]
     commands: tuple[str, ...] = ()
     began_at: float = 0.0
     written: set[str] = field(default_factory=set)
+    read: list[str] = field(default_factory=list)
     has_new_commits: bool = False
     has_fetched: bool = False
     has_strangers: bool = False
@@ -79,6 +81,11 @@ class ProjectFiles:
             return os.path.isdir(real) or self._is_older(real, inner)
         name = posixpath.relpath(real, self._roots()[-1])
         return name in self._tracked_folders or (name in (self._blobs or {}) and not _is_data(name))
+
+    def shows(self, path: str, folder: str) -> bool:
+        """The same, of what a command shows the content of, which is noted."""
+        self.read.append(os.path.realpath(os.path.join(folder, path)))
+        return self.holds(path, folder)
 
     def contains(self, path: str, folder: str) -> bool:
         """Whether *path*, written in *folder*, lies in the project, be it in a folder with others' code."""

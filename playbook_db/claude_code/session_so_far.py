@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from playbook_db import project_env, settings
-from playbook_db.claude_code import chunks, events, learner, transcript
+from playbook_db.claude_code import events, learner, transcript
+from playbook_db.claude_code.chunks import ChunkReader
 from playbook_db.claude_code.project_files import ProjectFiles
+from playbook_db.claude_code.transcript import Transcript
 from playbook_db.domain.evidence import FETCHED, Place
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 
@@ -44,7 +46,7 @@ def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[st
     while tool_use:
         for path in _transcripts(folder):
             if _stands_in(path, tool_use):
-                own = learner.session_of(path)
+                own = transcript.session_of(path)
                 return own, list(dict.fromkeys([*_transcripts_of(own, folder), path]))
         if time.monotonic() > until:
             break
@@ -61,7 +63,8 @@ def read(tool_use: str | None, session: str, folder: str) -> SoFar:
     cited: set[str] = set()
     try:
         for path in paths:
-            for chunk in chunks.read_chunks(path, 0, learner.CHUNK_CHARS, redact=without_private, files=files):
+            reader = ChunkReader(Transcript(path), learner.CHUNK_CHARS, redact=without_private, files=files)
+            for chunk in reader.chunks():
                 found.update(dict.fromkeys(chunk.places))
                 cited.update(chunk.cited)
     except OSError:

@@ -1,11 +1,12 @@
 """What was said and done in a session: Claude Code's transcript, a file of JSON lines.
 
-`read_messages` is what was said, for programs. `read_lines` is what can be learned from: tool calls and their results
-too, by byte offsets, with no more than one line in memory. Nothing of what the client wrote itself in someone's name
-comes through: summaries, echoes of commands, notes of finished tasks, reminders, what hooks injected.
+`read_messages` is what was said, for programs. A `Transcript` is what can be learned from: tool calls and their results
+too, by byte offsets. Nothing of what the client wrote itself in someone's name comes through: summaries, echoes of
+commands, notes of finished tasks, reminders, what hooks injected.
 """
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,15 +14,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from playbook_db.claude_code import own_text
 from playbook_db.domain.playbook import storable
-from playbook_db.projects import open_plain
+from playbook_db.projects import as_text, open_plain
 
 LINE_LIMIT = 64 << 20  # bytes; a longer line is passed over
 _SKIPPED_AT_ONCE = 1 << 20
+_ENDS_BYTES = 4096  # of what was read of a file, by which it is known again
 _FIRST_LINES = 100  # of a transcript, one of which tells when the session began
 
 _ROLES = ("user", "assistant")
@@ -125,29 +127,92 @@ class Conversation:
     broken_lines: int
 
 
-def read_lines(path: str, start: int = 0) -> Iterator[Line]:
-    """The whole lines of the transcript at *path* from byte *start* on, each where the one before ended.
+class Transcript:
+    """The transcript at `path`, of the session `session_id`, read once from its beginning on, as far as it stands.
 
-    A line whose uuid stood in the file before, also before *start*, holds no entry: some clients repeat the history. A
-    last line without its newline is still being written, and is left for the next time. Nothing comes where the file
-    ends before *start*. Raises OSError where the file can't be read.
+    It goes on where it ended, with no more than one line in memory. A line whose uuid stood in the file before holds no
+    entry: some clients repeat the history. A last line without its newline is still being written, and is left for the
+    next time. Whatever reads raises OSError if the file can't be read.
     """
-    uuids: set[int] = set()
-    calls, usage = _Calls(), _Usage()
-    with open(open_plain(path), "rb") as file:
-        for _, end, raw in _raw_lines(file, 0) if start else ():
-            if end > start:
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.session_id = session_of(path)
+        self._first_uuid: str | None = None
+        self._end = 0
+        self._ends = b""  # of what was read, so that another file in its place is known
+        self._ahead: list[Line] = []  # read already, and not yet gone past
+        self._uuids: set[int] = set()  # numbers, as there may be a million
+        self._calls, self._usage = _Calls(), _Usage()
+
+    @property
+    def first_uuid(self) -> str | None:
+        """The uuid of the first entry; None if there is none yet."""
+        for line in self._read() if self._first_uuid is None else ():
+            self._ahead.append(line)
+            if self._first_uuid is not None:
                 break
-            before = _parse(raw) or {}
-            if not _is_repeated(before, uuids):
-                calls.read(before)
-                usage.added(before)
-        for begin, end, raw in _raw_lines(file, start):
-            content = _parse(raw)
-            is_new = not _is_repeated(content or {}, uuids)
-            entry = _entry(content or {}, calls) if is_new else None
-            tokens = usage.added(content or {}) if is_new else 0
-            yield Line(begin, end, entry, is_broken=content is None, is_overlong=not raw, tokens=tokens)
+        return self._first_uuid
+
+    def lines(self, until: float = math.inf) -> Iterator[Line]:
+        """Go past the whole lines that end by the byte *until*. Of a line that it cuts in two, the rest comes next, and
+        holds no entry."""
+        for line in chain(self._take_ahead(), self._read()):
+            if line.end > until:
+                self.put_back(line if line.start >= until else Line(int(until), line.end, None))
+                return
+            yield line
+        self._ends = self._read_ends()
+
+    def put_back(self, line: Line) -> None:
+        """Let *line*, the last one, come again."""
+        self._ahead.insert(0, line)
+
+    def is_as_read(self) -> bool:
+        """Whether the file still begins and ends as when all of it was read, but for what came behind that."""
+        return self._ends == self._read_ends()
+
+    def _take_ahead(self) -> Iterator[Line]:
+        while self._ahead:
+            yield self._ahead.pop(0)
+
+    def _read(self) -> Iterator[Line]:
+        """The lines after those that were read, which are read then."""
+        with open(open_plain(self.path), "rb") as file:
+            for start, end, raw in _raw_lines(file, self._end):
+                self._end = end
+                yield self._line(start, end, raw)
+
+    def _line(self, start: int, end: int, raw: bytes) -> Line:
+        content = _parse(raw)
+        if content is None or self._is_repeated(content):
+            return Line(start, end, None, is_broken=content is None)
+        entry, tokens = _entry(content, self._calls), self._usage.added(content)
+        if entry and entry.uuid:
+            self._first_uuid = self._first_uuid or entry.uuid
+        return Line(start, end, entry, is_overlong=not raw, tokens=tokens)
+
+    def _is_repeated(self, content: dict[str, Any]) -> bool:
+        uuid = content.get("uuid")
+        if not isinstance(uuid, str) or not uuid or content.get("type") not in _ROLES:
+            return False
+        count = len(self._uuids)
+        self._uuids.add(_key_of(uuid))
+        return len(self._uuids) == count
+
+    def _read_ends(self) -> bytes:
+        with open(open_plain(self.path), "rb") as file:
+            first = file.read(min(_ENDS_BYTES, self._end))
+            file.seek(max(0, self._end - _ENDS_BYTES))
+            return first + file.read(_ENDS_BYTES)[: self._end]
+
+
+def session_of(path: str) -> str:
+    """The session that a transcript's name tells; for a subagent's, that of the folder it is in."""
+    folder, name = os.path.split(path)
+    if os.path.basename(folder) == "subagents":
+        return as_text(os.path.basename(os.path.dirname(folder)))
+    return as_text(name.removesuffix(".jsonl"))
 
 
 def began_at(path: str) -> float:
@@ -220,18 +285,6 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
-
-
-def _is_repeated(content: dict[str, Any], uuids: set[int]) -> bool:
-    """Whether a line's uuid is among *uuids*, to which it is added; numbers, as there may be a million."""
-    uuid = content.get("uuid")
-    if not isinstance(uuid, str) or not uuid or content.get("type") not in _ROLES:
-        return False
-    key = _key_of(uuid)
-    if key in uuids:
-        return True
-    uuids.add(key)
-    return False
 
 
 def _key_of(text: str) -> int:

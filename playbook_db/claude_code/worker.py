@@ -24,6 +24,7 @@ from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import learner, registration, spool
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.hook_runner import append_line
+from playbook_db.claude_code.transcript import session_of
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import (
     AccountError,
@@ -39,7 +40,8 @@ from playbook_db.errors import (
     TimeOverError,
     WithheldError,
 )
-from playbook_db.services import forget, learn, maintenance, mirror, queue, team
+from playbook_db.services import forget, maintenance, mirror, queue, team
+from playbook_db.services.budget import check_budget
 from playbook_db.services.opening import of_team
 from playbook_db.services.project import Project, Servers, Store, open_store
 
@@ -160,7 +162,7 @@ def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None
         for each in _transcripts_of(projects.as_path(transcript)) if known[key] and os.path.isdir(folder) else ():
             if each not in with_jobs and _is_lost(each, cursors.get(each, 0), until, folder):
                 parent = transcript if _is_subagents(each) else None
-                job = {"session_id": learner.session_of(each), "transcript_path": each, "parent_path": parent}
+                job = {"session_id": session_of(each), "transcript_path": each, "parent_path": parent}
                 yield key, {**job, "reason": "found"}
         kept_s = SILENT_S + _LAST_WORDS_S if is_over else _FORGET_START_S
         if known[key] is None or time.time() - noted_at > kept_s:
@@ -322,7 +324,7 @@ def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, 
 def _learn_from(project: Project, path: str, job: "Job", result: WorkResult, models: _Models, ends_at: float) -> None:
     if learner.pass_over(project, path):
         return queue.finish(project.own.store, job)
-    learn.check_budget(project)
+    check_budget(project)
     model = models.of(job.key)
     done = learner.learn_transcript(project, path, model, finishes=job, until=ends_at)
     result.changed += [job.key] * bool(done.revisions)

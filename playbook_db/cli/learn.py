@@ -91,8 +91,8 @@ def bootstrap(yes: bool, as_json: bool) -> None:
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
-    from playbook_db.services import learn as learn_service
     from playbook_db.services import queue
+    from playbook_db.services.budget import Budget
 
     with opened(may_be_new=True) as project:
         unread = _unread(project)
@@ -108,7 +108,7 @@ def bootstrap(yes: bool, as_json: bool) -> None:
         if yes or is_interactive():
             if not yes and not click.confirm("Begin?", err=True):
                 return
-            budget = learn_service.Budget(estimate, since=queue.later(0))
+            budget = Budget(estimate, since=queue.later(0))
         model = choose.find_model(project.folder)
         worker.take_in_spool(project.own.store)
         done = 0
@@ -159,10 +159,10 @@ def _unread(project: "Project") -> dict[str, int]:
     """The transcripts that Claude Code kept of the project's sessions, oldest first, and how many bytes of each are
     new."""
     from playbook_db.claude_code import learner, worker
-    from playbook_db.services import queue
+    from playbook_db.services import cursor
 
     return {
-        path: 0 if learner.pass_over(project, path) else os.path.getsize(path) - queue.learned_to(project, path)
+        path: 0 if learner.pass_over(project, path) else os.path.getsize(path) - cursor.learned_to(project, path)
         for path in worker.list_transcripts(project.own.key)
     }
 
@@ -207,7 +207,7 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
     ID is its id, or the beginning of it; within a session of Claude Code it is that session by default. What it taught
     before stays: playbook undo --session ID takes that back.
     """
-    from playbook_db.claude_code import learner, worker
+    from playbook_db.claude_code import learner, transcript, worker
     from playbook_db.services import queue
 
     beginning = session or settings.session()
@@ -218,7 +218,7 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
     with opened(sync=False, may_be_new=True, is_own=True) as project:  # whatever a team's server is doing
         known: dict[str, list[str]] = {}
         for path in worker.list_transcripts(project.own.key):
-            known.setdefault(learner.session_of(path), []).append(path)
+            known.setdefault(transcript.session_of(path), []).append(path)
         matches = [beginning] if beginning in known else [each for each in known if each.startswith(beginning)]
         if len(matches) > 1:
             raise SessionNotFoundError(beginning, tuple(matches))

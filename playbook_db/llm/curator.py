@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from playbook_db.domain.operations import MAX_OPERATIONS, SCOPES
 from playbook_db.domain.prompt_text import shown
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.llm.json_replies import MAX_TOKENS, ask_in_parts, with_quotes
-from playbook_db.llm.marks import stable_names
+from playbook_db.llm.marks import ShownPlaybook
 from playbook_db.llm.model import Exchange, Model, Prompt, enclosed, fill_blocks, object_schema, require
-from playbook_db.llm.reflector import QUOTES
+from playbook_db.llm.reflector import QUOTES, Reflection
 
 _SYSTEM = (
     "You keep the playbook of a project for a coding assistant. What stands between tags in the user's message is "
@@ -54,43 +54,52 @@ class Curation:
     exchanges: list[Exchange]
 
 
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What nearly says the same: `pairs` of points, by their names; and `near`, the names of the points that nearly say
+    a lesson already, by its index (from 0)."""
+
+    pairs: Sequence[tuple[str, str]] = ()
+    near: Mapping[int, Iterable[str]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = [f"- {one} and {other}" for one, other in self.pairs]
+        lines += [f"- lesson {index + 1} and {', '.join(names)}" for index, names in self.near.items()]
+        return shown("\n".join(lines))
+
+
 def curate(
     model: Model,
     *,
     template: str,
-    analysis: str,
-    tags: Sequence[Any] = (),
-    lessons: Sequence[Mapping[str, Any]] = (),
-    playbook_text: str,
-    marks: str | None = None,
-    pairs: Sequence[tuple[str, str]] = (),
-    near: Mapping[int, Iterable[str]] | None = None,
+    reflection: Reflection,
+    playbook: ShownPlaybook,
+    candidates: Candidates = Candidates(),
     size: str,
     deadline: float,
     must_answer: bool = False,
 ) -> Curation:
-    """Ask the curator about what the reflector said: its *analysis*, *tags* and *lessons*.
+    """Ask the curator about what the reflector said.
 
-    *playbook_text* and *marks* are those of `marks.texts`. The *pairs* are names of points that nearly say the same,
-    *near* has by a lesson's index (from 0) the names of those that nearly say it already, and *size* says in words how
-    large the playbook is. Where it *must_answer*, an object that has none of what is asked for is an error.
+    *size* says in words how large the playbook is. If it *must_answer*, an object that has none of what is asked for is
+    an error.
 
     *deadline* is a time of `time.monotonic` over all calls. Raises ModelError, and TemplateError where *template*
     has no place for the analysis. Source: contract, sections 4 and 10.
     """
     require(template, "analysis", "curator.txt")
-    told = _told(tags, lessons)
-    if "{lessons}" not in template and (tags or lessons):  # as older templates
+    analysis, told = reflection.analysis, _told(reflection)
+    if "{lessons}" not in template and told:  # as older templates
         analysis = f"{analysis}\n\n{told}"
     values = {
-        "playbook": enclosed(playbook_text, "playbook") or "(It is empty.)",
-        "marks": enclosed(marks or "", "marks") or "(There are none but those in the playbook.)",
+        "playbook": enclosed(playbook.text, "playbook") or "(It is empty.)",
+        "marks": enclosed(playbook.marks or "", "marks") or "(There are none but those in the playbook.)",
         "room": size or "as told by the limits above.",
-        "candidates": enclosed(_candidates(pairs, near or {}), "candidates") or "(None were found.)",
+        "candidates": enclosed(str(candidates), "candidates") or "(None were found.)",
         "lessons": enclosed(told, "lessons") or "(There are none.)",
         "analysis": enclosed(analysis, "analysis") or "(There is none.)",
     }
-    blocks = fill_blocks(template, values, stable=stable_names(template, marks))
+    blocks = fill_blocks(template, values, stable=playbook.stable_names(template))
     answer = ask_in_parts(
         model,
         Prompt(_SYSTEM, blocks, SCHEMA, MAX_TOKENS),
@@ -102,18 +111,12 @@ def curate(
         must_answer=must_answer,
     )
     operations = [with_quotes(operation) for operation in answer.lists["operations"]]
-    return Curation(answer.text, operations, _apart(answer.lists["apart"], pairs), answer.exchanges)
+    return Curation(answer.text, operations, _apart(answer.lists["apart"], candidates.pairs), answer.exchanges)
 
 
-def _told(tags: Sequence[Any], lessons: Sequence[Mapping[str, Any]]) -> str:
-    numbered = [{"lesson": number, **lesson} for number, lesson in enumerate(lessons, 1)]
-    return "\n".join(_as_text(item) for item in (*numbered, *tags))[:_MAX_TOLD_CHARS]
-
-
-def _candidates(pairs: Sequence[tuple[str, str]], near: Mapping[int, Iterable[str]]) -> str:
-    lines = [f"- {one} and {other}" for one, other in pairs]
-    lines += [f"- lesson {index + 1} and {', '.join(names)}" for index, names in near.items()]
-    return shown("\n".join(lines))
+def _told(reflection: Reflection) -> str:
+    numbered = [{"lesson": number, **lesson} for number, lesson in enumerate(reflection.lessons, 1)]
+    return "\n".join(_as_text(item) for item in (*numbered, *reflection.tags))[:_MAX_TOLD_CHARS]
 
 
 def _apart(items: list[Any], pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

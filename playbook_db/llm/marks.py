@@ -37,23 +37,28 @@ class PointMarks:
     is_pinned: bool = False
 
 
-def texts(
+@dataclass(frozen=True, slots=True)
+class ShownPlaybook:
+    """A playbook in a prompt: the `text` for `{playbook}` and the `marks` for `{marks}`; None if nothing is known of
+    the points but what the text says."""
+
+    text: str
+    marks: str | None = None
+
+    def stable_names(self, template: str) -> tuple[str, ...]:
+        """The placeholders of *template* that are filled with the same in several calls."""
+        return () if self.marks is None or PLACEHOLDER not in template else ("playbook",)
+
+
+def show(
     template: str, points: Sequence[KeyPoint], marks: Iterable[PointMarks], *, own: Sequence[KeyPoint] = ()
-) -> tuple[str, str]:
-    """The *points*, in canonical order, behind them those of the user's *own* playbook, and their *marks*, as texts for
-    *template*: its `{playbook}` and `{marks}`.
-
-    A template without a place for the marks has the counters before the points, as all had once.
-    """
+) -> ShownPlaybook:
+    """The *points*, in canonical order, behind them those of the user's *own* playbook, and their *marks*, for
+    *template*. One without a place for the marks has the counters before the points, as all had once."""
     if PLACEHOLDER not in template:
-        return render_both(points, own), ""
+        return ShownPlaybook(render_both(points, own), "")
     playbook = "\n\n".join(filter(None, [_points(points), _points(own, beside=OWN)]))
-    return playbook, "\n".join(_line(each) for each in marks)
-
-
-def stable_names(template: str, marks: str | None) -> tuple[str, ...]:
-    """The placeholders of *template* that are filled with the same in several calls, given what `texts` gave."""
-    return () if marks is None or PLACEHOLDER not in template else ("playbook",)
+    return ShownPlaybook(playbook, "\n".join(_line(each) for each in marks))
 
 
 def _points(points: Sequence[KeyPoint], *, beside: str = "") -> str:

@@ -7,7 +7,7 @@ answers are joined.
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from playbook_db.errors import ModelError
@@ -19,7 +19,7 @@ from playbook_db.llm.json_replies import (
     refuse_refusal,
     with_quotes,
 )
-from playbook_db.llm.marks import stable_names
+from playbook_db.llm.marks import ShownPlaybook
 from playbook_db.llm.model import Exchange, Model, Prompt, enclosed, fill_blocks, object_schema, require
 
 MAX_TRANSCRIPT_CHARS = 260_000  # of one call; a chunk of the worker's has fewer
@@ -73,9 +73,9 @@ class Reflection:
     """
 
     analysis: str
-    tags: list[Any]
-    lessons: list[dict[str, Any]]
-    exchanges: list[Exchange]
+    tags: list[Any] = field(default_factory=list)
+    lessons: list[dict[str, Any]] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
 
 
 def reflect(
@@ -83,29 +83,28 @@ def reflect(
     *,
     template: str,
     transcript: str,
-    playbook_text: str,
-    marks: str | None = None,
+    playbook: ShownPlaybook,
     cited: Sequence[str],
     deadline: float,
     must_answer: bool = False,
 ) -> Reflection:
     """Ask the reflector about a session; *cited* are the names that the assistant cited in it.
 
-    *playbook_text* and *marks* are those of `marks.texts`; without any, all points count as shown. Where it
-    *must_answer*, an object that has none of what is asked for is an error.
+    If the *playbook* has no marks, all points count as shown. If it *must_answer*, an object that has none of what is
+    asked for is an error.
 
     *deadline* is a time of `time.monotonic` over all calls about one piece; further pieces have as long. Raises
     ModelError, and TemplateError where *template* has no place for the transcript.
     Source: reflector specification, REQ-REFL-003 to -006 and -008.
     """
-    told = _ALL_SHOWN if marks is None else enclosed(marks, "marks") or _NONE_SHOWN
+    told = _ALL_SHOWN if playbook.marks is None else enclosed(playbook.marks, "marks") or _NONE_SHOWN
     values = {"marks": told, "cited_ids": ", ".join(cited) or _NONE_CITED}
-    stable = stable_names(template, marks)
+    stable = playbook.stable_names(template)
     lists = {"bullet_tags": _name, "lessons": _text_of}
     answers = [
         ask_in_parts(
             model,
-            _prompt(template, "reflector.txt", piece, playbook_text, values, SCHEMA, stable),
+            _prompt(template, "reflector.txt", piece, playbook.text, values, SCHEMA, stable),
             "analysis",
             lists,
             go_on=_go_on,

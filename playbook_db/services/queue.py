@@ -1,5 +1,5 @@
-"""The queue of what there is to learn from: jobs come in, are claimed one by one, and end well, later or not at all;
-and the cursors, up to which byte each transcript has been learned from. What sessions were shown comes in beside."""
+"""The queue of what there is to learn from: jobs come in, are claimed one by one, and end well, later or not at all.
+What sessions were shown comes in beside."""
 
 import os
 import re
@@ -11,7 +11,6 @@ from typing import TypeGuard
 
 from playbook_db import project_env, projects, settings
 from playbook_db.domain.times import timestamp
-from playbook_db.services.project import Project
 from playbook_db.store import jobs, memberships
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.jobs import Job
@@ -215,69 +214,6 @@ def is_session_id(text: str) -> bool:
 def later(seconds: float) -> str:
     """The time so many *seconds* from now, as jobs have it."""
     return timestamp(datetime.now(UTC) + timedelta(seconds=seconds))
-
-
-def learned_to(project: Project, path: str) -> int:
-    """Up to which byte the transcript at *path* has been learned from."""
-    with project.store.read(project.key) as book:
-        return book.learned_to(path)
-
-
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """Up to which byte a transcript has been learned from. One that `is_new` hasn't been, or has taken another's place;
-    `relatives` is then how far those that begin with the same entry have been, by path."""
-
-    offset: int
-    is_new: bool
-    relatives: Mapping[str, int]
-
-
-def read_cursor(project: Project, path: str, first_uuid: str | None) -> Cursor:
-    """The cursor of the transcript at *path*, whose first entry is *first_uuid*; None where it has none."""
-    with project.store.read(project.key) as book:
-        offset, known_uuid = book.cursor(path)
-        is_new = first_uuid is not None and (not offset or known_uuid not in (None, first_uuid))
-        return Cursor(offset, is_new, book.cursors(first_uuid=first_uuid) if first_uuid and is_new else {})
-
-
-@tried_again
-def move_cursor(
-    project: Project, path: str, cursor: Cursor, offset: int, *, session_id: str, first_uuid: str | None
-) -> None:
-    """Count the transcript at *path* as learned from up to the byte *offset*, unless *cursor* has moved meanwhile."""
-    with project.store.write(project.key) as book:
-        if book.learned_to(path) == cursor.offset:
-            book.move_cursor(path, offset, session_id=session_id, first_uuid=first_uuid)
-
-
-@tried_again
-def bring_cursor(project: Project, path: str, *, session_id: str) -> None:
-    """Where the playbook is a team's: note there what this machine alone knows of how far the transcript at *path* was
-    learned from, as of a job that was dropped. Raises ServerError where the user may not write there, before a model is
-    asked for nothing."""
-    if project.is_team:
-        _copy_cursor(project.own, project, path, session_id)
-
-
-@tried_again
-def follow_cursor(project: Project, path: str, *, session_id: str) -> None:
-    """Where the playbook is a team's: note on this machine too how far the transcript at *path* was learned from, so
-    that it isn't taken for lost, nor learned from once more when the team is left."""
-    if project.is_team:
-        _copy_cursor(project, project.own, path, session_id, or_of_another=True)
-
-
-def _copy_cursor(source: Project, target: Project, path: str, session_id: str, *, or_of_another: bool = False) -> None:
-    """Let *target* know of the transcript at *path* what *source* does, where that is more; *or_of_another* that was
-    there before."""
-    with source.store.read(source.key) as book:
-        offset, first_uuid = book.cursor(path)
-    with target.store.write(target.key) as book:
-        known_offset, known_uuid = book.cursor(path)
-        is_same = None in (first_uuid, known_uuid) or first_uuid == known_uuid
-        if (is_same and offset > known_offset) or (or_of_another and not is_same):
-            book.move_cursor(path, offset, session_id=session_id, first_uuid=first_uuid)
 
 
 def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collection[str]] | None:

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.claude_code import transcript
-from playbook_db.claude_code.chunks import MIN_CHUNK_CHARS, read_chunks
+from playbook_db.claude_code.chunks import MIN_CHUNK_CHARS, ChunkReader
+from playbook_db.claude_code.transcript import Transcript
 from playbook_db.domain.evidence import ASSISTANTS_WORDS
-from playbook_db.services.learn import Chunk
+from playbook_db.services.asking import Chunk
 from tests.builders import json_values
+from tests.reading import read_chunks
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought, write_long
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "transcripts"
@@ -41,7 +43,7 @@ def chunks(path: Path | str, max_chars: int = LARGE, start: int = 0) -> list[Chu
 def test_a_chunk_reads_as_a_conversation(path: Path) -> None:
     """Sections say who speaks; what one says in a row is one section, its calls are lines in it."""
     built = TranscriptBuilder("the-session")
-    built.user("fix it")
+    first = built.user("fix it")
     built.assistant(a_thought("see [mis-002]"), "Following [pat-001].", a_call("Bash", command="pytest -q"))
     built.result("Exit code 1\n1 failed", is_error=True)
     built.assistant("Again, [pat-001].", a_call("Bash", command="pytest -q", timeout=3))
@@ -85,7 +87,7 @@ def test_a_chunk_reads_as_a_conversation(path: Path) -> None:
     names, places = ("mis-002", "pat-001"), chunk.places
     size = path.stat().st_size
     assert chunk == Chunk(
-        str(path), 0, size, chunk.text, names, "the-session", last, places=places, counts=chunk.counts
+        str(path), 0, size, chunk.text, names, "the-session", last, first, places, counts=chunk.counts
     )
     run = [ASSISTANTS_WORDS, ASSISTANTS_WORDS, "Bash: pytest -q"]
     assert [place.label for place in places] == ["the user", ASSISTANTS_WORDS, *run, *run, ASSISTANTS_WORDS]
@@ -270,6 +272,20 @@ def test_a_file_that_grew_gives_the_same_chunks_but_for_the_last(path: Path, max
         assert chunks(path, max_chars, chunk.start) == after[index:]
 
 
+@pytest.mark.parametrize("step", [1, 7, 30])
+def test_a_reader_that_goes_on_gives_what_another_process_gives(path: Path, step: int) -> None:
+    """Texts, citations, evidence and counts, wherever the file ended in between."""
+    built = a_session(4)
+    whole, built.lines = built.lines, []
+    reader = ChunkReader(Transcript(str(path)), LARGE)
+    for start in range(0, len(whole), step):
+        end = len(built.content())
+        built.lines += whole[start : start + step]
+        built.write(path)
+        assert list(reader.chunks()) == chunks(path, start=end)
+        assert reader.end == path.stat().st_size
+
+
 # --- whatever stands there ---
 
 words = st.text(st.characters(exclude_categories=[]), max_size=60).map(lambda text: text * 30)
@@ -307,7 +323,7 @@ def test_whatever_stands_in_a_file_it_is_cut(tmp_path: Path, written: list[bytes
 MEASURED = """
 import resource, sys
 from playbook_db.claude_code import transcript
-from playbook_db.claude_code.chunks import read_chunks
+from tests.reading import read_chunks
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 count = sum(1 for chunk in read_chunks(sys.argv[1], 0, 100_000))
 print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base)

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from playbook_db import project_env
-from playbook_db.claude_code.chunks import read_chunks
 from playbook_db.claude_code.places import places_of
 from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.claude_code.transcript import Part, ToolCall
 from playbook_db.domain.evidence import ASSISTANT, FETCHED, FILES, TESTS, USER, Place
-from playbook_db.services.learn import Chunk
+from playbook_db.services.asking import Chunk
 from tests.playing import lay_out
+from tests.reading import read_chunks
 from tests.transcripts_made_up import TranscriptBuilder, a_call
 
 COMMITTED = "2001-01-01T00:00:00Z"

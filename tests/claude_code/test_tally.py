@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code.chunks import read_chunks
 from playbook_db.domain.outcomes import SessionCounts
+from tests.reading import read_chunks
 from tests.transcripts_made_up import TranscriptBuilder, a_call, a_session, a_thought
 
 _SAMPLES = Path(__file__).parents[1] / "samples" / "transcripts"

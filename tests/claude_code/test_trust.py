@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code.chunks import read_chunks
 from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.domain.evidence import FETCHED, Place, find_evidence
 from playbook_db.domain.influence import has_outside, operation_trust, vote_counts
 from tests.playing import lay_out, of_sample
+from tests.reading import read_chunks
 from tests.sessions_made_up import HONEST, POINTS, POISONED, TEST_OUTPUT, SampleSession
 
 _TEXTS = {f"pat-{number:03}": text for number, text in enumerate(POINTS, 1)}

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from click import Context
 
-from playbook_db.claude_code.chunks import read_chunks
 from playbook_db.cli.main import cli
 from tests.client.harness import World, is_turn, run_print, turns, wait_until
 from tests.client.ours import (
@@ -21,6 +20,7 @@ from tests.client.ours import (
 )
 from tests.client.terminal import interactive
 from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
+from tests.reading import read_chunks
 
 POINT = "say why before how"
 PROGRAM = REPOSITORY / "bin" / "playbook"

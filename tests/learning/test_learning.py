@@ -1,23 +1,25 @@
 """From a transcript to one revision, once."""
 
 import json
+from collections import Counter
 from dataclasses import astuple
 from pathlib import Path
 
 import pytest
 
 from playbook_db.claude_code import learner, worker
-from playbook_db.claude_code.chunks import read_chunks
+from playbook_db.claude_code import transcript as transcripts
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.llm import json_replies
-from playbook_db.services import edit, learn, queue, suggestions
+from playbook_db.services import asking, cursor, edit, queue, suggestions
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from playbook_db.store.learning import Call
 from playbook_db.store.repository import PlaybookRepository
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import PromptCache, Usage
+from tests.reading import read_chunks
 from tests.transcripts_made_up import TranscriptBuilder, a_session
 
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
@@ -270,6 +272,25 @@ def test_a_reply_that_was_ended_for_its_length_is_counted_too(
     assert len(api.messages()) == 1
 
 
+def test_a_session_that_goes_on_is_read_once(
+    learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one process, however often it is learned from: but for its first lines, by which it is known again."""
+    session, path = a_session(6), tmp_path / "s-1.jsonl"
+    first = next(place for place, line in enumerate(session.lines) if '"timestamp"' in line)
+    lines, session.lines, parsed = session.lines, [], Counter[bytes]()
+    parse = transcripts._parse
+    monkeypatch.setattr(transcripts, "_parse", lambda raw: parsed.update([raw]) or parse(raw))
+    with MessagesApi(*GOOD) as api:
+        model = model_at(api, monkeypatch)
+        for start in range(0, len(lines), 12):
+            session.lines += lines[start : start + 12]
+            learn_transcript(learner_project, session.write(path), model)
+
+    assert {parsed[f"{line}\n".encode()] for line in lines[first + 1 :] if lines.count(line) == 1} == {1}
+    assert cursor.learned_to(learner_project, str(path)) == path.stat().st_size
+
+
 def test_a_forked_session_begins_after_what_was_copied(
     learner_project: Project, transcript: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,7 +326,7 @@ def test_the_job_ends_in_the_commit_of_its_last_chunk(
     assert (done.learned, done.failed, done.put_off) == (1, 0, 0)
     (kept,) = queue.list_jobs(learner_project.store)
     assert (kept.state, kept.attempts, kept.error) == ("done", 1, None)
-    assert queue.learned_to(learner_project, transcript) == Path(transcript).stat().st_size
+    assert cursor.learned_to(learner_project, transcript) == Path(transcript).stat().st_size
 
 
 def test_without_a_model_the_work_waits(
@@ -425,8 +446,8 @@ def test_what_a_model_says_is_kept_in_a_sane_size(
     database: Store, learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Analysis, reasons and lists have lengths; a point that no session could be shown is skipped."""
-    assert learn._MAX_ITEMS == json_replies.MAX_ITEMS == 2000
-    monkeypatch.setattr(learn, "_MAX_ITEMS", 20)
+    assert asking._MAX_ITEMS == json_replies.MAX_ITEMS == 2000
+    monkeypatch.setattr(asking, "_MAX_ITEMS", 20)
     monkeypatch.setattr(json_replies, "MAX_ITEMS", 20)
     tags = [("pat-001", "helpful"), *[(f"x-{number}", "neutral") for number in range(30)]]
     told = json.loads(reflection(*tags, analysis="word " * 5_000))

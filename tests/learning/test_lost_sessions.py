@@ -11,7 +11,7 @@ import pytest
 from playbook_db import settings
 from playbook_db.claude_code import spool, worker
 from playbook_db.claude_code.events import session_folder_name
-from playbook_db.services import queue
+from playbook_db.services import cursor, queue
 from playbook_db.services.project import Project, ignore
 from tests.learning.conftest import answers, curation, model_at, reflection
 from tests.messages_api import MessagesApi
@@ -100,7 +100,7 @@ def test_a_found_session_that_goes_on_is_learned_from_once_in_two_parts(
         results += [worker.run(url), worker.run(url)]
 
     assert [(done.lost, done.learned) for done in results if done] == [(2, 2), (0, 0), (1, 1), (0, 0)]
-    assert queue.learned_to(learner_project, str(lost)) == lost.stat().st_size
+    assert cursor.learned_to(learner_project, str(lost)) == lost.stat().st_size
 
 
 def _switch(name: str) -> Callable[[Project, Path], None]:

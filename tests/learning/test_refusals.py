@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db.claude_code import learner, spool, worker
-from playbook_db.services import edit, queue
+from playbook_db.services import cursor, edit, queue
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.jobs import Job
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
@@ -114,7 +114,7 @@ def test_an_answer_with_none_of_the_keys_is_no_lesson(
         assert _work(learner_project).failed == 1
     (job,) = _jobs(learner_project)
     assert (job.state, job.attempts, "no JSON of the form" in (job.error or "")) == ("queued", 1, True)
-    assert queue.learned_to(learner_project, str(tmp_path / "s-1.jsonl")) == 0
+    assert cursor.learned_to(learner_project, str(tmp_path / "s-1.jsonl")) == 0
 
 
 @pytest.mark.parametrize("who", ["reflector", "curator"])

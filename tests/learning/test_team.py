@@ -21,8 +21,9 @@ from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.cli.main import main
 from playbook_db.errors import BudgetError, ServerAwayError
-from playbook_db.services import edit, forget, learn, queue
+from playbook_db.services import cursor, edit, forget, learn, queue
 from playbook_db.services import project as project_service
+from playbook_db.services.budget import Budget
 from playbook_db.store import memberships, replica
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import Store, open_store
@@ -128,8 +129,8 @@ def _killed(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("at", "name"),
     [
-        (learn._Lesson, "_keep_lesson"),
-        (queue, "follow_cursor"),
+        (learn, "_keep_lesson"),
+        (cursor.Cursor, "note_here"),
         (queue, "finish"),
         (project_service.memberships, "of_project"),
     ],
@@ -189,10 +190,10 @@ def test_a_commit_whose_answer_never_came_counts_once(
         keep(*given)
         raise ServerAwayError("gone")
 
-    keep = learn._Lesson._keep_lesson
+    keep = learn._keep_lesson
     ann.session("s-1")
     with monkeypatch.context() as patch:
-        patch.setattr(learn._Lesson, "_keep_lesson", lose)
+        patch.setattr(learn, "_keep_lesson", lose)
         assert ann.work().put_off == 1
 
     assert ann.work().learned == 1
@@ -342,7 +343,7 @@ def test_what_bootstrap_was_allowed_is_each_members_own(
     model = model_at(api, monkeypatch)
     for member, path in paths.items():
         with member.shared() as project, pytest.raises(BudgetError, match="and 1 were agreed on"):
-            learner.learn_transcript(project, path, model, budget=learn.Budget(1, since="2026"))
+            learner.learn_transcript(project, path, model, budget=Budget(1, since="2026"))
         assert member.rows("SELECT kind, agreed FROM model_calls") == [("reflect", 1)]
     assert rows(team_server, "SELECT count(*) FROM model_calls") == [(0,)]
 

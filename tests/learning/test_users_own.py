@@ -9,6 +9,7 @@ import pytest
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.services import edit, history, learn, review, undo
+from playbook_db.services.asking import Inquiry
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection, show_all
@@ -163,7 +164,7 @@ def test_a_kill_between_the_two_commits_counts_each_once(
     said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
     wish = curation({"type": "ADD", "text": "Answer in English", "scope": "user"})
     with monkeypatch.context() as patch:
-        patch.setattr(learn._Lesson, at, _killed)
+        patch.setattr(learn, at, _killed)
         with pytest.raises(_KilledError):
             lesson(said, wish)
 
@@ -182,7 +183,7 @@ def test_a_session_that_went_on_after_a_kill_between_the_commits_counts_once(
     """Then the chunk is a longer one, of which the reflector is asked anew."""
     said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
     with monkeypatch.context() as patch:
-        patch.setattr(learn._Lesson, "_keep_lesson", _killed)
+        patch.setattr(learn, "_keep_lesson", _killed)
         with pytest.raises(_KilledError):
             lesson(said, curation())
 
@@ -217,7 +218,7 @@ def test_a_team_is_told_nothing_of_a_members_own_points(
     update = {"type": "UPDATE", "target_id": "upref-001", "text": "answer in a sentence"}
     merge = {"type": "MERGE", "source_ids": ["pat-001", "upref-001"], "merged_text": "both in one"}
     said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
-    kept = learn._Lesson._keep_reflection
+    kept = Inquiry._keep_reflection
 
     def killed_at_the_teams(lesson: Any, project: Project, *given: Any) -> int:
         return kept(lesson, project, *given) if project.is_users else _killed()
@@ -225,7 +226,8 @@ def test_a_team_is_told_nothing_of_a_members_own_points(
     with MessagesApi(*answers(said, curation(update, merge))) as api:
         model_at(api, monkeypatch)
         with monkeypatch.context() as patch:
-            patch.setattr(learn._Lesson, at, killed_at_the_teams if at == "_keep_reflection" else _killed)
+            is_first = at == "_keep_reflection"
+            patch.setattr(Inquiry if is_first else learn, at, killed_at_the_teams if is_first else _killed)
             with pytest.raises(_KilledError):
                 ann.work()
         assert ann.work().learned == 1

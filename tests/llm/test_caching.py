@@ -11,7 +11,7 @@ import pytest
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.llm import marks
 from playbook_db.llm.anthropic_api import AnthropicModel
-from playbook_db.llm.curator import Curation, curate
+from playbook_db.llm.curator import Candidates, Curation, curate
 from playbook_db.llm.marks import PointMarks
 from playbook_db.llm.reflector import Reflection, reflect
 from playbook_db.services.templates import load_template
@@ -51,10 +51,8 @@ def reflected(
     """What the reflector says of *transcript*."""
     template = template or load_template("reflector.txt")
     told = [PointMarks(point.name, point.helpful, point.harmful, was_shown=True) for point in points]
-    text, marked = marks.texts(template, points, told)
-    return reflect(
-        model, template=template, transcript=transcript, playbook_text=text, marks=marked, cited=[], deadline=soon()
-    )
+    shown = marks.show(template, points, told)
+    return reflect(model, template=template, transcript=transcript, playbook=shown, cited=[], deadline=soon())
 
 
 def curated(
@@ -63,10 +61,17 @@ def curated(
     """What the curator makes of *analysis*."""
     template = template or load_template("curator.txt")
     told = [PointMarks(point.name, point.helpful, point.harmful, last_vote="2026-11-22") for point in points]
-    text, marked = marks.texts(template, points, told)
+    shown = marks.show(template, points, told)
     pairs = [(points[0].name, points[1].name)] if analysis == "second" else []
-    given: dict[str, Any] = {"analysis": analysis, "pairs": pairs, "size": analysis, "deadline": soon()}
-    return curate(model, template=template, playbook_text=text, marks=marked, **given)
+    return curate(
+        model,
+        template=template,
+        reflection=Reflection(analysis),
+        playbook=shown,
+        candidates=Candidates(pairs),
+        size=analysis,
+        deadline=soon(),
+    )
 
 
 @pytest.mark.parametrize("ask", [reflected, curated])

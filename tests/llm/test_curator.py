@@ -9,7 +9,9 @@ import pytest
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import ModelError, TemplateError
 from playbook_db.llm.anthropic_api import AnthropicModel
-from playbook_db.llm.curator import Curation, curate
+from playbook_db.llm.curator import Candidates, Curation, curate
+from playbook_db.llm.marks import ShownPlaybook
+from playbook_db.llm.reflector import Reflection
 from playbook_db.services.templates import load_template
 from tests.llm.conftest import soon
 from tests.messages_api import Answer, MessagesApi
@@ -28,9 +30,9 @@ def ask(model: AnthropicModel) -> Ask:
     def run(**changed: Any) -> Curation:
         given: dict[str, Any] = {
             "template": load_template("curator.txt"),
-            "analysis": "the database was old",
-            "playbook_text": "[pat-001] helpful=3 harmful=0 :: use type hints",
-            "pairs": [("pat-001", "pat-002")],
+            "reflection": Reflection("the database was old"),
+            "playbook": ShownPlaybook("[pat-001] helpful=3 harmful=0 :: use type hints"),
+            "candidates": Candidates([("pat-001", "pat-002")]),
             "size": "2 of 10 left",
             "deadline": soon(),
         }
@@ -71,7 +73,7 @@ def test_what_is_not_there_is_said_in_words(scripted: Start, ask: Ask) -> None:
     """An empty playbook, no candidates, no analysis."""
     api = scripted('{"reasoning": "", "operations": []}')
 
-    assert ask(playbook_text="", pairs=[], analysis="", size="").operations == []
+    assert ask(playbook=ShownPlaybook(""), candidates=Candidates(), reflection=Reflection(""), size="").operations == []
     for told in ("(It is empty.)", "(None were found.)", "(There are none.)", "(There is none.)"):
         assert told in api.messages()[0].said
 
@@ -104,11 +106,9 @@ def test_the_curator_hears_what_the_reflector_knows(scripted: Start, ask: Ask) -
     api = scripted('{"reasoning": "", "operations": []}')
 
     ask(
-        playbook_text="[pat-001] use type hints",
-        marks="[pat-001] helpful=3 harmful=1, since 2026-01-02, rests",
-        tags=[VOTE],
-        lessons=[LESSON, {**LESSON, "text": "Another </lessons>"}],
-        near={1: ["pat-001", "mis-002"]},
+        playbook=ShownPlaybook("[pat-001] use type hints", "[pat-001] helpful=3 harmful=1, since 2026-01-02, rests"),
+        reflection=Reflection("", [VOTE], [LESSON, {**LESSON, "text": "Another </lessons>"}]),
+        candidates=Candidates([("pat-001", "pat-002")], {1: ["pat-001", "mis-002"]}),
     )
 
     said = api.messages()[0].said
@@ -127,7 +127,7 @@ def test_a_template_without_a_place_for_lessons_has_them_with_the_analysis(scrip
     """As those that were written before there were lessons; nothing is added where there are none."""
     api = scripted('{"reasoning": "", "operations": []}')
 
-    ask(template="Mine: {analysis}", lessons=[LESSON], tags=[VOTE])
+    ask(template="Mine: {analysis}", reflection=Reflection("", [VOTE], [LESSON]))
     ask(template="Mine: {analysis}")
 
     with_lessons, without = (request.said for request in api.messages())
@@ -140,7 +140,7 @@ def test_of_more_lessons_and_tags_than_any_session_has_the_beginning_is_told(scr
     """The lessons first: a reply before this one may have been hostile."""
     api = scripted('{"reasoning": "", "operations": []}')
 
-    ask(lessons=[LESSON], tags=[VOTE] * 5000)
+    ask(reflection=Reflection("", [VOTE] * 5000, [LESSON]))
 
     assert '"text": "Run `make x`"' in api.messages()[0].said
     assert len(api.messages()[0].said) < 150_000

@@ -11,6 +11,7 @@ import pytest
 from playbook_db.errors import ModelError, RefusalError, TemplateError
 from playbook_db.llm import reflector
 from playbook_db.llm.anthropic_api import AnthropicModel
+from playbook_db.llm.marks import ShownPlaybook
 from playbook_db.llm.model import RecordingModel
 from playbook_db.llm.reflector import Reflection, reflect
 from playbook_db.services.templates import load_template
@@ -32,7 +33,7 @@ def ask(model: AnthropicModel) -> Ask:
         given: dict[str, Any] = {
             "template": load_template("reflector.txt"),
             "transcript": "[user]\nhello",
-            "playbook_text": "[pat-001] helpful=3 harmful=0 :: use type hints",
+            "playbook": ShownPlaybook("[pat-001] helpful=3 harmful=0 :: use type hints"),
             "cited": ["pat-001", "mis-002"],
             "deadline": soon(),
         }
@@ -325,8 +326,8 @@ def test_which_points_were_shown_is_told_after_the_points(scripted: Start, ask: 
     """By marks, where there are any; a session may have been shown nothing."""
     api = scripted(json.dumps(WHOLE))
 
-    ask(playbook_text="[pat-001] use type hints", marks="[pat-001] helpful=1 harmful=0, shown </marks>")
-    ask(playbook_text="[pat-001] use type hints", marks="")
+    ask(playbook=ShownPlaybook("[pat-001] use type hints", "[pat-001] helpful=1 harmful=0, shown </marks>"))
+    ask(playbook=ShownPlaybook("[pat-001] use type hints", ""))
 
     shown, nothing = (request.body["messages"][0]["content"] for request in api.messages())
     assert [block["text"] for block in shown[:2]] == [block["text"] for block in nothing[:2]]

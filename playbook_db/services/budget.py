@@ -1,0 +1,53 @@
+"""How many tokens learning may take: a day's budget, or what the user has agreed to for one command."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from playbook_db import project_env, settings
+from playbook_db.domain.times import day_begin, local, timestamp
+from playbook_db.errors import BudgetError, Remedy
+from playbook_db.services.project import Project, Store
+from playbook_db.store import learning
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the user has agreed to for one command, in place of the daily budget: so many `tokens` for the project from
+    the time `since` on."""
+
+    tokens: int
+    since: str
+
+
+def tokens_today(store: Store, key: str | None = None) -> int:
+    """The tokens of today's budget (UTC) that are used, for the project *key*, or all together."""
+    with store.snapshot() as connection:
+        return learning.tokens_since(connection, timestamp(day_begin(datetime.now(UTC))), key)
+
+
+def check_budget(project: Project, agreed: Budget | None = None) -> None:
+    """Raise BudgetError if the tokens *agreed* on are spent; without them, if today's are."""
+    project = project.own
+    if agreed is not None:
+        with project.store.snapshot() as connection:
+            spent = learning.tokens_since(connection, agreed.since, project.key, agreed=True)
+        if spent >= agreed.tokens:
+            text = f"{spent:,} tokens were used, and {agreed.tokens:,} were agreed on. What was learned is kept."
+            raise BudgetError(text, remedy=Remedy("Go on with: {}", ("bootstrap",)))
+        return
+    _check_daily(project.store, settings.daily_tokens())
+    brought = project_env.brought(project.folder or project.key)
+    if project_env.BUDGET in brought:  # its own, on top of the user's
+        _check_daily(project.store, settings.daily_tokens(brought), project.key)
+
+
+def _check_daily(store: Store, budget: int, key: str | None = None) -> None:
+    spent = tokens_today(store, key)
+    if 0 < budget <= spent:
+        until = timestamp(day_begin(datetime.now(UTC)) + timedelta(days=1))
+        whose = f" for {key}" if key else ""
+        raise BudgetError(
+            f"{spent:,} tokens were used today (UTC){whose}; PLAYBOOK_DAILY_TOKENS allows {budget:,} "
+            f"(0: no limit). The work waits until {local(until)} at most.",
+            until=until,
+        )

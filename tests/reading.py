@@ -1,0 +1,23 @@
+"""A transcript's lines and chunks from a byte on, as a process reads them that hasn't seen the transcript before."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from playbook_db.claude_code.chunks import ChunkReader
+from playbook_db.claude_code.transcript import Line, Transcript
+from playbook_db.services.asking import Chunk
+
+
+def read_lines(path: str, start: int = 0) -> Iterator[Line]:
+    """The lines from the byte *start* on."""
+    transcript = Transcript(path)
+    for _ in transcript.lines(start):
+        pass
+    yield from transcript.lines()
+
+
+def read_chunks(path: str, start: int, max_chars: int, **given: Any) -> Iterator[Chunk]:
+    """The chunks from the byte *start* on."""
+    reader = ChunkReader(Transcript(path), max_chars, **given)
+    reader.skip(start)
+    yield from reader.chunks()
