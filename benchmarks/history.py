@@ -15,8 +15,8 @@ from sqlalchemy import Engine, event
 from benchmarks import long_history, raw, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
 from playbook_db.domain import prompt_text
-from playbook_db.domain.diff import Comparison
-from playbook_db.domain.undo import RevisionRange
+from playbook_db.domain.merging.diff import Comparison
+from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.services import history, maintenance, statistics
 from playbook_db.services import undo as undo_service
 from playbook_db.services.history import LogQuery

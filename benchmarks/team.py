@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 
 from benchmarks import samples, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
-from playbook_db.domain.evidence import Place
+from playbook_db.domain.trust.evidence import Place
 from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services import edit, learn
 from playbook_db.services.asking import Chunk

@@ -28,10 +28,10 @@ from pydantic import Field
 from playbook_db import __version__, settings
 from playbook_db.claude_code import registration, session_so_far
 from playbook_db.domain import prompt_text, search_words, times
-from playbook_db.domain.evidence import FETCHED
-from playbook_db.domain.judging import Review
 from playbook_db.domain.playbook import section_named
 from playbook_db.domain.redaction.redact import redact_message
+from playbook_db.domain.trust.evidence import FETCHED
+from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
 from playbook_db.services import history, listing, queue, suggestions
 from playbook_db.services.opening import open_project

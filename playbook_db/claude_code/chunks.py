@@ -15,10 +15,10 @@ from playbook_db.claude_code import places
 from playbook_db.claude_code.condensing import condense, limit_of, share
 from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.claude_code.transcript import INTERRUPTED, Entry, Line, Part, Transcript
-from playbook_db.domain import influence
-from playbook_db.domain.evidence import FETCHED, FILES, Place
-from playbook_db.domain.outcomes import NOTHING, SessionCounts, is_correction
 from playbook_db.domain.playbook import name_pattern
+from playbook_db.domain.trust import influence
+from playbook_db.domain.trust.evidence import FETCHED, FILES, Place
+from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts, is_correction
 from playbook_db.services.asking import Chunk
 
 MIN_CHUNK_CHARS = 1_000

@@ -15,8 +15,8 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.chunks import ChunkReader
 from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.claude_code.transcript import Transcript, began_at
-from playbook_db.domain.judging import Review
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
+from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
 from playbook_db.services import cursor, learn, queue
 from playbook_db.services.budget import Budget

@@ -10,7 +10,7 @@ from playbook_db.claude_code import own_text
 from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.claude_code.shell_output import constants, trust_of_output
 from playbook_db.claude_code.transcript import Part, ToolCall
-from playbook_db.domain.evidence import ASSISTANT, ASSISTANTS_WORDS, FETCHED, FILES, TESTS, USER, Place
+from playbook_db.domain.trust.evidence import ASSISTANT, ASSISTANTS_WORDS, FETCHED, FILES, TESTS, USER, Place
 
 MAX_LABEL_CHARS = 80
 _LEAST_CONSTANT = 6  # characters of what a command says itself

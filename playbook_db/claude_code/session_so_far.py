@@ -16,8 +16,8 @@ from playbook_db.claude_code import events, learner, transcript
 from playbook_db.claude_code.chunks import ChunkReader
 from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.claude_code.transcript import Transcript
-from playbook_db.domain.evidence import FETCHED, Place
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
+from playbook_db.domain.trust.evidence import FETCHED, Place
 
 TOOL_USE = "claudecode/toolUseId"  # the key in a call's `_meta`
 _PATIENCE_S = 1.0  # for the call to stand in a transcript

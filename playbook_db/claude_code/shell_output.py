@@ -11,7 +11,7 @@ from itertools import dropwhile, takewhile
 from posixpath import basename, join
 from typing import Protocol
 
-from playbook_db.domain.evidence import FETCHED, FILES, TESTS, TRUST
+from playbook_db.domain.trust.evidence import FETCHED, FILES, TESTS, TRUST
 
 # What tests, checks, compiles or builds a project. If a second word stands here, the command needs it after options.
 _TEST_COMMANDS = """

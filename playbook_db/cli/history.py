@@ -10,12 +10,12 @@ import click
 from playbook_db.cli.context import as_json, dry_run_option, notify, of_user, opened, point_names, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_json, print_points, print_revised, print_texts, say, write_text
-from playbook_db.domain.undo import SOURCES
+from playbook_db.domain.merging.undo import SOURCES
 from playbook_db.services import records
 
 if TYPE_CHECKING:
+    from playbook_db.domain.merging.undo import Side
     from playbook_db.domain.playbook_file import Layout
-    from playbook_db.domain.undo import Side
     from playbook_db.services.history import SourcedPlaybook
     from playbook_db.services.project import Project
     from playbook_db.services.undo import UndoResult
@@ -161,7 +161,7 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
     Points and texts return, votes are subtracted, and what was done later stays. Where both want the same text,
     nothing is done unless --ours or --theirs says which. An undo is a revision too: undo it, and all is back.
     """
-    from playbook_db.domain.undo import parse_range
+    from playbook_db.domain.merging.undo import parse_range
     from playbook_db.services import undo as undo_service
 
     if revisions is not None and session is not None:

@@ -18,12 +18,12 @@ from playbook_db.cli.output import (
     session_name,
     shortened,
 )
-from playbook_db.domain.diff import Piece, compare_words, mark
+from playbook_db.domain.merging.diff import Piece, compare_words, mark
 from playbook_db.domain.playbook import NOTE
 from playbook_db.domain.times import local
 
 if TYPE_CHECKING:
-    from playbook_db.domain.diff import Comparison, Moved
+    from playbook_db.domain.merging.diff import Comparison, Moved
     from playbook_db.domain.playbook import KeyPoint
     from playbook_db.services.history import RevisionDetails, SourcedPlaybook
     from playbook_db.store.log_queries import LoggedChange, LoggedRevision, RevisionReflection

@@ -203,7 +203,7 @@ def _show_point(
 
 
 def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]":
-    from playbook_db.domain.evidence import read_json
+    from playbook_db.domain.trust.evidence import read_json
 
     yield f"{folded(readable(text))}\n"
     for each in evidence:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from playbook_db.domain.outcomes import EVENTS, FEWEST_SESSIONS
 from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
+from playbook_db.domain.trust.outcomes import EVENTS, FEWEST_SESSIONS
 from playbook_db.projects import is_users
 
 if TYPE_CHECKING:
-    from playbook_db.domain.evidence import Evidence
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.domain.trust.evidence import Evidence
     from playbook_db.store.quick_sql import StoredMarks
     from playbook_db.store.repository import RevisionResult
     from playbook_db.store.statistics import EventUse

@@ -22,12 +22,12 @@ from playbook_db.cli.output import (
     shortened,
     write_file,
 )
-from playbook_db.domain import outcomes
 from playbook_db.domain.times import local
+from playbook_db.domain.trust import outcomes
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.domain.outcomes import Difference
+    from playbook_db.domain.trust.outcomes import Difference
     from playbook_db.services.statistics import Growth, Learning, PointUse, SessionComparison, Statistics, Use
 
 _WEEKS = 6  # lines at most; --json has all

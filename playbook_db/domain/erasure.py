@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from playbook_db.domain.diff import common_length
 from playbook_db.domain.exact_json import read_json, write_json
+from playbook_db.domain.merging.diff import common_length
 from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PatternError
 

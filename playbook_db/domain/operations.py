@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import (
     MAX_NAME_LENGTH,
     KeyPoint,
@@ -20,6 +19,7 @@ from playbook_db.domain.playbook import (
     why_text_unusable,
 )
 from playbook_db.domain.sections import find_section, is_unknown_section, is_users_name, resolve_section
+from playbook_db.domain.trust.evidence import Evidence
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
 TOO_MANY = f"a batch holds at most {MAX_OPERATIONS} operations"

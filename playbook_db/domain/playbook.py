@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from playbook_db.domain.evidence import INVISIBLE, Evidence
 from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SLUG_SECTIONS, USERS_MARK, find_section
+from playbook_db.domain.trust.evidence import INVISIBLE, Evidence
 from playbook_db.errors import PointRuleError
 
 MAX_COUNTER = 2**63 - 1  # what a database integer holds; counters stop there

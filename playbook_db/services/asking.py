@@ -8,14 +8,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from playbook_db.domain import duplicates, judging, operations, prompt_text
+from playbook_db.domain import duplicates, operations, prompt_text
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.evidence import Place
-from playbook_db.domain.judging import JudgedOperations, JudgedTags, Review
-from playbook_db.domain.outcomes import NOTHING, SessionCounts
 from playbook_db.domain.playbook import KeyPoint, Playbook, storable
 from playbook_db.domain.prompt_text import render_points
 from playbook_db.domain.redaction.redact import redact, without_private
+from playbook_db.domain.trust import judging
+from playbook_db.domain.trust.evidence import Place
+from playbook_db.domain.trust.judging import JudgedOperations, JudgedTags, Review
+from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts
 from playbook_db.errors import ModelError
 from playbook_db.services import diagnostics, templates
 from playbook_db.services.budget import Budget, check_budget

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from playbook_db.domain import merge, playbook_file
-from playbook_db.domain.done import Done, explain
+from playbook_db.domain import playbook_file
 from playbook_db.domain.duplicates import DEFAULT_THRESHOLD, Similarity
+from playbook_db.domain.merging import merge
+from playbook_db.domain.merging.done import Done, explain
 from playbook_db.domain.playbook import Change, KeyPoint, Playbook, Skipped, Vote
 from playbook_db.domain.playbook_file import Reading, read_playbook
 from playbook_db.domain.sections import SECTION_SLUGS

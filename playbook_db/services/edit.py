@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from playbook_db.domain import duplicates, prompt_text
 from playbook_db.domain import operations as operation_rules
-from playbook_db.domain.evidence import FILES
+from playbook_db.domain.merging.undo import restore_state
 from playbook_db.domain.playbook import (
     Change,
     KeyPoint,
@@ -19,7 +19,7 @@ from playbook_db.domain.playbook import (
     why_text_unusable,
 )
 from playbook_db.domain.sections import OTHERS
-from playbook_db.domain.undo import restore_state
+from playbook_db.domain.trust.evidence import FILES
 from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services import templates
 from playbook_db.services.project import Project

@@ -14,9 +14,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from playbook_db import files, projects
-from playbook_db.domain import file_merge, playbook_file
-from playbook_db.domain.file_merge import Side
-from playbook_db.domain.lineage import Known, Lineage, Version
+from playbook_db.domain import playbook_file
+from playbook_db.domain.merging import file_merge
+from playbook_db.domain.merging.file_merge import Side
+from playbook_db.domain.merging.lineage import Known, Lineage, Version
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import GitError, PlaybookFileError, Remedy
 

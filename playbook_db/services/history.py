@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from playbook_db.domain import diff, merge, playbook_file, prompt_text, times
-from playbook_db.domain.diff import Comparison
+from playbook_db.domain import playbook_file, prompt_text, times
+from playbook_db.domain.merging import diff, merge
+from playbook_db.domain.merging.diff import Comparison
 from playbook_db.domain.playbook import MAX_COUNTER, KeyPoint, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import local, timestamp

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from playbook_db.domain import draft, merge, playbook_file, prompt_text
-from playbook_db.domain.evidence import MAX_QUOTE_CHARS, Evidence
+from playbook_db.domain import draft, playbook_file, prompt_text
 from playbook_db.domain.exact_json import read_json
+from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Header, Playbook, normalised, storable
 from playbook_db.domain.playbook_file import Layout, Reading
 from playbook_db.domain.prompt_text import render_both, shown
+from playbook_db.domain.trust.evidence import MAX_QUOTE_CHARS, Evidence
 from playbook_db.services import markdown, templates
 from playbook_db.services.markdown import Note
 from playbook_db.services.project import Project, read_playbook

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from playbook_db import files, projects
-from playbook_db.domain import merge
+from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerError, SettingError, TeamError
 from playbook_db.services import forget, git, import_export, mirror, team

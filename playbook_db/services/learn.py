@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from playbook_db import settings
 from playbook_db.domain import operations
-from playbook_db.domain.judging import Review
 from playbook_db.domain.playbook import Change, KeyPoint, Skipped
 from playbook_db.domain.sections import is_users_name
+from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import RefusalError
 from playbook_db.services import diagnostics, edit
 from playbook_db.services.asking import Answers, Chunk, Inquiry, LearningContext, Verdict, points_that_fit

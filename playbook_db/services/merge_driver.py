@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from playbook_db import files, projects, settings
-from playbook_db.domain import file_merge, playbook_file
+from playbook_db.domain import playbook_file
 from playbook_db.domain.exact_json import write_json
-from playbook_db.domain.file_merge import Side
+from playbook_db.domain.merging import file_merge
+from playbook_db.domain.merging.file_merge import Side
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.prompt_text import render_points, shown

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from playbook_db import files, projects, settings
-from playbook_db.domain import merge, playbook_file
+from playbook_db.domain import playbook_file
+from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DiskError, MirrorError, PlaybookFileError, Remedy

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from playbook_db import settings
 from playbook_db.domain import duplicates
+from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import KeyPoint, normalised
 from playbook_db.domain.sections import is_users_name
-from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
 from playbook_db.services import edit
 from playbook_db.services.project import Project, find_membership

@@ -14,7 +14,7 @@ from playbook_db.projects import as_text, has_folder
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from playbook_db.domain.diff import Comparison, KeyChange
+    from playbook_db.domain.merging.diff import Comparison, KeyChange
     from playbook_db.domain.playbook import Change, KeyPoint, RetiredPoint
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.services.edit import AlikePoints
@@ -346,7 +346,7 @@ def _full_change_record(change: "LoggedChange") -> Record:
 
 
 def _rewording(before: "KeyPoint", after: "KeyPoint") -> Record:
-    from playbook_db.domain.diff import marked
+    from playbook_db.domain.merging.diff import marked
 
     return {"text_before": before.text, "text": after.text, "words": marked(before.text, after.text)}
 

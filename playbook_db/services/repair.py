@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from playbook_db import projects, settings
-from playbook_db.domain import playbook_file, salvaging
+from playbook_db.domain import playbook_file
+from playbook_db.domain.merging import salvaging
 from playbook_db.domain.playbook import Change
 from playbook_db.domain.times import local
 from playbook_db.errors import (

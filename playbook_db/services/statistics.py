@@ -7,10 +7,10 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from playbook_db.domain import outcomes
-from playbook_db.domain.outcomes import Difference
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
+from playbook_db.domain.trust import outcomes
+from playbook_db.domain.trust.outcomes import Difference
 from playbook_db.services.project import Project
 from playbook_db.store import database_file, statistics
 from playbook_db.store.statistics import Compared, Counts, DayCalls, DayVotes, EventUse, TableSize

@@ -9,12 +9,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from playbook_db.domain import judging, operations
-from playbook_db.domain.evidence import FETCHED, Place, find_evidence
-from playbook_db.domain.judging import Review
+from playbook_db.domain import operations
+from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import NOTE, Change, Vote, storable
 from playbook_db.domain.redaction.redact import redact, without_private
-from playbook_db.domain.undo import RevisionRange
+from playbook_db.domain.trust import judging
+from playbook_db.domain.trust.evidence import FETCHED, Place, find_evidence
+from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import PointRuleError, SessionNotFoundError, UndoError
 from playbook_db.services import edit, history, learn, review, undo
 from playbook_db.services.project import Project

@@ -5,9 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from playbook_db.domain.diff import changed_keys
-from playbook_db.domain.playbook import PointState
-from playbook_db.domain.undo import (
+from playbook_db.domain.merging.diff import changed_keys
+from playbook_db.domain.merging.undo import (
     Effect,
     RevisionRange,
     Side,
@@ -17,6 +16,7 @@ from playbook_db.domain.undo import (
     undo_revisions,
     undone_by,
 )
+from playbook_db.domain.playbook import PointState
 from playbook_db.errors import (
     PlaybookChangedError,
     PointRuleError,

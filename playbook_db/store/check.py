@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
-from playbook_db.domain.undo import effective_undos
+from playbook_db.domain.merging.undo import effective_undos
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of

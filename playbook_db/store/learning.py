@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain import operations
-from playbook_db.domain.outcomes import SessionCounts
+from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.projects import as_path, as_text
 from playbook_db.store.playbook_rows import IN_FORCE, IS_WEAK, PlaybookRows
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts

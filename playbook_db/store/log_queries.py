@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import Row, TextClause, bindparam
 from sqlalchemy import text as sql
 
-from playbook_db.domain.diff import changed_keys
-from playbook_db.domain.evidence import Evidence, read_json
+from playbook_db.domain.merging.diff import changed_keys
+from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Vote
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.domain.undo import RevisionRange
+from playbook_db.domain.trust.evidence import Evidence, read_json
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook_rows import IS_WEAK, PlaybookRows
 from playbook_db.store.quick_sql import PointLifespan

@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 from sqlalchemy import Row, bindparam, insert
 from sqlalchemy import text as sql
 
-from playbook_db.domain import evidence as evidence_rules
-from playbook_db.domain.evidence import TRUST, Evidence
 from playbook_db.domain.operations import gist, named_points, text_of
 from playbook_db.domain.playbook import KeyPoint, storable
+from playbook_db.domain.trust import evidence as evidence_rules
+from playbook_db.domain.trust.evidence import TRUST, Evidence
 from playbook_db.store import hook_sql
 from playbook_db.store.playbook_rows import PlaybookRows, point_of
 from playbook_db.store.tables import proposals

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, delete, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain.draft import Draft
+from playbook_db.domain.merging.undo import RevisionRange, effective_undos
 from playbook_db.domain.playbook import (
     MAX_DIGITS,
     Change,
@@ -26,7 +27,6 @@ from playbook_db.domain.playbook import (
     before_number,
 )
 from playbook_db.domain.times import timestamp
-from playbook_db.domain.undo import RevisionRange, effective_undos
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
 from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of

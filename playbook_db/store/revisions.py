@@ -7,11 +7,12 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, insert
 from sqlalchemy import text as sql
 
-from playbook_db.domain import evidence, prompt_text
+from playbook_db.domain import prompt_text
 from playbook_db.domain.exact_json import write_json
+from playbook_db.domain.merging.undo import Undo
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.domain.undo import Undo
+from playbook_db.domain.trust import evidence
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook_rows import PlaybookRows
 from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, taken_back, votes

@@ -17,11 +17,11 @@ from typing import Any
 from sqlalchemy import Connection, Insert, Table, Text, Update, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from playbook_db.domain.diff import longest_increasing
 from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.exact_json import write_json
+from playbook_db.domain.merging.diff import longest_increasing
+from playbook_db.domain.merging.salvaging import SavedPoint, changed_in, is_damaged, settle
 from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
-from playbook_db.domain.salvaging import SavedPoint, changed_in, is_damaged, settle
 from playbook_db.domain.sections import SLUG_SECTIONS, is_users_name
 from playbook_db.projects import USER_KEY
 from playbook_db.store import erasure

@@ -12,7 +12,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.exc import DatabaseError
 
 from playbook_db.domain import search_words
-from playbook_db.domain.evidence import read_json
+from playbook_db.domain.trust.evidence import read_json
 from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import runner_of

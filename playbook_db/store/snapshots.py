@@ -10,9 +10,9 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
 from playbook_db.domain.exact_json import read_json
+from playbook_db.domain.merging.undo import RevisionRange, Undo
 from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Playbook, PointState, canonical_order
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.domain.undo import RevisionRange, Undo
 from playbook_db.store import quick_sql
 from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.playbook_rows import PlaybookRows, point_of

@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import Connection, TextClause, func, select
 from sqlalchemy import text as sql
 
-from playbook_db.domain.outcomes import FEWEST_SESSIONS, Sample
 from playbook_db.domain.playbook import MAX_COUNTER
+from playbook_db.domain.trust.outcomes import FEWEST_SESSIONS, Sample
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.tables import EVENTS, metadata
 

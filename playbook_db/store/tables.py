@@ -31,9 +31,9 @@ from sqlalchemy import text as sql
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
-from playbook_db.domain import outcomes
+from playbook_db.domain.merging.undo import SOURCES
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.domain.undo import SOURCES
+from playbook_db.domain.trust import outcomes
 
 COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
 TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by its characters' numbers, as in SQLite

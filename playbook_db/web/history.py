@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from starlette.responses import Response
 
+from playbook_db.domain.merging.undo import SOURCES, RevisionRange
 from playbook_db.domain.times import EXAMPLES
-from playbook_db.domain.undo import SOURCES, RevisionRange
 from playbook_db.errors import (
     MomentError,
     PlaybookChangedError,
@@ -20,8 +20,8 @@ from playbook_db.services import history, undo
 from playbook_db.web.look import PAGE_ROWS, Look, Routes, Said
 
 if TYPE_CHECKING:
-    from playbook_db.domain.diff import Comparison
-    from playbook_db.domain.undo import Side
+    from playbook_db.domain.merging.diff import Comparison
+    from playbook_db.domain.merging.undo import Side
     from playbook_db.services.undo import UndoResult
 
 MOST_CHANGES = 10  # of one revision in the list

@@ -11,10 +11,10 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from playbook_db.domain.diff import compare_words
-from playbook_db.domain.evidence import FETCHED, IN_WORDS
+from playbook_db.domain.merging.diff import compare_words
 from playbook_db.domain.prompt_text import shown, visible
 from playbook_db.domain.times import local
+from playbook_db.domain.trust.evidence import FETCHED, IN_WORDS
 from playbook_db.errors import ProjectError
 from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.repository import RevisionResult

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from playbook_db.domain.outcomes import EVENTS
 from playbook_db.domain.times import local
+from playbook_db.domain.trust.outcomes import EVENTS
 from playbook_db.services import trends
 from playbook_db.services.statistics import Statistics
 from playbook_db.services.trends import Trends, by_period

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from starlette.responses import Response
 
-from playbook_db.domain.outcomes import EVENTS
 from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.domain.sections import SECTION_SLUGS
+from playbook_db.domain.trust.outcomes import EVENTS
 from playbook_db.errors import PlaybookError, PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services import edit, history, promotion
 from playbook_db.services.project import Project, list_projects

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from playbook_db.domain import outcomes
+from playbook_db.domain.trust import outcomes
 from playbook_db.errors import JobError, PlaybookError, Remedy
 from playbook_db.services import queue, statistics
 from playbook_db.services import sessions as service

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from playbook_db.claude_code import transcript
 from playbook_db.claude_code.chunks import MIN_CHUNK_CHARS, ChunkReader
 from playbook_db.claude_code.transcript import Transcript
-from playbook_db.domain.evidence import ASSISTANTS_WORDS
+from playbook_db.domain.trust.evidence import ASSISTANTS_WORDS
 from playbook_db.services.asking import Chunk
 from tests.builders import json_values
 from tests.reading import read_chunks

@@ -11,7 +11,7 @@ from playbook_db import project_env
 from playbook_db.claude_code.places import places_of
 from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.claude_code.transcript import Part, ToolCall
-from playbook_db.domain.evidence import ASSISTANT, FETCHED, FILES, TESTS, USER, Place
+from playbook_db.domain.trust.evidence import ASSISTANT, FETCHED, FILES, TESTS, USER, Place
 from playbook_db.services.asking import Chunk
 from tests.playing import lay_out
 from tests.reading import read_chunks

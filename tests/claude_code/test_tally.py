@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.domain.outcomes import SessionCounts
+from playbook_db.domain.trust.outcomes import SessionCounts
 from tests.reading import read_chunks
 from tests.transcripts_made_up import TranscriptBuilder, a_call, a_session, a_thought
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from playbook_db.claude_code.project_files import ProjectFiles
-from playbook_db.domain.evidence import FETCHED, Place, find_evidence
-from playbook_db.domain.influence import has_outside, operation_trust, vote_counts
+from playbook_db.domain.trust.evidence import FETCHED, Place, find_evidence
+from playbook_db.domain.trust.influence import has_outside, operation_trust, vote_counts
 from tests.playing import lay_out, of_sample
 from tests.reading import read_chunks
 from tests.sessions_made_up import HONEST, POINTS, POISONED, TEST_OUTPUT, SampleSession

@@ -15,8 +15,8 @@ from rich.cells import cell_len
 
 from playbook_db import settings
 from playbook_db.domain import operations
-from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import Vote
+from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.history import local
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from playbook_db import settings
-from playbook_db.domain.evidence import Evidence
+from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.projects import project_key
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.domain.evidence import Evidence
+from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.projects import project_key
 from playbook_db.services import quick_reads
 from playbook_db.store.engine import open_store

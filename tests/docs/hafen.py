@@ -10,10 +10,10 @@ from unittest.mock import patch
 from sqlalchemy import text as sql
 
 from playbook_db.domain import operations, playbook_file
-from playbook_db.domain.evidence import Evidence
-from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
+from playbook_db.domain.trust.evidence import Evidence
+from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.services import edit, forget, import_export, undo
 from playbook_db.services.project import Project
 from playbook_db.store import hook_sql, repository

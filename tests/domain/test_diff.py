@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain.diff import Comparison, KeyChange, compare, compare_words, longest_increasing, marked
+from playbook_db.domain.merging.diff import Comparison, KeyChange, compare, compare_words, longest_increasing, marked
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook, playbook_of
 from tests.builders import a_key_point, a_playbook, headers, playbook_values, versions_of
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file
-from playbook_db.domain.file_merge import FileMerge, Side, merge_files
+from playbook_db.domain.merging.file_merge import FileMerge, Side, merge_files
 from playbook_db.domain.playbook import Playbook, normalised
 from playbook_db.domain.playbook_file import Reading
 from tests.builders import a_flat_dict, a_sections_dict, an_entry, playbooks_of_few_texts, versions_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from playbook_db.domain.evidence import (
+from playbook_db.domain.trust.evidence import (
     ASSISTANT,
     ASSISTANTS_WORDS,
     FETCHED,

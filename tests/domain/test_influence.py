@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from playbook_db.domain.evidence import FETCHED, FILES, TESTS, USER, Evidence, Place
-from playbook_db.domain.influence import doubt, is_against, operation_trust, vote_counts
+from playbook_db.domain.trust.evidence import FETCHED, FILES, TESTS, USER, Evidence, Place
+from playbook_db.domain.trust.influence import doubt, is_against, operation_trust, vote_counts
 
 SAID = Place(USER, "the user", "please mend the total")
 RUN = Place(TESTS, "Bash: pytest -q", "12 passed in 0.3s")

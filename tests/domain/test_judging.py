@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from playbook_db.domain.evidence import Place
-from playbook_db.domain.judging import Review, judge_operations, judge_tags
 from playbook_db.domain.playbook import KeyPoint, Playbook, playbook_of
 from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.domain.trust.evidence import Place
+from playbook_db.domain.trust.judging import Review, judge_operations, judge_tags
 
 _USER = Place("user", "the user", "Please mend the booking clash, and always run make reset-db first.")
 _TESTS = Place("tests", "Bash: pytest -q", "E   AssertionError: booking 7 clashes\n1 failed, 3 passed in 0.12s")

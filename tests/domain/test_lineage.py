@@ -1,6 +1,6 @@
 """Which versions of a mirror hold which."""
 
-from playbook_db.domain.lineage import Known, Lineage, Version
+from playbook_db.domain.merging.lineage import Known, Lineage, Version
 
 
 def a_lineage(*lines: str, **known: tuple[int, bool]) -> Lineage:

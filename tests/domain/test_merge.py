@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.erasure import MARK, Eraser
-from playbook_db.domain.merge import (
+from playbook_db.domain.merging.merge import (
     Retired,
     in_our_sections,
     may_be_original,

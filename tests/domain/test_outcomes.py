@@ -7,8 +7,8 @@ from statistics import fmean, variance
 
 import pytest
 
-from playbook_db.domain import outcomes
-from playbook_db.domain.outcomes import Difference, Sample, SessionCounts, compare, is_correction
+from playbook_db.domain.trust import outcomes
+from playbook_db.domain.trust.outcomes import Difference, Sample, SessionCounts, compare, is_correction
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain import prompt_text, salvaging
+from playbook_db.domain import prompt_text
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.erasure import MARK
+from playbook_db.domain.merging import salvaging
+from playbook_db.domain.merging.salvaging import SavedPoint
 from playbook_db.domain.playbook import KeyPoint, RetiredPoint
-from playbook_db.domain.salvaging import SavedPoint
 from tests.builders import a_draft, a_key_point
 
 _ROW = SavedPoint(1, a_key_point(helpful=2), revision=3)

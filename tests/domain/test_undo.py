@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, PointState, RetiredPoint
-from playbook_db.domain.undo import (
+from playbook_db.domain.merging.undo import (
     Collision,
     Effect,
     RevisionRange,
@@ -23,6 +22,7 @@ from playbook_db.domain.undo import (
     undo_revisions,
     undone_by,
 )
+from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, PointState, RetiredPoint
 from playbook_db.errors import UndoError
 from tests.builders import a_key_point, few_texts, section_names
 

@@ -19,8 +19,8 @@ from sqlalchemy import text as sql
 from playbook_db import settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.erasure import MARK, Eraser
-from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import Playbook, Vote
+from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.errors import BackupError, PointNotFoundError, PointRuleError
 from playbook_db.services import diagnostics, dict_api, edit, forget, import_export, maintenance, mirror, queue, review
 from playbook_db.services.forget import Request

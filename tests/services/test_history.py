@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import operations, playbook_file
-from playbook_db.domain.diff import Comparison
+from playbook_db.domain.merging.diff import Comparison
+from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Vote
-from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError
 from playbook_db.services import edit, history, import_export
 from playbook_db.services.history import LogQuery, find_revision

@@ -11,8 +11,8 @@ from random import Random
 import pytest
 
 from playbook_db.domain import playbook_file
+from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import normalised
-from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import PlaybookError, TeamError
 from playbook_db.services import edit, forget, import_export, joining, undo
 from playbook_db.services.project import Project, read_playbook

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.operations import REST_SHOWN
-from playbook_db.domain.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError
 from playbook_db.services import edit, history, import_export, undo
 from playbook_db.services.project import Project

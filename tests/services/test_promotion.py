@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.domain.undo import RevisionRange
+from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError
 from playbook_db.services import edit, history, promotion, undo
 from playbook_db.services.project import Project, TeamProject, read_playbook

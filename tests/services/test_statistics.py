@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sqlalchemy import text as sql
 
 from playbook_db.domain import operations
-from playbook_db.domain.outcomes import SessionCounts
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.times import timestamp
+from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.services import edit, history, statistics, undo
 from playbook_db.services.history import LogQuery
 from playbook_db.services.project import Project, read_playbook

@@ -10,7 +10,7 @@ import pytest
 
 from playbook_db import projects
 from playbook_db.domain import playbook_file
-from playbook_db.domain.outcomes import SessionCounts
+from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.errors import DatabaseError
 from playbook_db.services import edit, forget, maintenance, statistics
 from playbook_db.services.forget import Request

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file
-from playbook_db.domain.undo import RevisionRange
+from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError, RevisionNotFoundError, UndoError
 from playbook_db.services import edit, import_export, listing, maintenance, repair, undo
 from playbook_db.services.forget import Request, forget

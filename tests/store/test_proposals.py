@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from playbook_db.domain import operations
-from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.project import Project
 from playbook_db.store.proposals import Kind, Proposal, State
 from playbook_db.store.repository import RevisionOrigin

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from playbook_db.domain import operations
+from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Vote
-from playbook_db.domain.undo import RevisionRange
 from playbook_db.services import edit, sql, undo
 from playbook_db.services.project import Project
 from playbook_db.store.repository import RevisionOrigin

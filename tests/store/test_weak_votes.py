@@ -5,8 +5,8 @@ import re
 import pytest
 
 from playbook_db.domain import operations, playbook_file
-from playbook_db.domain.evidence import FILES, Evidence
 from playbook_db.domain.playbook import Vote
+from playbook_db.domain.trust.evidence import FILES, Evidence
 from playbook_db.services import edit, forget, import_export, review, undo
 from playbook_db.services.forget import Request
 from playbook_db.services.project import Project, read_playbook

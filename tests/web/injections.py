@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.operations import cast_votes
 from playbook_db.domain.playbook import KeyPoint, Skipped, Vote, storable, why_name_unusable
+from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.projects import as_text
 from playbook_db.services.project import Project
 from playbook_db.store import jobs

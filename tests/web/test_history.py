@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from playbook_db.domain import operations
-from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.errors import ProjectError
 from playbook_db.services import edit
 from playbook_db.services.project import LastKnownProject, Project

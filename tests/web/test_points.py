@@ -13,10 +13,10 @@ from urllib.parse import quote
 import pytest
 from sqlalchemy import text as sql
 
-from playbook_db.domain.evidence import Evidence
 from playbook_db.domain.operations import cast_votes
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.prompt_text import NEVER_SHOWN
+from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services import edit, history
 from playbook_db.services.edit import PointDetails
 from playbook_db.services.opening import open_project

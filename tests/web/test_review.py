@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.domain.evidence import Evidence
+from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services import edit, review
 from playbook_db.services.project import Project
 from playbook_db.store.proposals import Kind

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from playbook_db.domain.evidence import FETCHED, FILES, TESTS, USER, Evidence, Place, lowest, plain, plain_texts
+from playbook_db.domain.trust.evidence import FETCHED, FILES, TESTS, USER, Evidence, Place, lowest, plain, plain_texts
 
 _RUN = 5  # words in a row that are no coincidence
 _CARRIED = 0.4  # of an operation's words, if the user's words alone carry it

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from playbook_db.domain import merge, playbook_file
+from playbook_db.domain import playbook_file
 from playbook_db.domain.draft import Draft, summary
 from playbook_db.domain.exact_json import read_json, write_json
+from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Header, Playbook, RetiredPoint
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import read_timestamp, timestamp

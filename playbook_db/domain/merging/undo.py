@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from playbook_db.domain.diff import value_as_json
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.exact_json import read_json
+from playbook_db.domain.merging.diff import value_as_json
 from playbook_db.domain.playbook import Header, KeyPoint, PointState, RetiredPoint
 from playbook_db.errors import UndoError
 

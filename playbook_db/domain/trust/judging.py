@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.evidence import FETCHED, FILES, USER, Evidence, Place, find_evidence, lowest
-from playbook_db.domain.influence import doubt, is_against, operation_trust, vote_counts
 from playbook_db.domain.playbook import NOTE, Playbook, Skipped, Vote
 from playbook_db.domain.sections import is_users_name
+from playbook_db.domain.trust.evidence import FETCHED, FILES, USER, Evidence, Place, find_evidence, lowest
+from playbook_db.domain.trust.influence import doubt, is_against, operation_trust, vote_counts
 
 Review = Literal["fetched", "all", "none"]  # what a person is asked about before it counts
 NO_OWN = Playbook(is_users=True)
