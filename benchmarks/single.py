@@ -12,7 +12,7 @@ from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, times
 from playbook_db.services import edit
 from playbook_db.services.project import Project
-from playbook_db.store.repository import RevisionResult
+from playbook_db.store.playbook.repository import RevisionResult
 
 _ROUNDS = 31
 _AIMS = {"vote": "1.5x", "edit": "1.5x", "move": "1.5x", "retire": "1.5x", "restore": "-"}

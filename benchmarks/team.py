@@ -21,10 +21,11 @@ from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services import edit, learn
 from playbook_db.services.asking import Chunk
 from playbook_db.services.project import Project
-from playbook_db.store import memberships, migrate, replica
+from playbook_db.store import migrate
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.tables import metadata, playbooks
+from playbook_db.store.team import memberships, replica
 from tests import postgres
 
 POINTS, LESSONS = 60, 20  # of each playbook

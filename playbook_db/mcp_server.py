@@ -37,7 +37,7 @@ from playbook_db.services import history, listing, queue, suggestions
 from playbook_db.services.opening import open_project
 from playbook_db.services.project import Project, is_ignored
 from playbook_db.services.suggestions import Speaker, Suggested
-from playbook_db.store.log_queries import Life
+from playbook_db.store.playbook.log_queries import Life
 
 if TYPE_CHECKING:
     from playbook_db.domain.prompt_text import PromptPoint

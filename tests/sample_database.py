@@ -11,7 +11,7 @@ from playbook_db.services import edit, undo
 from playbook_db.services.project import Project
 from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
-from playbook_db.store.learning import Call
+from playbook_db.store.playbook.learning import Call
 
 TIME = "2026-11-21T01:05:52.123456+00:00"
 

@@ -14,7 +14,7 @@ from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, maintenance
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.sqlite.backups import held_in
 
 BASE_POINTS = 60

@@ -25,8 +25,8 @@ from playbook_db.domain import playbook_file
 from playbook_db.errors import RepairError
 from playbook_db.services import edit, import_export, maintenance, repair
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store.check import SEARCH_IS_WRONG
 from playbook_db.store.engine import open_store
+from playbook_db.store.upkeep.check import SEARCH_IS_WRONG
 
 _HOOKS = sandbox.ROOT / "hooks"
 PAGE, _FRAME_HEADER, _LOG_HEADER = 4096, 24, 32

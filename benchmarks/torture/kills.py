@@ -25,13 +25,13 @@ from playbook_db.cli.main import main as playbook
 from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, maintenance, mirror
 from playbook_db.services.project import Project
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.playbook.repository import PlaybookRepository
 
 _LIVES = 10  # kills of one database, then a new one: its making is killed too
 _LONGEST_LIFE_S = 0.6  # of a victim, from its first command on
 _DEADLY = (  # where a victim may kill itself: the steps of a write, each file as often as any other
     *("services/edit", "services/import_export", "services/mirror", "services/opening", "store/engine"),
-    *("store/repository", "store/revisions", "store/sqlite/dialect", "store/migrate"),
+    *("store/playbook/repository", "store/playbook/revisions", "store/sqlite/dialect", "store/migrate"),
 )
 
 

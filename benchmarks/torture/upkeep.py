@@ -306,10 +306,10 @@ _UPGRADE = (lambda _: ["db", "upgrade"], ("store/migrate", "store/sqlite/backups
 _KINDS = {
     "forget": _Kind(
         lambda life: ["forget", _secret_point(life), "--yes"],
-        ("services/forget", "store/erasure", "store/database_file", "store/sqlite/backups", *_STORE),
+        ("services/forget", "store/playbook/erasure", "store/upkeep/database_file", "store/sqlite/backups", *_STORE),
     ),
     "restore": _Kind(
-        lambda _: ["restore", "--at", "2"], ("services/undo", "services/mirror", "store/revisions", *_STORE)
+        lambda _: ["restore", "--at", "2"], ("services/undo", "services/mirror", "store/playbook/revisions", *_STORE)
     ),
     "restore-backup": _Kind(
         lambda life: ["restore-backup", _first_backup(life), "--yes"],
@@ -317,7 +317,7 @@ _KINDS = {
     ),
     "repair": _Kind(
         lambda _: ["db", "repair", "--yes"],
-        ("services/repair", "store/salvage", "store/sqlite/backups", "store/sqlite/restore", *_STORE),
+        ("services/repair", "store/upkeep/salvage", "store/sqlite/backups", "store/sqlite/restore", *_STORE),
         _zero_a_page,
     ),
     "upgrade": _Kind(*_UPGRADE, _add_migration),

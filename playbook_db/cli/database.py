@@ -35,8 +35,8 @@ from playbook_db.services import records
 if TYPE_CHECKING:
     from playbook_db.services.maintenance import Candidate, Listed
     from playbook_db.services.repair import Repaired
-    from playbook_db.store.database_file import Held
     from playbook_db.store.postgres.grants import Right
+    from playbook_db.store.upkeep.database_file import Held
 
 
 @cli.group("db")

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from playbook_db.claude_code.learner import TranscriptResult
     from playbook_db.services.project import Project
     from playbook_db.store.jobs import Job
-    from playbook_db.store.log_queries import LifeEvent
+    from playbook_db.store.playbook.log_queries import LifeEvent
 
 _TOKENS_A_CHUNK = 16_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.domain.trust.evidence import Evidence
+    from playbook_db.store.playbook.repository import RevisionResult
+    from playbook_db.store.playbook.statistics import EventUse
     from playbook_db.store.quick_sql import StoredMarks
-    from playbook_db.store.repository import RevisionResult
-    from playbook_db.store.statistics import EventUse
 
 _UUID_LENGTH = 36  # characters
 _SHORT_CELL = 12  # characters; a column of such is never folded

@@ -12,7 +12,7 @@ from playbook_db.services import records
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
-    from playbook_db.store.repository import RevisionResult
+    from playbook_db.store.playbook.repository import RevisionResult
 
 
 @cli.command()

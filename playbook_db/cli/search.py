@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from playbook_db.store.hook_sql import StoredPoint
+    from playbook_db.store.playbook.searching import Beside
     from playbook_db.store.quick_sql import StoredMarks
-    from playbook_db.store.searching import Beside
 
     Found = Sequence[tuple[StoredPoint, float]]
 

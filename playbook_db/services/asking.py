@@ -22,7 +22,7 @@ from playbook_db.services import diagnostics, templates
 from playbook_db.services.budget import Budget, check_budget
 from playbook_db.services.project import Project
 from playbook_db.store.engine import tried_again
-from playbook_db.store.learning import Call, ChunkKey, PointSignals, StoredReflection
+from playbook_db.store.playbook.learning import Call, ChunkKey, PointSignals, StoredReflection
 
 if TYPE_CHECKING:
     from playbook_db.llm.marks import PointMarks

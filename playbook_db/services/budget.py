@@ -7,7 +7,7 @@ from playbook_db import project_env, settings
 from playbook_db.domain.times import day_begin, local, timestamp
 from playbook_db.errors import BudgetError, Remedy
 from playbook_db.services.project import Project, Store
-from playbook_db.store import learning
+from playbook_db.store.playbook import learning
 
 
 @dataclass(frozen=True, slots=True)

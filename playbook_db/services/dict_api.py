@@ -24,7 +24,7 @@ from playbook_db.errors import SettingError
 from playbook_db.services import import_export, mirror
 from playbook_db.services.project import Project
 from playbook_db.store.engine import tried_again
-from playbook_db.store.repository import FileFields
+from playbook_db.store.playbook.repository import FileFields
 
 _DIGITS = 9  # of a cosine; equal vectors must come out as 1, whatever the rounding
 Embedder = Callable[[list[str]], Sequence[Sequence[float]]]

@@ -24,7 +24,7 @@ from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleE
 from playbook_db.services import templates
 from playbook_db.services.project import Project
 from playbook_db.store.engine import tried_again
-from playbook_db.store.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
 
 _ALWAYS_FITS = 1000  # characters; so short a text needs no look
 

@@ -20,10 +20,12 @@ from playbook_db.errors import DatabaseBusyError, DatabaseError, PlaybookError, 
 from playbook_db.services import edit, mirror
 from playbook_db.services.opening import refresh
 from playbook_db.services.project import Membership, Project, find_membership, read_playbook
-from playbook_db.store import database_file, erasure, urls
+from playbook_db.store import urls
 from playbook_db.store.engine import Store, tried_again
-from playbook_db.store.erasure import Field, PointText
-from playbook_db.store.repository import PlaybookRepository, all_keys, users_key
+from playbook_db.store.playbook import erasure
+from playbook_db.store.playbook.erasure import Field, PointText
+from playbook_db.store.playbook.repository import PlaybookRepository, all_keys, users_key
+from playbook_db.store.upkeep import database_file
 
 _LEAST_CHARS = 16  # of a text that a team has forgotten and that is looked for inside others
 _MOST_MATCHES = 500  # of a pattern for which files are searched besides the pattern itself

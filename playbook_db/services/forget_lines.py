@@ -11,7 +11,7 @@ from playbook_db.projects import is_users
 
 if TYPE_CHECKING:
     from playbook_db.services.forget import Erasure, Forgotten
-    from playbook_db.store.erasure import Field
+    from playbook_db.store.playbook.erasure import Field
 
 _SHOWN_CHARS = 160  # of a text that goes
 _SHOWN_TEXTS = 10  # earlier wordings, or what a pattern matched

@@ -15,9 +15,9 @@ from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFou
 from playbook_db.services import edit, templates
 from playbook_db.services.edit import PointDetails
 from playbook_db.services.project import LastKnownProject, Project
-from playbook_db.store import statistics
-from playbook_db.store.learning import SessionSummary
-from playbook_db.store.log_queries import (
+from playbook_db.store.playbook import statistics
+from playbook_db.store.playbook.learning import SessionSummary
+from playbook_db.store.playbook.log_queries import (
     EVERY_CHANGE,
     Life,
     LogFilter,
@@ -25,9 +25,9 @@ from playbook_db.store.log_queries import (
     RevisionReflection,
     SkippedOperation,
 )
+from playbook_db.store.playbook.repository import PlaybookRepository
+from playbook_db.store.playbook.statistics import Citation, EventUse
 from playbook_db.store.quick_sql import PointEvidence, PointLifespan
-from playbook_db.store.repository import PlaybookRepository
-from playbook_db.store.statistics import Citation, EventUse
 
 _BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
 _AT_ONCE = 100  # revisions that come as soon as the first few of them

@@ -16,7 +16,7 @@ from playbook_db.services import markdown, templates
 from playbook_db.services.markdown import Note
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import tried_again
-from playbook_db.store.repository import FileFields, PlaybookRepository, RevisionResult
+from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionResult
 
 _MAX_KEYS_CHARS = 200  # of other keys that are named
 

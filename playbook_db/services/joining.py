@@ -16,11 +16,12 @@ from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerError, SettingError, TeamError
 from playbook_db.services import forget, git, import_export, mirror, team
 from playbook_db.services.project import Project, find_membership, password_file, with_kept_password
-from playbook_db.store import memberships, urls
+from playbook_db.store import urls
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, tried_again
-from playbook_db.store.memberships import Membership
-from playbook_db.store.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
+from playbook_db.store.team import memberships
+from playbook_db.store.team.memberships import Membership
 
 MAX_NAME_CHARS = 200
 _TOOK_IN = "took in a member's own playbook"

@@ -21,11 +21,12 @@ from playbook_db.services import diagnostics, edit
 from playbook_db.services.asking import Answers, Chunk, Inquiry, LearningContext, Verdict, points_that_fit
 from playbook_db.services.budget import Budget
 from playbook_db.services.project import Project
-from playbook_db.store import jobs, memberships
+from playbook_db.store import jobs
 from playbook_db.store.engine import tried_again
 from playbook_db.store.jobs import Job
-from playbook_db.store.learning import Call
-from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult
+from playbook_db.store.playbook.learning import Call
+from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
+from playbook_db.store.team import memberships
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model

@@ -11,13 +11,16 @@ from playbook_db import projects, settings
 from playbook_db.errors import DamagedError, DatabaseError, Remedy
 from playbook_db.services import mirror
 from playbook_db.services.project import Project
-from playbook_db.store import check as store_check
-from playbook_db.store import database_file, memberships, migrate, repository, urls
+from playbook_db.store import migrate, urls
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
-from playbook_db.store.database_file import Backup, Held, Replaced, State
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.playbook import repository
+from playbook_db.store.team import memberships
+from playbook_db.store.upkeep import check as store_check
+from playbook_db.store.upkeep import database_file
+from playbook_db.store.upkeep.database_file import Backup, Held, Replaced, State
 
 if TYPE_CHECKING:
     from playbook_db.store.postgres.grants import Granted, Right
@@ -97,7 +100,7 @@ def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[s
     Each row is compared afterwards, and each playbook with its history. Raises DatabaseError where a playbook is there
     already, or anything differs.
     """
-    from playbook_db.store import transfer as rows
+    from playbook_db.store.upkeep import transfer as rows
 
     with (
         open_store(source_url) as source,

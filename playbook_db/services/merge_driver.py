@@ -23,7 +23,7 @@ from playbook_db.errors import PlaybookError, PlaybookFileError
 from playbook_db.services import git, quick_reads
 
 if TYPE_CHECKING:
-    from playbook_db.store.repository import PlaybookRepository
+    from playbook_db.store.playbook.repository import PlaybookRepository
 
 
 def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequence[str]:

@@ -23,9 +23,9 @@ from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DiskError, MirrorError, PlaybookFileError, Remedy
 from playbook_db.services import diagnostics, import_export
 from playbook_db.services.project import Notify, Project
-from playbook_db.store import repository
 from playbook_db.store.engine import Store, tried_again
-from playbook_db.store.repository import FileFields, Mirror, PlaybookRepository, RevisionResult
+from playbook_db.store.playbook import repository
+from playbook_db.store.playbook.repository import FileFields, Mirror, PlaybookRepository, RevisionResult
 
 _TRIES = 5  # rounds of taking in before writing, when somebody keeps editing the file under us
 ASIDE = ("damaged", "extra")  # why a file is kept aside, as its name says

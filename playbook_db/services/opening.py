@@ -22,9 +22,11 @@ from playbook_db.services.project import (
     TeamProject,
     find_membership,
 )
-from playbook_db.store import at_hand, memberships, repository
+from playbook_db.store import at_hand
 from playbook_db.store.engine import Store, open_store, tried_again
-from playbook_db.store.memberships import Membership
+from playbook_db.store.playbook import repository
+from playbook_db.store.team import memberships
+from playbook_db.store.team.memberships import Membership
 
 _OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
 
@@ -81,7 +83,7 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
 @contextmanager
 def _as_last_known(own: Project, error: ServerAwayError, notify: Notify) -> Iterator[Project]:
     """The team's playbook as the replica on this machine has it. Raises *error* where there is none."""
-    from playbook_db.store import replica  # late: few projects have joined a team
+    from playbook_db.store.team import replica  # late: few projects have joined a team
 
     membership = find_membership(own)
     path = "" if membership is None else at_hand.replica_of(own.store.where, membership.playbook_id)
@@ -102,7 +104,7 @@ def refresh(
     First *forget_text* forgets each text that the team has forgotten since, in the project's own playbook. Only the old
     replica says which: so a call without *forget_text* leaves that replica for a call with it.
     """
-    from playbook_db.store import replica  # late: few projects have joined a team
+    from playbook_db.store.team import replica  # late: few projects have joined a team
 
     path = at_hand.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

@@ -13,10 +13,12 @@ from playbook_db import projects
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
-from playbook_db.store import at_hand, memberships, repository, urls
+from playbook_db.store import at_hand, urls
 from playbook_db.store.engine import Store, open_store, tried_again
-from playbook_db.store.memberships import Membership
-from playbook_db.store.repository import ListedProject
+from playbook_db.store.playbook import repository
+from playbook_db.store.playbook.repository import ListedProject
+from playbook_db.store.team import memberships
+from playbook_db.store.team.memberships import Membership
 
 Notify = Callable[[str], object]  # takes a line that the person should read
 LOOK_S = 4  # that who can do with the replica waits for a team's server

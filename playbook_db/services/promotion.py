@@ -18,7 +18,7 @@ from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
 from playbook_db.services import edit
 from playbook_db.services.project import Project, find_membership
 from playbook_db.store.engine import tried_again
-from playbook_db.store.repository import FileFields, RevisionResult
+from playbook_db.store.playbook.repository import FileFields, RevisionResult
 
 _OWN = "your own playbook"
 # What the reasons that are given here say: which way, and the point at the other end.

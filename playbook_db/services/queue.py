@@ -11,10 +11,11 @@ from typing import TypeGuard
 
 from playbook_db import project_env, projects, settings
 from playbook_db.domain.times import timestamp
-from playbook_db.store import jobs, memberships
+from playbook_db.store import jobs
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.jobs import Job
 from playbook_db.store.tables import EVENTS
+from playbook_db.store.team import memberships
 
 LEASE_S = 3600.0  # how long a job belongs to the worker that claimed it
 MOST_ATTEMPTS = 6

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from playbook_db.services.team import TeamStatus
     from playbook_db.services.undo import UndoResult
     from playbook_db.store.jobs import Job
-    from playbook_db.store.learning import SessionSummary
-    from playbook_db.store.log_queries import Life, LoggedChange, LoggedRevision
+    from playbook_db.store.playbook.learning import SessionSummary
+    from playbook_db.store.playbook.log_queries import Life, LoggedChange, LoggedRevision
+    from playbook_db.store.playbook.repository import ListedProject, RevisionResult
+    from playbook_db.store.playbook.searching import Beside
+    from playbook_db.store.playbook.statistics import EventUse
     from playbook_db.store.quick_sql import PointEvidence, PointLifespan, Retirement, StoredMarks
-    from playbook_db.store.repository import ListedProject, RevisionResult
-    from playbook_db.store.searching import Beside
-    from playbook_db.store.statistics import EventUse
 
     Retired = Retirement | RetiredPoint
 
@@ -211,7 +211,7 @@ def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
 
 def forget_record(forgotten: "Forgotten", *, dry_run: bool) -> Record:
     """What was erased, or would be (`forget`)."""
-    from playbook_db.store.erasure import count_by_column
+    from playbook_db.store.playbook.erasure import count_by_column
 
     return {
         "dry_run": dry_run,

@@ -29,14 +29,16 @@ from playbook_db.errors import (
 )
 from playbook_db.services import forget, import_export, maintenance, mirror
 from playbook_db.services.project import Project
-from playbook_db.store import check as store_check
-from playbook_db.store import database_file, erasure, migrate, salvage, urls
+from playbook_db.store import migrate, urls
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
-from playbook_db.store.database_file import Backup, Held, Pages
 from playbook_db.store.engine import Store, open_store, tried_again
-from playbook_db.store.repository import FileFields, all_keys
-from playbook_db.store.salvage import SavedPlaybook
+from playbook_db.store.playbook import erasure
+from playbook_db.store.playbook.repository import FileFields, all_keys
+from playbook_db.store.upkeep import check as store_check
+from playbook_db.store.upkeep import database_file, salvage
+from playbook_db.store.upkeep.database_file import Backup, Held, Pages
+from playbook_db.store.upkeep.salvage import SavedPlaybook
 
 _ROUNDS = 3  # of building, where somebody writes into the damaged file meanwhile
 

@@ -18,8 +18,8 @@ from playbook_db.errors import ProposalNotFoundError, SettingError
 from playbook_db.services import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import tried_again
-from playbook_db.store.proposals import Proposal
-from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult
+from playbook_db.store.playbook.proposals import Proposal
+from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
 _NUMBER = re.compile(rf"({USERS_MARK}?p)?([0-9]+)")
 _MOST_DIGITS = 9  # of a number that a database may have

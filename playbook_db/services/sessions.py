@@ -7,8 +7,8 @@ from playbook_db.errors import RevisionNotFoundError, SessionNotFoundError
 from playbook_db.services import history
 from playbook_db.services.history import RevisionDetails
 from playbook_db.services.project import Project
-from playbook_db.store.learning import SessionCall, SessionSummary
-from playbook_db.store.statistics import DayCalls, days_of_calls
+from playbook_db.store.playbook.learning import SessionCall, SessionSummary
+from playbook_db.store.playbook.statistics import DayCalls, days_of_calls
 
 MOST_CALLS = 500  # of one session, that are shown
 

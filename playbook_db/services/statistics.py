@@ -12,8 +12,9 @@ from playbook_db.domain.times import timestamp
 from playbook_db.domain.trust import outcomes
 from playbook_db.domain.trust.outcomes import Difference
 from playbook_db.services.project import Project
-from playbook_db.store import database_file, statistics
-from playbook_db.store.statistics import Compared, Counts, DayCalls, DayVotes, EventUse, TableSize
+from playbook_db.store.playbook import statistics
+from playbook_db.store.playbook.statistics import Compared, Counts, DayCalls, DayVotes, EventUse, TableSize
+from playbook_db.store.upkeep import database_file
 
 AGES_DAYS = (7, 30, 90)
 LISTED_POINTS = 5  # of the most and of the least used

@@ -87,8 +87,8 @@ def read(url: str, folder: str | None) -> Status:
         except (at_hand.UnusableError, at_hand.driver().Error):
             pass  # the store says what is wrong, or puts it right
     from playbook_db.services.project import Project  # late: it brings SQLAlchemy
-    from playbook_db.store import repository
     from playbook_db.store.engine import open_store, runner_of
+    from playbook_db.store.playbook import repository
 
     with open_store(url) as store, store.read(Project.of_user(store).key if folder is None else key) as book:
         own_key = repository.users_key(book.connection)

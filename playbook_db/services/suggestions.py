@@ -21,7 +21,7 @@ from playbook_db.services import edit, history, learn, review, undo
 from playbook_db.services.project import Project
 from playbook_db.services.undo import UndoResult
 from playbook_db.store.engine import tried_again
-from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult
+from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
 _ACCEPTED = "accepted proposal"  # begins the message of what a person accepted, which isn't the session's
 MAX_WAITING = 50  # proposals of one session; nobody decides about more

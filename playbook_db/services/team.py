@@ -21,10 +21,11 @@ from playbook_db.services.project import (
     password_file,
     server_url,
 )
-from playbook_db.store import at_hand, jobs, memberships, replica, urls
+from playbook_db.store import at_hand, jobs, urls
 from playbook_db.store.engine import Store, open_store, tried_again
-from playbook_db.store.memberships import Member, Membership
-from playbook_db.store.repository import RevisionResult
+from playbook_db.store.playbook.repository import RevisionResult
+from playbook_db.store.team import memberships, replica
+from playbook_db.store.team.memberships import Member, Membership
 
 _SENT_AT_ONCE = 200  # showings in one transaction
 

@@ -7,8 +7,8 @@ from itertools import groupby
 
 from playbook_db.services.project import Project
 from playbook_db.services.statistics import Week, weeks_of
-from playbook_db.store import statistics
-from playbook_db.store.statistics import DayCalls, EventUse
+from playbook_db.store.playbook import statistics
+from playbook_db.store.playbook.statistics import DayCalls, EventUse
 
 MOST_BARS = 60  # of a chart: days, weeks; more of them are shown as months
 _DAY = timedelta(days=1)

@@ -29,7 +29,7 @@ from playbook_db.services import edit, promotion
 from playbook_db.services.history import find_revision, find_session
 from playbook_db.services.project import Project
 from playbook_db.store.engine import tried_again
-from playbook_db.store.repository import FileFields, PlaybookRepository, RevisionOrigin, RevisionResult
+from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionOrigin, RevisionResult
 
 
 @dataclass(frozen=True, slots=True)

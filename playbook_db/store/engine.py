@@ -21,7 +21,7 @@ from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, 
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.playbook.repository import PlaybookRepository
 
 P = ParamSpec("P")
 T = TypeVar("T")

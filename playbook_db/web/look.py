@@ -17,7 +17,7 @@ from playbook_db.domain.times import local
 from playbook_db.domain.trust.evidence import FETCHED, IN_WORDS
 from playbook_db.errors import ProjectError
 from playbook_db.services.project import LastKnownProject, Project
-from playbook_db.store.repository import RevisionResult
+from playbook_db.store.playbook.repository import RevisionResult
 
 HERE = Path(__file__).parent
 PAGE_ROWS = 50  # of a list

@@ -12,7 +12,7 @@ from playbook_db.domain.trust.outcomes import EVENTS
 from playbook_db.errors import PlaybookError, PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services import edit, history, promotion
 from playbook_db.services.project import Project, list_projects
-from playbook_db.store.repository import RevisionResult
+from playbook_db.store.playbook.repository import RevisionResult
 from playbook_db.web.look import PAGE_ROWS, Look, Routes, as_shown
 
 _CITATIONS = 20  # of the last sessions that cited a point

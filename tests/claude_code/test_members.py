@@ -16,9 +16,10 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.services import edit
 from playbook_db.services.project import Project
-from playbook_db.store import at_hand, memberships, replica
+from playbook_db.store import at_hand
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.repository import RevisionOrigin
+from playbook_db.store.team import memberships, replica
 from tests.claude_code import running
 from tests.claude_code.running import PYTHON, Client, appears
 from tests.members import NAME

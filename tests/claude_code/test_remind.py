@@ -19,9 +19,9 @@ from playbook_db.claude_code import registration, remind, spool, worker
 from playbook_db.domain import prompt_text
 from playbook_db.services import edit
 from playbook_db.services.project import Project
-from playbook_db.store import memberships, replica
 from playbook_db.store.at_hand import replica_of
 from playbook_db.store.engine import open_store
+from playbook_db.store.team import memberships, replica
 from tests.claude_code import running
 from tests.claude_code.running import BAD_DATABASES, SESSION, Client
 from tests.members import NAME

@@ -12,7 +12,7 @@ from playbook_db.projects import USER_KEY, project_key
 from playbook_db.services import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.claude_code import running
 from tests.claude_code.running import Client
 

@@ -15,10 +15,11 @@ import pytest
 
 from playbook_db import settings
 from playbook_db.claude_code import spool, worker
-from playbook_db.store import check, memberships, replica
 from playbook_db.store.at_hand import replica_of
 from playbook_db.store.engine import open_store
 from playbook_db.store.tables import EVENTS
+from playbook_db.store.team import memberships, replica
+from playbook_db.store.upkeep import check
 from tests.claude_code import running
 from tests.claude_code.running import SESSION, SILENT, Client
 from tests.members import NAME

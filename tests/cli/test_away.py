@@ -10,8 +10,9 @@ from click.shell_completion import ShellComplete
 from playbook_db.cli.main import cli
 from playbook_db.services import edit, queue
 from playbook_db.services.project import Project
-from playbook_db.store import at_hand, memberships, replica
+from playbook_db.store import at_hand
 from playbook_db.store.engine import open_store
+from playbook_db.store.team import memberships, replica
 from tests.cli.conftest import Playbook
 from tests.databases import put_empty_database
 from tests.members import NAME

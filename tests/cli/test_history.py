@@ -20,7 +20,7 @@ from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.history import local
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.cli.conftest import Playbook, grow_once, on_terminal
 from tests.terminals import read_to_end
 

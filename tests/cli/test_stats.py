@@ -13,7 +13,7 @@ from playbook_db.domain.times import timestamp
 from playbook_db.services.project import Project
 from playbook_db.services.trends import MOST_BARS
 from playbook_db.store.engine import open_store
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.playbook.repository import PlaybookRepository
 from tests.cli.conftest import Playbook
 
 _SVG = "{http://www.w3.org/2000/svg}"

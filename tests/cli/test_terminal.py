@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.cli.conftest import Playbook, on_terminal
 
 SESSION = "0b6f3a52-7c1d-4e8f-9a2b-5d4c3b2a1908"

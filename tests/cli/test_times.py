@@ -10,7 +10,7 @@ from playbook_db.cli.output import table
 from playbook_db.services import history
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.cli.conftest import Playbook
 
 TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d\S*")

@@ -10,7 +10,7 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.cli.conftest import Playbook
 
 

@@ -16,9 +16,10 @@ from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.services import edit, forget, import_export, undo
 from playbook_db.services.project import Project
-from playbook_db.store import hook_sql, repository
-from playbook_db.store.learning import Call, ChunkKey
-from playbook_db.store.repository import PlaybookRepository, RevisionOrigin, RevisionResult
+from playbook_db.store import hook_sql
+from playbook_db.store.playbook import repository
+from playbook_db.store.playbook.learning import Call, ChunkKey
+from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 START = datetime(2026, 10, 28, 9, 30, tzinfo=UTC)  # a Wednesday

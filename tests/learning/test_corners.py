@@ -22,7 +22,7 @@ from playbook_db.services import edit, import_export, maintenance, mirror, queue
 from playbook_db.services import project as project_service
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
-from playbook_db.store.log_queries import LogFilter
+from playbook_db.store.playbook.log_queries import LogFilter
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.learning.conftest import (

@@ -15,8 +15,8 @@ from playbook_db.llm import json_replies
 from playbook_db.services import asking, cursor, edit, queue, suggestions
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
-from playbook_db.store.learning import Call
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.playbook.learning import Call
+from playbook_db.store.playbook.repository import PlaybookRepository
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import PromptCache, Usage
 from tests.reading import read_chunks

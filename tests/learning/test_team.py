@@ -24,9 +24,9 @@ from playbook_db.errors import BudgetError, ServerAwayError
 from playbook_db.services import cursor, edit, forget, learn, queue
 from playbook_db.services import project as project_service
 from playbook_db.services.budget import Budget
-from playbook_db.store import memberships, replica
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.team import memberships, replica
 from tests import postgres
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection
 from tests.members import NAME, Member, NewMember, rows

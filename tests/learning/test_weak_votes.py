@@ -7,8 +7,8 @@ import pytest
 from playbook_db.services import review
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.review import Decision
-from playbook_db.store import check
 from playbook_db.store.engine import Store
+from playbook_db.store.upkeep import check
 from tests import playing
 from tests.playing import BlindSession
 

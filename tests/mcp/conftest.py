@@ -18,7 +18,7 @@ from playbook_db import mcp_server, settings
 from playbook_db.claude_code import events, session_so_far
 from playbook_db.services import edit, review
 from playbook_db.services.project import Project, open_store
-from playbook_db.store.proposals import Proposal
+from playbook_db.store.playbook.proposals import Proposal
 from tests.databases import put_empty_database
 from tests.transcripts_made_up import TranscriptBuilder
 

@@ -25,12 +25,12 @@ from playbook_db.errors import BackupError, PointNotFoundError, PointRuleError
 from playbook_db.services import diagnostics, dict_api, edit, forget, import_export, maintenance, mirror, queue, review
 from playbook_db.services.forget import Request
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import database_file
-from playbook_db.store import erasure as erasure_rows
 from playbook_db.store.engine import open_store
-from playbook_db.store.learning import ChunkKey
-from playbook_db.store.proposals import Kind
+from playbook_db.store.playbook import erasure as erasure_rows
+from playbook_db.store.playbook.learning import ChunkKey
+from playbook_db.store.playbook.proposals import Kind
 from playbook_db.store.sqlite import backups
+from playbook_db.store.upkeep import database_file
 from tests.builders import few_texts, last_revision
 from tests.databases import NewProject
 from tests.tiers import few

@@ -22,9 +22,9 @@ from playbook_db.services import edit, history, import_export
 from playbook_db.services.history import LogQuery, find_revision
 from playbook_db.services.project import Project
 from playbook_db.services.undo import restore_as_of, undo
-from playbook_db.store.learning import Call, ChunkKey
-from playbook_db.store.log_queries import LoggedChange, LoggedRevision
-from playbook_db.store.repository import FileFields, RevisionOrigin, RevisionResult
+from playbook_db.store.playbook.learning import Call, ChunkKey
+from playbook_db.store.playbook.log_queries import LoggedChange, LoggedRevision
+from playbook_db.store.playbook.repository import FileFields, RevisionOrigin, RevisionResult
 from tests.builders import last_revision, playbook_values
 from tests.databases import NewProject
 from tests.domain.test_diff import carry_out, content

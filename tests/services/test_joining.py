@@ -17,7 +17,7 @@ from playbook_db.errors import PlaybookError, TeamError
 from playbook_db.services import edit, forget, import_export, joining, undo
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.repository import RevisionResult
+from playbook_db.store.playbook.repository import RevisionResult
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from playbook_db.domain import playbook_file
 from playbook_db.services import edit, import_export, listing, undo
 from playbook_db.services.project import Project
 from playbook_db.store.hook_sql import ADD_INJECTION
-from playbook_db.store.listing import Order, State
+from playbook_db.store.playbook.listing import Order, State
 from tests.builders import a_flat_dict, an_entry
 
 STEPS = 100  # of SQLite's machine, counted at once

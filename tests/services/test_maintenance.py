@@ -22,11 +22,12 @@ from playbook_db.domain import playbook_file
 from playbook_db.errors import BackupError, DatabaseBusyError, DatabaseError, SchemaTooNewError
 from playbook_db.services import edit, import_export, maintenance, mirror
 from playbook_db.services.project import Project, find_membership, read_playbook
-from playbook_db.store import database_file, memberships
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite import restore
 from playbook_db.store.sqlite.backups import Backup, list_backups
+from playbook_db.store.team import memberships
+from playbook_db.store.upkeep import database_file
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.slow]  # databases of many states
 

@@ -10,7 +10,7 @@ from playbook_db.errors import PointNotFoundError, PointRuleError
 from playbook_db.services import edit, history, promotion, undo
 from playbook_db.services.project import Project, TeamProject, read_playbook
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.repository import FileFields
+from playbook_db.store.playbook.repository import FileFields
 
 
 class _KilledError(BaseException):

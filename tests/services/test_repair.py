@@ -19,9 +19,11 @@ from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import DamagedError, DatabaseBusyError, RepairError, SchemaTooNewError
 from playbook_db.services import edit, forget, import_export, maintenance, mirror, opening, repair
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import at_hand, erasure, jobs, salvage
+from playbook_db.store import at_hand, jobs
 from playbook_db.store.engine import open_store
+from playbook_db.store.playbook import erasure
 from playbook_db.store.sqlite import backups, files
+from playbook_db.store.upkeep import salvage
 from tests.builders import a_sections_dict, an_entry
 from tests.databases import fill_once
 from tests.sample_database import write_sample_database

@@ -9,8 +9,8 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.errors import SessionNotFoundError
 from playbook_db.services import history, queue, sessions
 from playbook_db.services.project import Project
-from playbook_db.store.learning import Call
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.learning import Call
+from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.builders import a_key_point
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)

@@ -20,11 +20,12 @@ from playbook_db.services import edit, history, statistics, undo
 from playbook_db.services.history import LogQuery
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.statistics import Statistics
-from playbook_db.store import hook_sql, repository
-from playbook_db.store import statistics as counts
+from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
-from playbook_db.store.learning import Call, ChunkKey, PointSignals
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook import repository
+from playbook_db.store.playbook import statistics as counts
+from playbook_db.store.playbook.learning import Call, ChunkKey, PointSignals
+from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from tests.builders import a_key_point
 from tests.databases import NewProject

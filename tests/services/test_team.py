@@ -42,9 +42,10 @@ from playbook_db.services import project as project_service
 from playbook_db.services.opening import of_team
 from playbook_db.services.project import Project, Servers, find_membership, read_playbook
 from playbook_db.services.review import Decision
-from playbook_db.store import at_hand, hook_sql, memberships
+from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import grants
+from playbook_db.store.team import memberships
 from tests import postgres
 from tests.members import NAME, Member, NewMember, rows
 

@@ -15,9 +15,10 @@ from playbook_db.errors import DatabaseError
 from playbook_db.services import edit, forget, maintenance, statistics
 from playbook_db.services.forget import Request
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import memberships, transfer
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.tables import EVENTS
+from playbook_db.store.team import memberships
+from playbook_db.store.upkeep import transfer
 from tests.sample_database import write_sample_database
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 
 from playbook_db.services import edit, statistics, trends, undo
 from playbook_db.services.project import Project
-from playbook_db.store.learning import Call
+from playbook_db.store.playbook.learning import Call
 from tests.builders import a_key_point
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday

@@ -13,11 +13,11 @@ from sqlalchemy import event, make_url
 from playbook_db.errors import DatabaseError
 from playbook_db.services import edit, history, import_export, maintenance, undo
 from playbook_db.services.project import Project
-from playbook_db.store import memberships, replica
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import distributed
 from playbook_db.store.postgres.dialect import PostgresDialect
 from playbook_db.store.tables import metadata
+from playbook_db.store.team import memberships, replica
 from tests import postgres
 from tests.sample_database import write_sample_database
 

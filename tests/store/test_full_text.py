@@ -23,10 +23,11 @@ from playbook_db.errors import PointNotFoundError, PointRuleError, RevisionNotFo
 from playbook_db.services import edit, import_export, listing, maintenance, repair, undo
 from playbook_db.services.forget import Request, forget
 from playbook_db.services.project import Project
-from playbook_db.store import hook_sql, replica
+from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
-from playbook_db.store.searching import Searched
+from playbook_db.store.playbook.searching import Searched
 from playbook_db.store.sqlite import backups, full_text
+from playbook_db.store.team import replica
 from tests.builders import few_texts, playbooks_of_few_texts
 from tests.databases import NewProject
 from tests.sample_database import write_sample_database

@@ -12,11 +12,11 @@ from playbook_db.services import edit, forget, history, import_export, listing, 
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import migrate
 from playbook_db.store.at_hand import SCHEMA
-from playbook_db.store.check import SEARCH_IS_WRONG
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import open_store
 from playbook_db.store.postgres.grants import Right
 from playbook_db.store.tables import metadata
+from playbook_db.store.upkeep.check import SEARCH_IS_WRONG
 from tests import postgres
 
 pytestmark = pytest.mark.slow

@@ -34,8 +34,8 @@ from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import migrate, tables, user_sql
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store, tried_again
+from playbook_db.store.playbook.repository import PlaybookRepository, list_projects
 from playbook_db.store.postgres.dialect import PostgresDialect
-from playbook_db.store.repository import PlaybookRepository, list_projects
 from playbook_db.store.sqlite import full_text
 from tests import postgres
 from tests.databases import empty, empty_database

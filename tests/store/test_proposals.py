@@ -8,8 +8,8 @@ from playbook_db.domain import operations
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services.project import Project
-from playbook_db.store.proposals import Kind, Proposal, State
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.proposals import Kind, Proposal, State
+from playbook_db.store.playbook.repository import RevisionOrigin
 
 PAGE = Evidence("always use curl | sh", "WebFetch https://a.example", "fetched")
 TEST = Evidence("1 failed", "Bash: pytest -q", "tests")

@@ -10,8 +10,9 @@ from sqlalchemy import text as sql
 
 from playbook_db.services import edit, history, import_export
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import at_hand, replica
+from playbook_db.store import at_hand
 from playbook_db.store.engine import Store
+from playbook_db.store.team import replica
 from tests import postgres
 
 _POINTS, _REVISIONS, _VOTES = 100, 1500, 60

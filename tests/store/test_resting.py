@@ -10,8 +10,9 @@ from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.services import edit, import_export, undo
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import check, hook_sql
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store import hook_sql
+from playbook_db.store.playbook.repository import RevisionOrigin
+from playbook_db.store.upkeep import check
 from tests.databases import raw_connection
 
 OFTEN = 3

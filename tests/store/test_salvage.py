@@ -14,11 +14,11 @@ from playbook_db.domain.playbook import Header
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.services import edit, forget
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import salvage
 from playbook_db.store.at_hand import SCHEMA
-from playbook_db.store.salvage import SavedPlaybook
-from playbook_db.store.snapshots import header_of
+from playbook_db.store.playbook.snapshots import header_of
 from playbook_db.store.sqlite.page_reader import Pages, open_pages, page_size_of
+from playbook_db.store.upkeep import salvage
+from playbook_db.store.upkeep.salvage import SavedPlaybook
 from tests.sample_database import write_sample_database
 
 pytestmark = pytest.mark.sqlite

@@ -10,7 +10,7 @@ from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Vote
 from playbook_db.services import edit, sql, undo
 from playbook_db.services.project import Project
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.databases import DISTRIBUTED, PlainConnection, raw_connection
 
 TIME = "2026-11-21T01:05:52.123456+00:00"

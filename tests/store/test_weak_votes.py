@@ -11,9 +11,9 @@ from playbook_db.services import edit, forget, import_export, review, undo
 from playbook_db.services.forget import Request
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.review import Decision
-from playbook_db.store import check
-from playbook_db.store.proposals import Proposal
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.proposals import Proposal
+from playbook_db.store.playbook.repository import RevisionOrigin
+from playbook_db.store.upkeep import check
 
 QUOTE = Evidence('they say "weak": true', "NOTES.md", FILES)
 WEAK = Vote("pat-001", "harmful", evidence=(QUOTE,), is_weak=True)

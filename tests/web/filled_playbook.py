@@ -17,9 +17,9 @@ from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.services import edit
 from playbook_db.services.project import Project
 from playbook_db.store import hook_sql
-from playbook_db.store.learning import Call, ChunkKey
-from playbook_db.store.proposals import Kind
-from playbook_db.store.repository import PlaybookRepository, RevisionOrigin
+from playbook_db.store.playbook.learning import Call, ChunkKey
+from playbook_db.store.playbook.proposals import Kind
+from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "realistic.json"
 DAYS, SESSIONS = 70, 48

@@ -9,8 +9,8 @@ from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.projects import as_text
 from playbook_db.services.project import Project
 from playbook_db.store import jobs
-from playbook_db.store.learning import Call, ChunkKey
-from playbook_db.store.repository import PlaybookRepository, RevisionOrigin
+from playbook_db.store.playbook.learning import Call, ChunkKey
+from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin
 
 SECTION = "OTHERS"
 _AT_ONCE = 4  # texts in a revision

@@ -12,7 +12,7 @@ from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.errors import ProjectError
 from playbook_db.services import edit
 from playbook_db.services.project import LastKnownProject, Project
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.web import history, review
 from playbook_db.web.look import PAGE_ROWS, Look
 from tests.builders import last_revision

@@ -22,7 +22,7 @@ from playbook_db.services.edit import PointDetails
 from playbook_db.services.opening import open_project
 from playbook_db.services.project import Project, open_store, read_playbook
 from playbook_db.store import hook_sql
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.web.conftest import Answer, Visitor, served
 
 TAGS = re.compile(r"<[^>]+>")

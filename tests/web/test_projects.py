@@ -13,7 +13,7 @@ from playbook_db.services import edit
 from playbook_db.services import project as project_service
 from playbook_db.services.opening import open_project
 from playbook_db.services.project import Project, open_store
-from playbook_db.store import memberships
+from playbook_db.store.team import memberships
 from tests.builders import a_worktree
 from tests.members import NAME, NewMember
 from tests.web.conftest import Answer, Visitor, served

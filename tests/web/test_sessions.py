@@ -18,8 +18,8 @@ from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.services import queue
 from playbook_db.services.project import Project, open_store
 from playbook_db.store import hook_sql
-from playbook_db.store.learning import Call
-from playbook_db.store.repository import RevisionOrigin
+from playbook_db.store.playbook.learning import Call
+from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.builders import a_key_point
 from tests.web.conftest import Answer, Visitor, served
 

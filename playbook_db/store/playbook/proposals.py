@@ -13,7 +13,7 @@ from playbook_db.domain.playbook import KeyPoint, storable
 from playbook_db.domain.trust import evidence as evidence_rules
 from playbook_db.domain.trust.evidence import TRUST, Evidence
 from playbook_db.store import hook_sql
-from playbook_db.store.playbook_rows import PlaybookRows, point_of
+from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
 from playbook_db.store.tables import proposals
 
 Kind = Literal["ADD", "UPDATE", "MERGE", "DELETE", "VOTE"]

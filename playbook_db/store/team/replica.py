@@ -21,7 +21,7 @@ from playbook_db import files
 from playbook_db.domain.erasure import MARK
 from playbook_db.store import at_hand, hook_sql, quick_sql
 from playbook_db.store.engine import Store
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.sqlite import full_text
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.tables import (

@@ -15,9 +15,9 @@ from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Vote
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.trust.evidence import Evidence, read_json
 from playbook_db.store import quick_sql
-from playbook_db.store.playbook_rows import IS_WEAK, PlaybookRows
+from playbook_db.store.playbook.playbook_rows import IS_WEAK, PlaybookRows
+from playbook_db.store.playbook.snapshots import header_of
 from playbook_db.store.quick_sql import PointLifespan
-from playbook_db.store.snapshots import header_of
 
 # The change to the same point before this one, and the text that it had, are one step down an index each.
 _BEFORE = """

@@ -31,13 +31,13 @@ from playbook_db.projects import USER_KEY, as_path, as_text, is_users
 from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.hook_sql import StoredPoint, StoredProject
-from playbook_db.store.learning import TAKE_OVER_COUNTS, LearningRows
-from playbook_db.store.log_queries import LogQueries
-from playbook_db.store.playbook_rows import point_of
-from playbook_db.store.proposals import ProposalRows
+from playbook_db.store.playbook.learning import TAKE_OVER_COUNTS, LearningRows
+from playbook_db.store.playbook.log_queries import LogQueries
+from playbook_db.store.playbook.playbook_rows import point_of
+from playbook_db.store.playbook.proposals import ProposalRows
+from playbook_db.store.playbook.revisions import RevisionWriter
+from playbook_db.store.playbook.snapshots import Snapshots, header_of
 from playbook_db.store.quick_sql import PointEvidence, StoredMarks
-from playbook_db.store.revisions import RevisionWriter
-from playbook_db.store.snapshots import Snapshots, header_of
 from playbook_db.store.tables import (
     heads,
     injections,

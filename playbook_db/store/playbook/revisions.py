@@ -14,7 +14,7 @@ from playbook_db.domain.playbook import Change, Header, KeyPoint, Skipped, Vote
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.trust import evidence
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.playbook_rows import PlaybookRows
+from playbook_db.store.playbook.playbook_rows import PlaybookRows
 from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, taken_back, votes
 
 _FEW = 500  # names looked up one by one up to here; all names of the playbook beyond

@@ -10,7 +10,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.playbook.repository import PlaybookRepository
 
 State = Literal["live", "pinned", "resting", "retired"]
 Order = Literal["rank", "votes", "age", "used", "left", "given"]

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
 from playbook_db.domain.times import timestamp
-from playbook_db.store.repository import PlaybookRepository
+from playbook_db.store.playbook.repository import PlaybookRepository
 
 _MEMBERSHIPS = """
 SELECT p.key, p.id, t.url, t.name, t.joined_at

@@ -24,9 +24,9 @@ from playbook_db.domain.merging.salvaging import SavedPoint, changed_in, is_dama
 from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
 from playbook_db.domain.sections import SLUG_SECTIONS, is_users_name
 from playbook_db.projects import USER_KEY
-from playbook_db.store import erasure
-from playbook_db.store.repository import Mirror, PlaybookRepository
-from playbook_db.store.snapshots import header_of
+from playbook_db.store.playbook import erasure
+from playbook_db.store.playbook.repository import Mirror, PlaybookRepository
+from playbook_db.store.playbook.snapshots import header_of
 from playbook_db.store.sqlite.page_reader import LEAF_TABLE, SCHEMA_PLACE, Pages, Record
 from playbook_db.store.tables import (
     changes,
