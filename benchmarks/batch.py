@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks import raw, samples, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 
 _ROUNDS = {100: 41, 1_000: 31, 10_000: 11, 100_000: 5}  # how often a batch is timed, by size of the playbook

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
-from playbook_db.services import mirror
+from playbook_db.services.sharing import mirror
 
 POINTS = 60
 _ROUNDS = 21

@@ -15,7 +15,8 @@ from sqlalchemy import text as sql
 from benchmarks import crowd, raw, samples, sandbox
 from benchmarks.figures import Figures, ratio, times
 from playbook_db import settings
-from playbook_db.services import edit, maintenance
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import migrate
 from playbook_db.store.engine import Store, open_store

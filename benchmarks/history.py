@@ -17,10 +17,11 @@ from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
 from playbook_db.domain import prompt_text
 from playbook_db.domain.merging.diff import Comparison
 from playbook_db.domain.merging.undo import RevisionRange
-from playbook_db.services import history, maintenance, statistics
-from playbook_db.services import undo as undo_service
-from playbook_db.services.history import LogQuery
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import undo as undo_service
 from playbook_db.services.project import Project
+from playbook_db.services.reading import history, statistics
+from playbook_db.services.reading.history import LogQuery
 
 _NAME = "pat-005"
 

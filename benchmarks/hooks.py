@@ -18,7 +18,7 @@ from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
 from playbook_db.claude_code.remind import DEADLINE_S
 from playbook_db.claude_code.showing import SILENCE
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.store.sqlite import dialect
 
 _SIZES = ((0, 0), (60, 0), (60, 1_000_000), (500, 10_000), (10_000, 100_000), (100_000, 1_000_000))  # points, history

@@ -14,7 +14,7 @@ from benchmarks.figures import Figures, mebibytes, ratio, times
 from benchmarks.isolated import Measured
 from playbook_db.domain import playbook_file
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.services import import_export
+from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 

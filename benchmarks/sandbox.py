@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks import samples
 from playbook_db.domain import playbook_file
-from playbook_db.services import import_export
+from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Project
 from playbook_db.store.engine import Store, open_store
 

@@ -10,7 +10,7 @@ from statistics import median
 
 from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, times
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.playbook.repository import RevisionResult
 

@@ -18,8 +18,9 @@ from benchmarks import samples, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
 from playbook_db.domain.trust.evidence import Place
 from playbook_db.llm.model import Prompt, Reply, Usage
-from playbook_db.services import edit, learn
-from playbook_db.services.asking import Chunk
+from playbook_db.services.learning import learn
+from playbook_db.services.learning.asking import Chunk
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import migrate
 from playbook_db.store.dialect import dialect_of

@@ -30,8 +30,10 @@ from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.llm import choose, curator, reflector
 from playbook_db.llm.marks import ShownPlaybook
 from playbook_db.llm.model import Model, RecordingModel, render_messages
-from playbook_db.services import diagnostics, dict_api, templates
+from playbook_db.services import templates
+from playbook_db.services.learning import diagnostics
 from playbook_db.services.opening import of_team
+from playbook_db.services.playbook import dict_api
 from playbook_db.services.project import Project, Servers, open_store
 
 __all__ = [

@@ -33,10 +33,12 @@ from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.trust.evidence import FETCHED
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
-from playbook_db.services import history, listing, queue, suggestions
+from playbook_db.services.learning import queue
 from playbook_db.services.opening import open_project
+from playbook_db.services.playbook import suggestions
+from playbook_db.services.playbook.suggestions import Speaker, Suggested
 from playbook_db.services.project import Project, is_ignored
-from playbook_db.services.suggestions import Speaker, Suggested
+from playbook_db.services.reading import history, listing
 from playbook_db.store.playbook.log_queries import Life
 
 if TYPE_CHECKING:

@@ -11,9 +11,11 @@ import pytest
 
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.worker import WorkResult
-from playbook_db.services import edit, joining, queue, team
+from playbook_db.services.learning import queue
 from playbook_db.services.opening import of_team
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, Servers, find_membership
+from playbook_db.services.sharing import joining, team
 from playbook_db.store import at_hand, hook_sql, quick_sql
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.jobs import Job

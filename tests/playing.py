@@ -15,7 +15,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.llm.model import Prompt, Reply, Usage
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.sessions_made_up import PROJECT, SampleSession

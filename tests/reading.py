@@ -5,7 +5,7 @@ from typing import Any
 
 from playbook_db.claude_code.chunks import ChunkReader
 from playbook_db.claude_code.transcript import Line, Transcript
-from playbook_db.services.asking import Chunk
+from playbook_db.services.learning.asking import Chunk
 
 
 def read_lines(path: str, start: int = 0) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import text as sql
 
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.services import edit, undo
+from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project
 from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store

@@ -21,7 +21,7 @@ from trove_classifiers import classifiers
 import playbook_db
 from playbook_db import files
 from playbook_db.errors import DatabaseError
-from playbook_db.services.sql import read_docs
+from playbook_db.services.reading.sql import read_docs
 from playbook_db.store.migrate import migrations_folder
 from tests.builders import a_flat_dict
 

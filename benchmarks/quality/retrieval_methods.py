@@ -17,7 +17,7 @@ from benchmarks.quality.retrieval_corpus import Point
 from playbook_db.domain.playbook import Header, KeyPoint, playbook_of
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.prompt_text import rank
-from playbook_db.services import import_export
+from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Project
 from playbook_db.store import hook_sql
 

@@ -11,7 +11,8 @@ from typing import Any
 from benchmarks import crowd, samples, sandbox
 from benchmarks.torture.promises import promise
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, maintenance
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import PlaybookRepository

@@ -23,7 +23,8 @@ from benchmarks import samples, sandbox
 from benchmarks.torture.promises import promise
 from playbook_db.domain import playbook_file
 from playbook_db.errors import RepairError
-from playbook_db.services import edit, import_export, maintenance, repair
+from playbook_db.services import maintenance, repair
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import open_store
 from playbook_db.store.upkeep.check import SEARCH_IS_WRONG

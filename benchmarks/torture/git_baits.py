@@ -17,7 +17,7 @@ from benchmarks.torture.life import Life
 from benchmarks.torture.promises import promise
 from playbook_db.claude_code import registration
 from playbook_db.errors import GitError
-from playbook_db.services import git
+from playbook_db.services.sharing import git
 
 _PATIENCE_S = 60.0
 MIRROR = ".claude/playbook.json"

@@ -23,7 +23,8 @@ from benchmarks.torture.damage import HOOK_ENDS
 from benchmarks.torture.promises import promise
 from playbook_db.claude_code.events import parse
 from playbook_db.cli.main import main as playbook
-from playbook_db.services import edit, maintenance
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
 

@@ -23,14 +23,22 @@ from benchmarks.torture.promises import promise
 from benchmarks.torture.victim import BALLOT
 from playbook_db.cli.main import main as playbook
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, maintenance, mirror
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project
+from playbook_db.services.sharing import mirror
 from playbook_db.store.playbook.repository import PlaybookRepository
 
 _LIVES = 10  # kills of one database, then a new one: its making is killed too
 _LONGEST_LIFE_S = 0.6  # of a victim, from its first command on
 _DEADLY = (  # where a victim may kill itself: the steps of a write, each file as often as any other
-    *("services/edit", "services/import_export", "services/mirror", "services/opening", "store/engine"),
+    *(
+        "services/playbook/edit",
+        "services/playbook/import_export",
+        "services/sharing/mirror",
+        "services/opening",
+        "store/engine",
+    ),
     *("store/playbook/repository", "store/playbook/revisions", "store/sqlite/dialect", "store/migrate"),
 )
 

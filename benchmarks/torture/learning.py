@@ -26,8 +26,11 @@ from benchmarks.torture.damage import HOOK_ENDS
 from benchmarks.torture.promises import promise
 from playbook_db.claude_code import learner, worker
 from playbook_db.cli.main import main as playbook
-from playbook_db.services import edit, import_export, maintenance, mirror, queue
+from playbook_db.services import maintenance
+from playbook_db.services.learning import queue
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project
+from playbook_db.services.sharing import mirror
 from tests.messages_api import Answer, MessagesApi, Request, Rule
 from tests.quoting import quoting
 from tests.transcripts_made_up import TranscriptBuilder
@@ -44,7 +47,7 @@ _SETTLED_S = 0.05  # after which what a killed worker sent has come in
 _ROOM_CHARS = 1500  # of a chunk: one turn of ours
 _GONE = (0, -signal.SIGKILL)
 NURSERY = multiprocessing.get_context("forkserver")  # a worker's imports take longer than its work
-NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learn", __name__])
+NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learning.learn", __name__])
 _MOST_ENDS = 5  # of one session, until its hook has had the time that it needs
 
 

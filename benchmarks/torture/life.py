@@ -27,7 +27,7 @@ from tests.quoting import with_evidence
 from tests.transcripts_made_up import TranscriptBuilder
 
 _NURSERY = multiprocessing.get_context("forkserver")  # a command's imports take longer than its work
-_NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learn", __name__])
+_NURSERY.set_forkserver_preload(["__main__", "anthropic", "playbook_db.services.learning.learn", __name__])
 _PATIENCE_S = 60.0  # for what hung once; far more than anything takes on a busy machine
 _HOOK_S = 10.0  # beyond a hook's deadline, on a busy machine: those that hung never ended
 _TRIES = 3

@@ -16,7 +16,8 @@ from playbook_db.cli.main import main as playbook
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import PlaybookFileError
-from playbook_db.services import dict_api, import_export, maintenance
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import dict_api, import_export
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 

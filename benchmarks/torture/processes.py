@@ -15,8 +15,10 @@ from typing import Any
 from benchmarks import crowd, samples, sandbox
 from benchmarks.torture.promises import promise
 from playbook_db import contract
-from playbook_db.services import edit, import_export, maintenance, mirror
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import open_store
 
 BASE_POINTS = 60

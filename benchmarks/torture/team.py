@@ -23,8 +23,11 @@ from benchmarks.torture.learning import LIMIT_S, NURSERY
 from benchmarks.torture.promises import promise
 from playbook_db.cli.main import main as playbook
 from playbook_db.contract import load_playbook
-from playbook_db.services import edit, forget, joining, maintenance, queue
+from playbook_db.services import maintenance
+from playbook_db.services.learning import queue
+from playbook_db.services.playbook import edit, forget
 from playbook_db.services.project import Project
+from playbook_db.services.sharing import joining
 from playbook_db.store import migrate
 from playbook_db.store.engine import open_store
 from tests import postgres

@@ -29,14 +29,18 @@ from benchmarks.torture.promises import promise
 from benchmarks.torture.victim import die_at
 from playbook_db.cli.main import main as playbook
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, maintenance, mirror
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit, import_export
+from playbook_db.services.sharing import mirror
 from playbook_db.store import migrate
 from playbook_db.store.at_hand import SCHEMA
 
 FORGOTTEN = "quarterdeck-lantern-forty-one"
 _LIMIT_S = 120.0
 _NURSERY = multiprocessing.get_context("forkserver")  # a command's imports take longer than its work
-_NURSERY.set_forkserver_preload(["__main__", "playbook_db.services.repair", "playbook_db.services.forget", __name__])
+_NURSERY.set_forkserver_preload(
+    ["__main__", "playbook_db.services.repair", "playbook_db.services.playbook.forget", __name__]
+)
 _POINTS = "SELECT name, section, text, helpful, harmful, retired_in IS NULL FROM key_points"
 _NEXT = f'''
 import sqlalchemy as sa
@@ -306,10 +310,10 @@ _UPGRADE = (lambda _: ["db", "upgrade"], ("store/migrate", "store/sqlite/backups
 _KINDS = {
     "forget": _Kind(
         lambda life: ["forget", _secret_point(life), "--yes"],
-        ("services/forget", "store/playbook/erasure", "store/upkeep/database_file", "store/sqlite/backups", *_STORE),
+        ("services/playbook/forget", "store/playbook/erasure", "store/upkeep/database_file", "store/sqlite/backups", *_STORE),
     ),
     "restore": _Kind(
-        lambda _: ["restore", "--at", "2"], ("services/undo", "services/mirror", "store/playbook/revisions", *_STORE)
+        lambda _: ["restore", "--at", "2"], ("services/playbook/undo", "services/sharing/mirror", "store/playbook/revisions", *_STORE)
     ),
     "restore-backup": _Kind(
         lambda life: ["restore-backup", _first_backup(life), "--yes"],

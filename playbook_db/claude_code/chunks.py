@@ -19,7 +19,7 @@ from playbook_db.domain.playbook import name_pattern
 from playbook_db.domain.trust import influence
 from playbook_db.domain.trust.evidence import FETCHED, FILES, Place
 from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts, is_correction
-from playbook_db.services.asking import Chunk
+from playbook_db.services.learning.asking import Chunk
 
 MIN_CHUNK_CHARS = 1_000
 

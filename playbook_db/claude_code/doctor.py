@@ -37,9 +37,11 @@ from playbook_db.errors import (
 )
 from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt, require
-from playbook_db.services import diagnostics, git, maintenance, queue, team, templates
-from playbook_db.services.budget import tokens_today
+from playbook_db.services import maintenance, templates
+from playbook_db.services.learning import diagnostics, queue
+from playbook_db.services.learning.budget import tokens_today
 from playbook_db.services.project import Project, Store, find_membership, is_ignored, open_store, read_playbook
+from playbook_db.services.sharing import git, team
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.jobs import Job
 

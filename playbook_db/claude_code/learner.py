@@ -18,10 +18,10 @@ from playbook_db.claude_code.transcript import Transcript, began_at
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
-from playbook_db.services import cursor, learn, queue
-from playbook_db.services.budget import Budget
-from playbook_db.services.cursor import Cursor
-from playbook_db.services.learn import LearnResult
+from playbook_db.services.learning import cursor, learn, queue
+from playbook_db.services.learning.budget import Budget
+from playbook_db.services.learning.cursor import Cursor
+from playbook_db.services.learning.learn import LearnResult
 from playbook_db.services.project import Project
 from playbook_db.store.jobs import Job
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from playbook_db import project_env, projects
 from playbook_db.errors import GitError
-from playbook_db.services import git
+from playbook_db.services.sharing import git
 
 # Folders that hold others' code, what was made of it, or caches.
 _DEPENDENCIES = frozenset(

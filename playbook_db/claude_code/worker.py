@@ -40,10 +40,13 @@ from playbook_db.errors import (
     TimeOverError,
     WithheldError,
 )
-from playbook_db.services import forget, maintenance, mirror, queue, team
-from playbook_db.services.budget import check_budget
+from playbook_db.services import maintenance
+from playbook_db.services.learning import queue
+from playbook_db.services.learning.budget import check_budget
 from playbook_db.services.opening import of_team
+from playbook_db.services.playbook import forget
 from playbook_db.services.project import Project, Servers, Store, open_store
+from playbook_db.services.sharing import mirror, team
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model

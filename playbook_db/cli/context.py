@@ -233,7 +233,7 @@ def read_input(file: str) -> bytes:
 def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """The names of the live points that begin so, for a shell's completion, which no error may disturb: the project's,
     and the user's own."""
-    from playbook_db.services import quick_reads
+    from playbook_db.services.reading import quick_reads
 
     ctx.obj = ctx.find_root().params
     with ctx.scope(cleanup=False), suppress(PlaybookError, OSError):

@@ -260,7 +260,7 @@ def metadata(output: str | None) -> None:
     """
     import json
 
-    from playbook_db.services.sql import datasette_metadata
+    from playbook_db.services.reading.sql import datasette_metadata
 
     write_text(json.dumps(datasette_metadata(database_url()), indent=2, ensure_ascii=False) + "\n", output)
 
@@ -336,7 +336,7 @@ def distribute(as_json: bool) -> None:
     In a project that has joined a team, it is the team's database.
     """
     from playbook_db.services import maintenance
-    from playbook_db.services.sql import database_of
+    from playbook_db.services.reading.sql import database_of
 
     url, _ = database_of(database_url(), project_folder())
     servers, parts, is_new = maintenance.distribute(url)

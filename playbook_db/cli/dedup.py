@@ -11,7 +11,7 @@ from playbook_db.cli.output import beside, one_line, print_answer, print_json, p
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.services.edit import AlikePoints
+    from playbook_db.services.playbook.edit import AlikePoints
 
 _LIMIT = 20
 
@@ -41,7 +41,7 @@ def dedup(
     nothing is merged unless you, or the curator, says so. --merge is one revision; what is kept --apart is listed again
     when one of the texts changes.
     """
-    from playbook_db.services import edit
+    from playbook_db.services.playbook import edit
 
     if merge and apart:
         raise click.UsageError("Give --merge or --apart, not both.")

@@ -38,7 +38,8 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
         _propose_notes(file, as_json=as_json)
         return
     from playbook_db.domain import playbook_file
-    from playbook_db.services import diagnostics, edit, import_export
+    from playbook_db.services.learning import diagnostics
+    from playbook_db.services.playbook import edit, import_export
     from playbook_db.services.project import read_playbook
 
     source = "standard input" if file == "-" else file
@@ -60,7 +61,7 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
 
 def _propose_notes(file: str, *, as_json: bool) -> None:
     """Propose what stands in the Markdown *file*, or in all such files of a folder."""
-    from playbook_db.services import import_export, markdown
+    from playbook_db.services.playbook import import_export, markdown
 
     names = [file]
     if os.path.isdir(file):
@@ -101,7 +102,7 @@ def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> N
 
     The same playbook always gives the same bytes.
     """
-    from playbook_db.services import import_export
+    from playbook_db.services.playbook import import_export
 
     if as_markdown and (extra or layout != "sections"):
         raise click.UsageError("--markdown goes without --layout and --extra.")

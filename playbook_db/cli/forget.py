@@ -9,10 +9,11 @@ from playbook_db.cli.context import as_json, dry_run_option, is_interactive, not
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, one_line, print_json, say
 from playbook_db.errors import SettingError
-from playbook_db.services import forget_lines, records
+from playbook_db.services import records
+from playbook_db.services.playbook import forget_lines
 
 if TYPE_CHECKING:
-    from playbook_db.services.forget import Forgotten
+    from playbook_db.services.playbook.forget import Forgotten
 
 
 @cli.command()
@@ -31,7 +32,7 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
     TEXT. One new backup replaces those that hold the text. Within a session of Claude Code only --dry-run is done.
     """
     from playbook_db.domain.erasure import read_pattern
-    from playbook_db.services import forget as forget_service
+    from playbook_db.services.playbook import forget as forget_service
 
     if (name is None) == (pattern is None) or (all_projects and pattern is None):
         raise click.UsageError("Give the NAME of a key point, or --match REGEX (with --all-projects if need be).")

@@ -25,7 +25,7 @@ def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: st
     sides add up; what was decided goes to stderr. Where a file can't be read, OURS stays as it was and the exit code
     is 1: git then keeps it as a conflict. Set up by: playbook install --git
     """
-    from playbook_db.services import merge_driver as driver
+    from playbook_db.services.sharing import merge_driver as driver
 
     if path is not None:
         ctx.obj = {**(ctx.obj or {}), "project": projects.folder_of_mirror(os.path.abspath(path))}
@@ -51,6 +51,6 @@ def textconv(file: str) -> None:
 
     A line for each key point, as a session is given it. Set up by: playbook install --git
     """
-    from playbook_db.services import merge_driver as driver
+    from playbook_db.services.sharing import merge_driver as driver
 
     write_text(driver.readable_text(file), None)

@@ -16,9 +16,9 @@ from playbook_db.services import records
 if TYPE_CHECKING:
     from playbook_db.domain.merging.undo import Side
     from playbook_db.domain.playbook_file import Layout
-    from playbook_db.services.history import SourcedPlaybook
+    from playbook_db.services.playbook.undo import UndoResult
     from playbook_db.services.project import Project
-    from playbook_db.services.undo import UndoResult
+    from playbook_db.services.reading.history import SourcedPlaybook
 
 SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json has all
 
@@ -39,7 +39,7 @@ def log(as_json: bool, **options: Any) -> None:
     -n, --since or --session says otherwise. A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago",
     yesterday, or one that any command printed.
     """
-    from playbook_db.services import history
+    from playbook_db.services.reading import history
 
     with opened(*filter(None, [options["name"]])) as project:
         if as_json:
@@ -51,7 +51,7 @@ def log(as_json: bool, **options: Any) -> None:
 
 def _print_log(project: "Project", options: dict[str, Any]) -> None:
     from playbook_db.cli import history_view
-    from playbook_db.services import history
+    from playbook_db.services.reading import history
 
     is_bounded = any(options[name] is not None for name in ("limit", "since", "session"))
     query = history.LogQuery(**{**options, "limit": options["limit"] if is_bounded else SHOWN_REVISIONS + 1})
@@ -80,7 +80,7 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
     3d, "2 weeks ago", yesterday, or one that any command printed.
     """
     from playbook_db.domain import playbook_file
-    from playbook_db.services import history
+    from playbook_db.services.reading import history
 
     if as_json and as_prompt:
         raise click.UsageError("Give --json or --render, not both.")
@@ -110,7 +110,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
     taken for one is named with its folder: ./12
     """
     from playbook_db.cli import history_view
-    from playbook_db.services import history
+    from playbook_db.services.reading import history
 
     if before == after == "-":
         raise click.UsageError("Only one of A and B can come from standard input.")
@@ -128,7 +128,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
 def _side(project: "Project", text: str) -> "SourcedPlaybook":
     from playbook_db.domain import times
     from playbook_db.errors import MomentError
-    from playbook_db.services import history
+    from playbook_db.services.reading import history
 
     if text != "-" and history.is_when(text):
         return history.at(project, text)
@@ -162,7 +162,7 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
     nothing is done unless --ours or --theirs says which. An undo is a revision too: undo it, and all is back.
     """
     from playbook_db.domain.merging.undo import parse_range
-    from playbook_db.services import undo as undo_service
+    from playbook_db.services.playbook import undo as undo_service
 
     if revisions is not None and session is not None:
         raise click.UsageError("Give revisions or --session, not both.")
@@ -196,8 +196,8 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: 
     A point has the text and votes that it had; with --at, those of then. Without NAME the whole playbook becomes what
     it was then; `playbook undo` takes that back.
     """
-    from playbook_db.services import edit
-    from playbook_db.services import undo as undo_service
+    from playbook_db.services.playbook import edit
+    from playbook_db.services.playbook import undo as undo_service
 
     if not names and moment is None:
         raise click.UsageError("Give the NAME of a key point, --at, or both.")

@@ -25,7 +25,7 @@ from playbook_db.domain.times import local
 if TYPE_CHECKING:
     from playbook_db.domain.merging.diff import Comparison, Moved
     from playbook_db.domain.playbook import KeyPoint
-    from playbook_db.services.history import RevisionDetails, SourcedPlaybook
+    from playbook_db.services.reading.history import RevisionDetails, SourcedPlaybook
     from playbook_db.store.playbook.log_queries import LoggedChange, LoggedRevision, RevisionReflection
 
 MOST_LINES = 10  # of one revision's changes in a log

@@ -91,8 +91,8 @@ def bootstrap(yes: bool, as_json: bool) -> None:
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
-    from playbook_db.services import queue
-    from playbook_db.services.budget import Budget
+    from playbook_db.services.learning import queue
+    from playbook_db.services.learning.budget import Budget
 
     with opened(may_be_new=True) as project:
         unread = _unread(project)
@@ -159,7 +159,7 @@ def _unread(project: "Project") -> dict[str, int]:
     """The transcripts that Claude Code kept of the project's sessions, oldest first, and how many bytes of each are
     new."""
     from playbook_db.claude_code import learner, worker
-    from playbook_db.services import cursor
+    from playbook_db.services.learning import cursor
 
     return {
         path: 0 if learner.pass_over(project, path) else os.path.getsize(path) - cursor.learned_to(project, path)
@@ -174,7 +174,7 @@ def sessions(ctx: click.Context, as_json: bool) -> None:
     """List what each session taught, and what that took."""
     if ctx.invoked_subcommand is not None:
         return
-    from playbook_db.services import history
+    from playbook_db.services.reading import history
 
     with opened(sync=False) as project:
         listed = history.sessions(project)
@@ -208,7 +208,7 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
     before stays: playbook undo --session ID takes that back.
     """
     from playbook_db.claude_code import learner, transcript, worker
-    from playbook_db.services import queue
+    from playbook_db.services.learning import queue
 
     beginning = session or settings.session()
     if not queue.is_session_id(beginning):
@@ -253,7 +253,7 @@ def why(name: str, as_json: bool) -> None:
     These are its sessions, its votes with their reasons and evidence, its edits and merges, what was undone, and
     whether sessions cite it more when they are shown it by a prompt than at their start.
     """
-    from playbook_db.services import history, statistics
+    from playbook_db.services.reading import history, statistics
 
     with opened(name, sync=False) as project:
         life, lifespan = history.life(project, name), history.lifespan(project, name)
@@ -367,7 +367,7 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
     """List what there is to learn from, the oldest first."""
     if ctx.invoked_subcommand is not None:
         return
-    from playbook_db.services import queue
+    from playbook_db.services.learning import queue
 
     with opened(sync=False, is_own=True) as project:
         listed = queue.list_jobs(project.store, None if of_all else project.key)
@@ -402,7 +402,7 @@ jobs.params += PROJECT_OPTIONS  # a group that is a command too
 @as_json
 def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
     """Queue failed or waiting jobs of this project afresh."""
-    from playbook_db.services import queue
+    from playbook_db.services.learning import queue
 
     if bool(numbers) == of_all:
         raise click.UsageError("Give the ids of jobs, or --all.")
@@ -429,7 +429,7 @@ def drop(number: int, as_json: bool) -> None:
 
     Its transcript is not learned from, unless it grows.
     """
-    from playbook_db.services import queue
+    from playbook_db.services.learning import queue
 
     with opened(sync=False, is_own=True) as project:
         if not queue.drop(project.store, project.key, number):

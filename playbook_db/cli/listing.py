@@ -20,13 +20,14 @@ from playbook_db.cli.output import (
     readable,
     say,
 )
-from playbook_db.services import quick_reads, records
+from playbook_db.services import records
+from playbook_db.services.reading import quick_reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.services.history import RevisionDetails
+    from playbook_db.services.reading.history import RevisionDetails
     from playbook_db.services.records import Retired
     from playbook_db.store.quick_sql import PointEvidence, PointLifespan, StoredMarks
 
@@ -108,7 +109,7 @@ def list_points(
 
 def _list_proposed(limit: int | None, *, as_json: bool) -> None:
     from playbook_db.cli import review
-    from playbook_db.services import review as service
+    from playbook_db.services.playbook import review as service
 
     service.require_person()
     with opened() as project:
@@ -144,7 +145,7 @@ def show(name: str, as_json: bool) -> None:
     if point is not None:
         _show_point(*point, as_json=as_json)
         return
-    from playbook_db.services import history
+    from playbook_db.services.reading import history
 
     with opened(name, may_be_old=not history.is_revision(name)) as project:
         match = history.details_of(project, name)
@@ -164,7 +165,7 @@ def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
     points = quick_reads.retired_points(*database_and_folder())
     if points is not None:
         return points
-    from playbook_db.services import edit
+    from playbook_db.services.playbook import edit
 
     with opened(may_be_old=True) as project:
         return [(each.point, each) for each in edit.list_retired(project).values()]
@@ -228,7 +229,7 @@ def render(is_whole: bool, as_json: bool) -> None:
     """Print the text that goes into a prompt. It is empty for an empty playbook."""
     text = quick_reads.prompt(*database_and_folder(), whole=is_whole)
     if text is None:
-        from playbook_db.services import import_export
+        from playbook_db.services.playbook import import_export
 
         with opened(may_be_old=True) as project:
             text = import_export.prompt_with_all(project) if is_whole else import_export.prompt(project)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @as_json
 def add(text: str, section: str | None, as_json: bool) -> None:
     """Add a key point."""
-    from playbook_db.services import edit
+    from playbook_db.services.playbook import edit
 
     with opened(may_be_new=True) as project:
         _print(edit.add(project, text, section=section), as_json=as_json)
@@ -37,7 +37,7 @@ def edit_point(name: str, text: str | None, section: str | None, as_json: bool) 
 
     Without --text and --section, on a terminal, your editor (EDITOR) opens with its text.
     """
-    from playbook_db.services import edit
+    from playbook_db.services.playbook import edit
 
     if text is None and section is None and not is_interactive():
         raise click.UsageError("Give --text, --section or both; on a terminal your editor opens without them.")
@@ -61,7 +61,7 @@ def pin(names: tuple[str, ...], as_json: bool) -> None:
     All of them or none; `playbook unpin` lets them come in their turn again. A point that rests is shown again. This is
     no revision: votes, edits and undos leave it as it is.
     """
-    from playbook_db.services import edit
+    from playbook_db.services.playbook import edit
 
     with opened(*names) as project:
         notify(edit.pin(project, *names))
@@ -73,7 +73,7 @@ def pin(names: tuple[str, ...], as_json: bool) -> None:
 @as_json
 def unpin(names: tuple[str, ...], as_json: bool) -> None:
     """Let pinned key points come in their turn again."""
-    from playbook_db.services import edit
+    from playbook_db.services.playbook import edit
 
     with opened(*names) as project:
         edit.unpin(project, *names)
@@ -96,7 +96,7 @@ def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
 
     All of them or none; `playbook restore` brings them back.
     """
-    from playbook_db.services import edit
+    from playbook_db.services.playbook import edit
 
     with opened(*names) as project:
         _print(edit.retire(project, *names, reason=reason), as_json=as_json)
@@ -111,7 +111,7 @@ def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
 
     TAG is one of these, for all of them. A neutral vote is recorded but counts nowhere.
     """
-    from playbook_db.services import edit
+    from playbook_db.services.playbook import edit
 
     if not names:  # not by click, which asks for a NAME where it is the TAG that is missing
         raise click.UsageError("Give the NAME of a key point, or several, before the TAG.")
@@ -138,7 +138,8 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
        {"type": "DELETE", "target_id": "oth-001", "reason": "the linter does"}],
      "evaluations": [{"name": "pat-004", "rating": "helpful"}]}
     """
-    from playbook_db.services import diagnostics, edit
+    from playbook_db.services.learning import diagnostics
+    from playbook_db.services.playbook import edit
 
     operations, evaluations = _read_batch(file)
     with opened(may_be_new=True) as project:
@@ -155,7 +156,8 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
 @as_json
 def prune(dry_run: bool, as_json: bool) -> None:
     """Retire the key points whose votes say that they harm."""
-    from playbook_db.services import diagnostics, edit
+    from playbook_db.services.learning import diagnostics
+    from playbook_db.services.playbook import edit
 
     with opened(may_be_new=True) as project:
         revised = edit.prune(project, dry_run=dry_run)
@@ -165,7 +167,7 @@ def prune(dry_run: bool, as_json: bool) -> None:
 
 
 def _print(revised: "RevisionResult", *, as_json: bool, dry_run: bool = False) -> None:
-    from playbook_db.services import edit
+    from playbook_db.services.playbook import edit
 
     notify(edit.notes_on_length(revised.changes))
     if as_json:

@@ -11,7 +11,7 @@ from playbook_db.errors import SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.services.promotion import Move
+    from playbook_db.services.playbook.promotion import Move
 
 
 @cli.command()
@@ -26,7 +26,7 @@ def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None
     revision of each playbook. A team's point stays for the others, unless you say --retire. Where your own playbook
     says the same already, that point is taken for the copy. Said again, it does what is still missing.
     """
-    from playbook_db.services import promotion
+    from playbook_db.services.playbook import promotion
 
     with opened() as project:
         keeps = project.is_team if keeps is None else keeps
@@ -46,7 +46,7 @@ def demote(name: str, keeps: bool, yes: bool, dry_run: bool, as_json: bool) -> N
     all its members read, gets it only if you say so when you are asked, or with --yes. Where this one says the same
     already, that point is taken for the copy. Said again, it does what is still missing.
     """
-    from playbook_db.services import promotion
+    from playbook_db.services.playbook import promotion
 
     with opened(may_be_new=True) as project:
         if project.is_team and not (yes or dry_run):

@@ -25,8 +25,8 @@ from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
+    from playbook_db.services.playbook.review import Decision, ReviewItem, ReviewResult
     from playbook_db.services.project import Project
-    from playbook_db.services.review import Decision, ReviewItem, ReviewResult
 
 _INDENT = " " * 4
 _KEYS = {"a": "accept", "r": "reject", "e": "edit", "s": "skip", "q": "quit"}
@@ -70,7 +70,7 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
     about. The setting playbook_review says what waits for you. Their texts are kept out of sessions, so this runs in a
     terminal of your own alone.
     """
-    from playbook_db.services import review as service
+    from playbook_db.services.playbook import review as service
 
     if in_editor and (accepted or rejected):
         raise click.UsageError("--edit goes without --accept and --reject.")
@@ -117,8 +117,8 @@ def _says(item: "ReviewItem") -> str:
 
 
 def _decide(project: "Project", decisions: Collection["Decision"], *, as_json: bool) -> None:
-    from playbook_db.services import diagnostics
-    from playbook_db.services import review as service
+    from playbook_db.services.learning import diagnostics
+    from playbook_db.services.playbook import review as service
 
     results = service.decide_all(project, decisions)
     for result in results:

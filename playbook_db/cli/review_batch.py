@@ -11,7 +11,7 @@ from playbook_db.cli.output import evidence_line, one_line, readable
 from playbook_db.errors import OperationsFileError
 
 if TYPE_CHECKING:
-    from playbook_db.services.review import Decision, ReviewItem
+    from playbook_db.services.playbook.review import Decision, ReviewItem
 
 _INDENT = " " * 4
 _HEAD = re.compile(r"(wait|accept|reject)\s+((?:u?p)?\d{1,18})\b")
@@ -73,7 +73,7 @@ def reasons(item: "ReviewItem") -> Iterator[str]:
 
 def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
     """What the edited *text* decides about *items*. Raises OperationsFileError where a line isn't understood."""
-    from playbook_db.services.review import named  # late: it brings SQLAlchemy
+    from playbook_db.services.playbook.review import named  # late: it brings SQLAlchemy
 
     if not text.strip():
         return []
@@ -107,7 +107,7 @@ def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
 
 def decision(item: "ReviewItem", *, accepts: bool, text: str | None = None) -> "Decision":
     """What a person says to *item*, an accepted one in the words of *text* where that is given."""
-    from playbook_db.services.review import Decision  # late, as above
+    from playbook_db.services.playbook.review import Decision  # late, as above
 
     return Decision(item.proposal.id, accepts, text, item.is_users)
 

@@ -10,7 +10,8 @@ from playbook_db import settings
 from playbook_db.cli.context import as_json, database_and_folder, notify, of_user, opened
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import folded, mark_of, one_line, print_json, readable
-from playbook_db.services import quick_reads, records
+from playbook_db.services import records
+from playbook_db.services.reading import quick_reads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +63,7 @@ def answers(*questions: str) -> "tuple[Sequence[Found], Mapping[str, StoredMarks
     found = quick_reads.search(*database_and_folder(), *questions)
     if found is not None:
         return found
-    from playbook_db.services import listing
+    from playbook_db.services.reading import listing
 
     with opened(may_be_old=True) as project:
         searched, marks = listing.search(project, *questions)
@@ -83,7 +84,7 @@ def nothing(question: str, *, is_whole: bool = False) -> list[str]:
 
 def _beside(question: str) -> "tuple[tuple[Beside, float], ...]":
     """What else answers *question*. What a page had a session propose, another session must not read."""
-    from playbook_db.services import listing
+    from playbook_db.services.reading import listing
 
     in_session = bool(settings.session())
     if in_session:

@@ -104,7 +104,7 @@ def _take_out_of_git(in_git: bool, share: bool, as_json: bool) -> None:
 def _git_of_project(in_git: bool) -> "ModuleType":
     if not in_git:
         raise click.UsageError("--share goes with --git.")
-    from playbook_db.services import git
+    from playbook_db.services.sharing import git
 
     return git
 
@@ -211,8 +211,8 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     the older system, which has JSON files alone, and whether to learn from the sessions that this project had.
     """
     from playbook_db.cli.status import MIRRORS
-    from playbook_db.services import mirror
     from playbook_db.services.project import read_playbook
+    from playbook_db.services.sharing import mirror
 
     with opened(sync=False, begins_anew=new) as project:
         is_waiting = mirror.is_waiting(project)
@@ -242,7 +242,7 @@ def _earlier_sessions(project: "Project") -> str:
     already, or there is no model to ask."""
     from playbook_db.cli.learn import estimate_of_bootstrap
     from playbook_db.errors import PlaybookError
-    from playbook_db.services import history
+    from playbook_db.services.reading import history
 
     try:
         return "" if history.sessions(project) else estimate_of_bootstrap(project)
@@ -273,7 +273,7 @@ def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
     From now on it is what the database holds, and the other way round. A file that was never taken in is shown first,
     as by `playbook init`; unless it is taken in, nothing changes.
     """
-    from playbook_db.services import mirror
+    from playbook_db.services.sharing import mirror
 
     with opened(sync=False, may_be_new=True) as project:
         is_wanted = state == "on" and mirror.is_foreign(project) and _is_wanted(project, yes)
@@ -293,7 +293,8 @@ def _show_waiting(project: "Project") -> None:
     """Show what would come in from the file that waits, on stderr."""
     from playbook_db.domain import playbook_file
     from playbook_db.projects import folder_of_mirror
-    from playbook_db.services import import_export, mirror
+    from playbook_db.services.playbook import import_export
+    from playbook_db.services.sharing import mirror
 
     path = project.mirror_path or ""
     data = mirror.read(path, folder_of_mirror(path))
@@ -366,7 +367,7 @@ def trust(off: bool, yes: bool, as_json: bool) -> None:
     again. Without a terminal it needs --yes.
     """
     from playbook_db.domain.redaction.redact import redact_message
-    from playbook_db.services import queue
+    from playbook_db.services.learning import queue
 
     with opened(sync=False, is_own=True) as here:
         folder = here.folder or here.key

@@ -15,7 +15,7 @@ from playbook_db.cli.output import one_line, print_texts, shown_json, table, wid
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.services.sql import Answer
+    from playbook_db.services.reading.sql import Answer
 
 
 _NARROWEST = 20  # characters of a long column that can still be read
@@ -50,7 +50,7 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_jso
         if sys.stdin.isatty():
             notify(["type one SELECT, then Ctrl-D"])
         query = read_input("-").decode("utf-8", "surrogateescape")
-    from playbook_db.services import sql as sql_service
+    from playbook_db.services.reading import sql as sql_service
 
     url, key = sql_service.database_of(database_url(), None if is_users_own() else project_folder())
     with sql_service.ask(url, query or "", project_key=key, timeout_s=timeout_s) as answer:

@@ -28,7 +28,7 @@ from playbook_db.services import records
 
 if TYPE_CHECKING:
     from playbook_db.domain.trust.outcomes import Difference
-    from playbook_db.services.statistics import Growth, Learning, PointUse, SessionComparison, Statistics, Use
+    from playbook_db.services.reading.statistics import Growth, Learning, PointUse, SessionComparison, Statistics, Use
 
 _WEEKS = 6  # lines at most; --json has all
 _PIPE_WIDTH = 120  # characters of a line where there is no terminal
@@ -50,7 +50,7 @@ def stats(as_json: bool, svg: str | None) -> None:
     Points, how they are used, votes, what learning cost, who did what where several did, how sessions went with and
     without the playbook (PLAYBOOK_HOLDOUT), how the file grows.
     """
-    from playbook_db.services import statistics
+    from playbook_db.services.reading import statistics
 
     with opened(sync=False) as project:
         numbers = statistics.gather(project)

@@ -16,7 +16,7 @@ from playbook_db.services import records
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playbook_db.services.status import Status
+    from playbook_db.services.reading.status import Status
 
 _KINDS = {
     "add": "added",
@@ -37,7 +37,7 @@ def status(short: bool, as_json: bool) -> None:
 
     Its points, what was learned last, what waits and why, and today's cost.
     """
-    from playbook_db.services import status as service
+    from playbook_db.services.reading import status as service
 
     found = service.read(*database_and_folder())
     if as_json:

@@ -15,8 +15,8 @@ from playbook_db.errors import TeamError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.services.joining import Invitation
-    from playbook_db.services.team import TeamStatus
+    from playbook_db.services.sharing.joining import Invitation
+    from playbook_db.services.sharing.team import TeamStatus
 
 
 @cli.group()
@@ -37,7 +37,7 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
     agree. A password in URL is kept in a file for you alone; better leave it out of a command line, and to PGPASSFILE.
     Within a session of Claude Code no project joins.
     """
-    from playbook_db.services import joining as service
+    from playbook_db.services.sharing import joining as service
 
     if settings.session():
         raise TeamError(
@@ -95,7 +95,7 @@ def _agree(invitation: "Invitation", *, yes: bool) -> None:
 
 
 def _brings(invitation: "Invitation") -> str:
-    from playbook_db.services import import_export
+    from playbook_db.services.playbook import import_export
 
     return import_export.summary(invitation.brings) if invitation.brings else "nothing"
 
@@ -109,7 +109,7 @@ def leave(no_copy: bool, as_json: bool) -> None:
     It begins with what the team's holds now, as one revision, which playbook undo takes back. The team's playbook stays
     as it is.
     """
-    from playbook_db.services import team as service
+    from playbook_db.services.sharing import team as service
 
     with opened(sync=False, is_own=True) as project:
         left = service.leave(project, takes_copy=not no_copy)
@@ -129,7 +129,7 @@ def leave(no_copy: bool, as_json: bool) -> None:
 @as_json
 def team_status(as_json: bool) -> None:
     """Show the team's database, its members, and what waits."""
-    from playbook_db.services import team as service
+    from playbook_db.services.sharing import team as service
 
     with opened(sync=False, is_own=True) as project:
         status = service.read_status(project)

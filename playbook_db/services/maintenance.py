@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from playbook_db import projects, settings
 from playbook_db.errors import DamagedError, DatabaseError, Remedy
-from playbook_db.services import mirror
 from playbook_db.services.project import Project
+from playbook_db.services.sharing import mirror
 from playbook_db.store import migrate, urls
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for

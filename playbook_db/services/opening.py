@@ -12,7 +12,6 @@ from filelock import FileLock, Timeout
 from playbook_db import projects
 from playbook_db.domain import times
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, ServerAwayError
-from playbook_db.services import mirror
 from playbook_db.services.project import (
     LOOK_S,
     LastKnownProject,
@@ -22,6 +21,7 @@ from playbook_db.services.project import (
     TeamProject,
     find_membership,
 )
+from playbook_db.services.sharing import mirror
 from playbook_db.store import at_hand
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.playbook import repository

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from playbook_db.domain.merging.diff import Comparison, KeyChange
     from playbook_db.domain.playbook import Change, KeyPoint, RetiredPoint
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.services.edit import AlikePoints
-    from playbook_db.services.forget import Forgotten
-    from playbook_db.services.history import RevisionDetails, SourcedPlaybook
     from playbook_db.services.maintenance import Listed, Report, Taken
-    from playbook_db.services.promotion import Move
+    from playbook_db.services.playbook.edit import AlikePoints
+    from playbook_db.services.playbook.forget import Forgotten
+    from playbook_db.services.playbook.promotion import Move
+    from playbook_db.services.playbook.review import ReviewItem, ReviewResult
+    from playbook_db.services.playbook.undo import UndoResult
+    from playbook_db.services.reading.history import RevisionDetails, SourcedPlaybook
+    from playbook_db.services.reading.statistics import SessionComparison, Statistics
+    from playbook_db.services.reading.status import Status
     from playbook_db.services.repair import Repaired
-    from playbook_db.services.review import ReviewItem, ReviewResult
-    from playbook_db.services.statistics import SessionComparison, Statistics
-    from playbook_db.services.status import Status
-    from playbook_db.services.team import TeamStatus
-    from playbook_db.services.undo import UndoResult
+    from playbook_db.services.sharing.team import TeamStatus
     from playbook_db.store.jobs import Job
     from playbook_db.store.playbook.learning import SessionSummary
     from playbook_db.store.playbook.log_queries import Life, LoggedChange, LoggedRevision

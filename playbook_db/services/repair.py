@@ -27,8 +27,10 @@ from playbook_db.errors import (
     RepairError,
     SchemaTooNewError,
 )
-from playbook_db.services import forget, import_export, maintenance, mirror
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import Project
+from playbook_db.services.sharing import mirror
 from playbook_db.store import migrate, urls
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for

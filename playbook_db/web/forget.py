@@ -6,8 +6,8 @@ from starlette.responses import Response
 
 from playbook_db import settings
 from playbook_db.errors import PlaybookError
-from playbook_db.services import forget as service
-from playbook_db.services import forget_lines
+from playbook_db.services.playbook import forget as service
+from playbook_db.services.playbook import forget_lines
 from playbook_db.web.look import Look, Routes
 from playbook_db.web.point import of_name
 

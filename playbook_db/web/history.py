@@ -16,13 +16,14 @@ from playbook_db.errors import (
     SessionNotFoundError,
     UndoCollisionError,
 )
-from playbook_db.services import history, undo
+from playbook_db.services.playbook import undo
+from playbook_db.services.reading import history
 from playbook_db.web.look import PAGE_ROWS, Look, Routes, Said
 
 if TYPE_CHECKING:
     from playbook_db.domain.merging.diff import Comparison
     from playbook_db.domain.merging.undo import Side
-    from playbook_db.services.undo import UndoResult
+    from playbook_db.services.playbook.undo import UndoResult
 
 MOST_CHANGES = 10  # of one revision in the list
 _FILTERS = ("name", "by", "source", "session", "since", "until")

@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from playbook_db.domain.times import local
 from playbook_db.domain.trust.outcomes import EVENTS
-from playbook_db.services import trends
-from playbook_db.services.statistics import Statistics
-from playbook_db.services.trends import Trends, by_period
+from playbook_db.services.reading import trends
+from playbook_db.services.reading.statistics import Statistics
+from playbook_db.services.reading.trends import Trends, by_period
 from playbook_db.web.charts import Chart
 from playbook_db.web.look import Look, Routes, rendered
 

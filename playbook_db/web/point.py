@@ -10,8 +10,9 @@ from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.trust.outcomes import EVENTS
 from playbook_db.errors import PlaybookError, PointChangedError, PointNotFoundError, PointRuleError
-from playbook_db.services import edit, history, promotion
+from playbook_db.services.playbook import edit, promotion
 from playbook_db.services.project import Project, list_projects
+from playbook_db.services.reading import history
 from playbook_db.store.playbook.repository import RevisionResult
 from playbook_db.web.look import PAGE_ROWS, Look, Routes, as_shown
 

@@ -5,8 +5,10 @@ from starlette.responses import Response
 from playbook_db import projects
 from playbook_db.domain.sections import SECTION_SLUGS, SLUG_SECTIONS
 from playbook_db.errors import PointRuleError
-from playbook_db.services import edit, listing, team
 from playbook_db.services import project as project_service
+from playbook_db.services.playbook import edit
+from playbook_db.services.reading import listing
+from playbook_db.services.sharing import team
 from playbook_db.web.look import PAGE_ROWS, Look, Routes
 
 _STATES = {

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from playbook_db.errors import PlaybookError
-from playbook_db.services import diagnostics, review
+from playbook_db.services.learning import diagnostics
+from playbook_db.services.playbook import review
 from playbook_db.web.look import PAGE_ROWS, Look, Routes, Said
 
 if TYPE_CHECKING:
-    from playbook_db.services.review import ReviewItem
+    from playbook_db.services.playbook.review import ReviewItem
 
 _CONFLICT = 409
 _WAS = "was:"  # before a point's name: the field with the text that the person has seen

@@ -4,8 +4,9 @@ from starlette.responses import Response
 
 from playbook_db.domain.trust import outcomes
 from playbook_db.errors import JobError, PlaybookError, Remedy
-from playbook_db.services import queue, statistics
-from playbook_db.services import sessions as service
+from playbook_db.services.learning import queue
+from playbook_db.services.reading import sessions as service
+from playbook_db.services.reading import statistics
 from playbook_db.store.hook_sql import WAITS
 from playbook_db.web.look import PAGE_ROWS, Look, Routes
 

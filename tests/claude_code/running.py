@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from tests.databases import empty_database, put_empty_database

@@ -15,7 +15,7 @@ from playbook_db.claude_code import transcript
 from playbook_db.claude_code.chunks import MIN_CHUNK_CHARS, ChunkReader
 from playbook_db.claude_code.transcript import Transcript
 from playbook_db.domain.trust.evidence import ASSISTANTS_WORDS
-from playbook_db.services.asking import Chunk
+from playbook_db.services.learning.asking import Chunk
 from tests.builders import json_values
 from tests.reading import read_chunks
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought, write_long

@@ -12,7 +12,7 @@ import pytest
 
 from playbook_db import projects
 from playbook_db.claude_code import enqueue, spool, worker
-from playbook_db.services import queue
+from playbook_db.services.learning import queue
 from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.claude_code.running import BAD_DATABASES, SESSION, Client

@@ -19,7 +19,7 @@ import pytest
 
 from playbook_db.claude_code import inject, registration
 from playbook_db.domain import prompt_text
-from playbook_db.services import edit, import_export
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
@@ -625,7 +625,7 @@ def test_a_hostile_text_is_neutral_in_the_prompt_and_in_what_the_user_is_told(cl
 def test_a_mirror_that_changed_starts_the_worker(client: Client) -> None:
     """The session has the playbook as it was; the next one will have the merged one."""
     with open_store(f"sqlite:///{client.database}") as store:
-        from playbook_db.services import mirror
+        from playbook_db.services.sharing import mirror
 
         mirror.switch(Project.in_folder(store, str(client.folder)), on=True)
     client.inject()

@@ -14,7 +14,7 @@ import pytest
 
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import at_hand
 from playbook_db.store.engine import Store, open_store

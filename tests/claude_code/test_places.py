@@ -12,7 +12,7 @@ from playbook_db.claude_code.places import places_of
 from playbook_db.claude_code.project_files import ProjectFiles
 from playbook_db.claude_code.transcript import Part, ToolCall
 from playbook_db.domain.trust.evidence import ASSISTANT, FETCHED, FILES, TESTS, USER, Place
-from playbook_db.services.asking import Chunk
+from playbook_db.services.learning.asking import Chunk
 from tests.playing import lay_out
 from tests.reading import read_chunks
 from tests.transcripts_made_up import TranscriptBuilder, a_call

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db.claude_code import plugin_env
-from playbook_db.services import queue
+from playbook_db.services.learning import queue
 from tests.claude_code import running
 
 pytestmark = pytest.mark.slow  # starts processes

@@ -17,7 +17,7 @@ import pytest
 from playbook_db import projects, settings
 from playbook_db.claude_code import registration, remind, spool, worker
 from playbook_db.domain import prompt_text
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.at_hand import replica_of
 from playbook_db.store.engine import open_store

@@ -9,7 +9,7 @@ from playbook_db.claude_code.events import Event
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.projects import USER_KEY, project_key
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import RevisionOrigin

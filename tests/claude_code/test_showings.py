@@ -236,7 +236,7 @@ def test_a_project_that_is_kept_out_since_keeps_nothing(client: Client) -> None:
 def _join(client: Client, *, joined_at: str = _TIME) -> None:
     """The project joins a team whose playbook has one point."""
     with open_store(f"sqlite:///{client.database.with_name('team.db')}") as team:
-        from playbook_db.services import edit
+        from playbook_db.services.playbook import edit
         from playbook_db.services.project import Project
 
         edit.add(Project(team, NAME), "the team's oldest point")

@@ -8,8 +8,8 @@ import pytest
 
 from playbook_db import projects
 from playbook_db.claude_code import worker
-from playbook_db.services import edit
 from playbook_db.services import project as service
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from tests.claude_code import running

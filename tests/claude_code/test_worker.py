@@ -15,8 +15,11 @@ from playbook_db import settings
 from playbook_db.claude_code import spool, worker
 from playbook_db.claude_code.worker import WorkResult
 from playbook_db.errors import DatabaseBusyError, DatabaseLostError
-from playbook_db.services import edit, maintenance, mirror, queue
+from playbook_db.services import maintenance
+from playbook_db.services.learning import queue
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.sqlite.backups import list_backups
 from tests.claude_code import running

@@ -8,7 +8,8 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from playbook_db.cli.main import cli
-from playbook_db.services import edit, queue
+from playbook_db.services.learning import queue
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import at_hand
 from playbook_db.store.engine import open_store

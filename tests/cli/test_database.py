@@ -14,7 +14,8 @@ import pytest
 
 import playbook_db
 from playbook_db.claude_code import plugin_env
-from playbook_db.services import edit, maintenance
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store

@@ -13,8 +13,9 @@ import pytest
 
 from playbook_db.cli import main as door
 from playbook_db.cli.main import EXIT_BUG, EXIT_KNOWN_ERROR
-from playbook_db.services import maintenance, mirror
+from playbook_db.services import maintenance
 from playbook_db.services.project import Project
+from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.cli.conftest import Playbook

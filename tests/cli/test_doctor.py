@@ -19,7 +19,8 @@ import pytest
 from playbook_db import settings
 from playbook_db.claude_code import doctor, install, plugin_env
 from playbook_db.domain.times import local
-from playbook_db.services import maintenance, queue
+from playbook_db.services import maintenance
+from playbook_db.services.learning import queue
 from playbook_db.services.project import Project
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store

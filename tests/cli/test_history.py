@@ -17,8 +17,8 @@ from playbook_db import settings
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.trust.evidence import Evidence
-from playbook_db.services.history import local
 from playbook_db.services.project import Project
+from playbook_db.services.reading.history import local
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.cli.conftest import Playbook, grow_once, on_terminal

@@ -9,7 +9,8 @@ import pytest
 from playbook_db import settings
 from playbook_db.claude_code import worker
 from playbook_db.claude_code.events import session_folder_name
-from playbook_db.services import cursor, edit, queue
+from playbook_db.services.learning import cursor, queue
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import open_store
 from tests.cli.conftest import Playbook

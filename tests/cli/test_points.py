@@ -9,7 +9,7 @@ import pytest
 from playbook_db import settings
 from playbook_db.domain.operations import cast_votes
 from playbook_db.domain.playbook import KeyPoint, Vote
-from playbook_db.services import edit as edit_service
+from playbook_db.services.playbook import edit as edit_service
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from tests.builders import a_flat_dict

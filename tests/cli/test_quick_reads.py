@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.services import edit, opening, quick_reads
+from playbook_db.services import opening
+from playbook_db.services.playbook import edit
+from playbook_db.services.reading import quick_reads
 from playbook_db.store.at_hand import SCHEMA
 from tests.builders import a_flat_dict
 from tests.cli.conftest import Playbook, Result

@@ -11,7 +11,7 @@ import pytest
 from playbook_db import settings
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.projects import project_key
-from playbook_db.services import quick_reads
+from playbook_db.services.reading import quick_reads
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite import full_text
 from tests.cli.conftest import Playbook, on_terminal

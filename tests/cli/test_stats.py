@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from playbook_db.domain.times import timestamp
 from playbook_db.services.project import Project
-from playbook_db.services.trends import MOST_BARS
+from playbook_db.services.reading.trends import MOST_BARS
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import PlaybookRepository
 from tests.cli.conftest import Playbook

@@ -28,7 +28,7 @@ def lived(playbook: Playbook, folder: Path) -> Playbook:
         key = Project.in_folder(store, str(folder)).key
         with store.write(key) as book:
             book.commit("learn", "learned", origin=RevisionOrigin(SESSION, SESSION), even_if_unchanged=True)
-        from playbook_db.services import queue
+        from playbook_db.services.learning import queue
 
         queue.take_in(store, key, {"session_id": SESSION, "transcript_path": "/x.jsonl", "reason": "exit"})
     return playbook

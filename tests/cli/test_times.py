@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from playbook_db.cli.output import table
-from playbook_db.services import history
 from playbook_db.services.project import Project
+from playbook_db.services.reading import history
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.cli.conftest import Playbook

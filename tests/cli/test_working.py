@@ -8,7 +8,7 @@ from filelock import FileLock
 from playbook_db import settings
 from playbook_db.claude_code import spool
 from playbook_db.domain.times import local
-from playbook_db.services import queue
+from playbook_db.services.learning import queue
 from playbook_db.store.engine import open_store
 from tests.claude_code import running
 from tests.claude_code.running import SESSION, Client

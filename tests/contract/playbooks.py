@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from playbook_db.contract import load_playbook, save_playbook, update_playbook_data
 from playbook_db.domain import playbook_file
-from playbook_db.services.edit import apply_batch
-from playbook_db.services.import_export import import_playbook
+from playbook_db.services.playbook.edit import apply_batch
+from playbook_db.services.playbook.import_export import import_playbook
 from playbook_db.services.project import Project, read_playbook
 from tests.builders import a_flat_dict, a_sections_dict, an_entry
 

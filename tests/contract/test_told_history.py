@@ -14,8 +14,9 @@ from playbook_db.contract import (
     update_playbook_data,
 )
 from playbook_db.domain import operations as rules
-from playbook_db.services import edit, forget, history
+from playbook_db.services.playbook import edit, forget
 from playbook_db.services.project import Project
+from playbook_db.services.reading import history
 from tests.builders import a_sections_dict, an_entry
 from tests.contract.playbooks import PATTERNS, an_addition, by_json, write_file
 from tests.databases import raw_connection

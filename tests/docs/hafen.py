@@ -14,7 +14,7 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.domain.trust.outcomes import SessionCounts
-from playbook_db.services import edit, forget, import_export, undo
+from playbook_db.services.playbook import edit, forget, import_export, undo
 from playbook_db.services.project import Project
 from playbook_db.store import hook_sql
 from playbook_db.store.playbook import repository

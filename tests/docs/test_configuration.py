@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playbook_db.claude_code import configuration
 from playbook_db.llm import anthropic_api, claude_cli
-from playbook_db.services import dict_api
+from playbook_db.services.playbook import dict_api
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")

@@ -24,9 +24,10 @@ from playbook_db.contract import (
 )
 from playbook_db.domain.playbook import KeyPoint, Playbook
 from playbook_db.domain.sections import SECTION_ORDER
-from playbook_db.services import edit, history
-from playbook_db.services import sql as sql_service
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
+from playbook_db.services.reading import history
+from playbook_db.services.reading import sql as sql_service
 from playbook_db.store import user_sql
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.log_queries import LoggedRevision

@@ -16,9 +16,10 @@ from playbook_db.cli.main import main
 from playbook_db.cli.sql import aligned
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import Playbook
-from playbook_db.services import import_export, maintenance
-from playbook_db.services import sql as sql_service
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.reading import sql as sql_service
 from playbook_db.store.engine import Store, open_store
 from tests.databases import DISTRIBUTED
 from tests.docs.hafen import TODAY, live_two_weeks

@@ -11,7 +11,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.llm import choose
 from playbook_db.llm.model import Model
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import hook_sql
 from playbook_db.store.engine import Store, open_store

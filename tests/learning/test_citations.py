@@ -7,7 +7,7 @@ import pytest
 from playbook_db.claude_code import learner
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import ModelError
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.transcripts_made_up import TranscriptBuilder, a_call

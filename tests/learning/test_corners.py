@@ -18,9 +18,12 @@ from playbook_db.claude_code.events import session_folder_name
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import KeyPoint
-from playbook_db.services import edit, import_export, maintenance, mirror, queue
+from playbook_db.services import maintenance
 from playbook_db.services import project as project_service
+from playbook_db.services.learning import queue
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import Store
 from playbook_db.store.playbook.log_queries import LogFilter
 from tests.claude_code import running

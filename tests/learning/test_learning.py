@@ -12,7 +12,8 @@ from playbook_db.claude_code import transcript as transcripts
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.llm import json_replies
-from playbook_db.services import asking, cursor, edit, queue, suggestions
+from playbook_db.services.learning import asking, cursor, queue
+from playbook_db.services.playbook import edit, suggestions
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from playbook_db.store.playbook.learning import Call
@@ -403,7 +404,7 @@ def test_what_asking_took_is_kept_with_each_call(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tokens and duration, by call and by session."""
-    from playbook_db.services import history
+    from playbook_db.services.reading import history
 
     with MessagesApi(*GOOD) as api:
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))

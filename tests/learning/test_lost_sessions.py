@@ -11,7 +11,7 @@ import pytest
 from playbook_db import settings
 from playbook_db.claude_code import spool, worker
 from playbook_db.claude_code.events import session_folder_name
-from playbook_db.services import cursor, queue
+from playbook_db.services.learning import cursor, queue
 from playbook_db.services.project import Project, ignore
 from tests.learning.conftest import answers, curation, model_at, reflection
 from tests.messages_api import MessagesApi

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from playbook_db.cli.main import main
-from playbook_db.services import edit, queue
+from playbook_db.services.learning import queue
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import open_store
 from tests.claude_code import running

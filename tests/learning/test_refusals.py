@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from playbook_db.claude_code import learner, spool, worker
-from playbook_db.services import cursor, edit, queue
+from playbook_db.services.learning import cursor, queue
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.jobs import Job
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection

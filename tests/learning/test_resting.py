@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db.claude_code.learner import learn_transcript
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from tests.cli.conftest import Playbook, playbook  # noqa: F401 - a fixture
 from tests.learning.conftest import MessagesApi, answers, curation, model_at, reflection

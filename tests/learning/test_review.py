@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from playbook_db.claude_code.learner import learn_transcript
-from playbook_db.services import edit, review
+from playbook_db.services.playbook import edit, review
+from playbook_db.services.playbook.review import Decision
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.services.review import Decision
 from playbook_db.store.engine import Store
 from tests.learning.conftest import MessagesApi, Rule, is_reflector, model_at
 from tests.sessions_made_up import SampleSession

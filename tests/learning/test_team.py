@@ -21,9 +21,10 @@ from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.events import session_folder_name
 from playbook_db.cli.main import main
 from playbook_db.errors import BudgetError, ServerAwayError
-from playbook_db.services import cursor, edit, forget, learn, queue
 from playbook_db.services import project as project_service
-from playbook_db.services.budget import Budget
+from playbook_db.services.learning import cursor, learn, queue
+from playbook_db.services.learning.budget import Budget
+from playbook_db.services.playbook import edit, forget
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.team import memberships, replica

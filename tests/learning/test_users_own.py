@@ -8,9 +8,11 @@ import pytest
 
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.learner import learn_transcript
-from playbook_db.services import edit, history, learn, review, undo
-from playbook_db.services.asking import Inquiry
+from playbook_db.services.learning import learn
+from playbook_db.services.learning.asking import Inquiry
+from playbook_db.services.playbook import edit, review, undo
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.reading import history
 from playbook_db.store.engine import Store
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection, show_all
 from tests.members import NewMember, rows

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.services import review
+from playbook_db.services.playbook import review
+from playbook_db.services.playbook.review import Decision
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.services.review import Decision
 from playbook_db.store.engine import Store
 from playbook_db.store.upkeep import check
 from tests import playing

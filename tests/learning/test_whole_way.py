@@ -16,8 +16,11 @@ import pytest
 
 from playbook_db import settings
 from playbook_db.claude_code import learner, worker
-from playbook_db.services import edit, maintenance, mirror, queue
+from playbook_db.services import maintenance
+from playbook_db.services.learning import queue
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
+from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import Store, open_store
 from tests.claude_code import running
 from tests.claude_code.running import PYTHON, Client

@@ -23,9 +23,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from playbook_db import contract
 from playbook_db.errors import PlaybookError
-from playbook_db.services import edit, opening
+from playbook_db.services import opening
 from playbook_db.services import project as project_service
-from playbook_db.services import sql as sql_service
+from playbook_db.services.playbook import edit
+from playbook_db.services.reading import sql as sql_service
 from tests import databases
 from tests.faults.cases import Ended, ScriptedModel
 from tests.machine import program

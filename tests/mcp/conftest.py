@@ -16,7 +16,7 @@ from mcp.types import CallToolResult, TextContent
 
 from playbook_db import mcp_server, settings
 from playbook_db.claude_code import events, session_so_far
-from playbook_db.services import edit, review
+from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project, open_store
 from playbook_db.store.playbook.proposals import Proposal
 from tests.databases import put_empty_database

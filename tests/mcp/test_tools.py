@@ -15,9 +15,9 @@ from mcp.client import Client
 from playbook_db import mcp_server, settings
 from playbook_db.claude_code import session_so_far
 from playbook_db.domain.trust.evidence import Evidence
-from playbook_db.services import edit, review, suggestions, undo
 from playbook_db.services import project as project_service
-from playbook_db.services.review import Decision
+from playbook_db.services.playbook import edit, review, suggestions, undo
+from playbook_db.services.playbook.review import Decision
 from tests.cli.test_away import AWAY, team_replica  # noqa: F401 - a fixture
 from tests.mcp.conftest import SESSION, Session
 from tests.members import NAME

@@ -3,7 +3,7 @@
 import pytest
 
 from playbook_db.errors import PointNotFoundError, PointRuleError
-from playbook_db.services import edit, undo
+from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project, read_playbook
 
 ONE, OTHER, THIRD = "Use uv, not pip, for packages", "Use pip, not uv, for packages", "Never push to main"

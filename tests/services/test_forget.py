@@ -22,9 +22,12 @@ from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.playbook import Playbook, Vote
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.errors import BackupError, PointNotFoundError, PointRuleError
-from playbook_db.services import diagnostics, dict_api, edit, forget, import_export, maintenance, mirror, queue, review
-from playbook_db.services.forget import Request
+from playbook_db.services import maintenance
+from playbook_db.services.learning import diagnostics, queue
+from playbook_db.services.playbook import dict_api, edit, forget, import_export, review
+from playbook_db.services.playbook.forget import Request
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook import erasure as erasure_rows
 from playbook_db.store.playbook.learning import ChunkKey
@@ -395,7 +398,7 @@ def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(
     """Killed after the commit, at whichever step: mirror, backups and bytes follow with the next one."""
     request = Request(name="pat-001") if is_by_name else Request(pattern=re.compile(r"(?i)\S*Zanzib\S*"))
     with monkeypatch.context() as patched:
-        patched.setattr(f"playbook_db.services.forget.{step}", _be_killed)
+        patched.setattr(f"playbook_db.services.playbook.forget.{step}", _be_killed)
         with pytest.raises(_KilledError):
             forget.forget(spread, request)
     assert _holding(tmp_path)

@@ -11,13 +11,13 @@ import pytest
 import playbook_db
 from benchmarks.torture.git_baits import LIVE, MIRROR, SETTINGS, Bait, ask_all, older_git
 from playbook_db.errors import GitError
-from playbook_db.services import git
+from playbook_db.services.sharing import git
 
 ROOT = Path(playbook_db.__file__).parent
 _STARTS = {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "system", "popen"}
 # Who starts a program, and which. A new one belongs here if no repository can name it.
 STARTERS = {
-    ("services/git.py", "_ask"),  # git
+    ("services/sharing/git.py", "_ask"),  # git
     ("llm/claude_cli.py", "_run"),  # the client
     ("claude_code/doctor.py", "_interpreter"),  # the user's Python, and that of the hooks and of the worker
     ("claude_code/doctor.py", "_worker"),

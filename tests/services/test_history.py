@@ -18,10 +18,11 @@ from playbook_db.domain.merging.diff import Comparison
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Vote
 from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError
-from playbook_db.services import edit, history, import_export
-from playbook_db.services.history import LogQuery, find_revision
+from playbook_db.services.playbook import edit, import_export
+from playbook_db.services.playbook.undo import restore_as_of, undo
 from playbook_db.services.project import Project
-from playbook_db.services.undo import restore_as_of, undo
+from playbook_db.services.reading import history
+from playbook_db.services.reading.history import LogQuery, find_revision
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.log_queries import LoggedChange, LoggedRevision
 from playbook_db.store.playbook.repository import FileFields, RevisionOrigin, RevisionResult

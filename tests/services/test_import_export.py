@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import Header, Playbook
-from playbook_db.services import dict_api, edit, import_export
+from playbook_db.services.playbook import dict_api, edit, import_export
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.playbook.repository import RevisionResult
 from tests.builders import a_flat_dict, a_sections_dict, an_entry, playbook_values, texts

@@ -14,8 +14,9 @@ from playbook_db.domain import playbook_file
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import normalised
 from playbook_db.errors import PlaybookError, TeamError
-from playbook_db.services import edit, forget, import_export, joining, undo
+from playbook_db.services.playbook import edit, forget, import_export, undo
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.sharing import joining
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.playbook.repository import RevisionResult
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from playbook_db.errors import DamagedError, DatabaseLostError, SchemaTooNewError
-from playbook_db.services import edit, maintenance
+from playbook_db.services import maintenance
 from playbook_db.services.kept_store import MOST_AT_ONCE, KeptStore
 from playbook_db.services.opening import open_project
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, open_store
 
 pytestmark = pytest.mark.sqlite

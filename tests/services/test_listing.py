@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import text as sql
 
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, listing, undo
+from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
+from playbook_db.services.reading import listing
 from playbook_db.store.hook_sql import ADD_INJECTION
 from playbook_db.store.playbook.listing import Order, State
 from tests.builders import a_flat_dict, an_entry

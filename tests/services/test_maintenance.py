@@ -20,8 +20,10 @@ from benchmarks import samples
 from playbook_db import projects, settings
 from playbook_db.domain import playbook_file
 from playbook_db.errors import BackupError, DatabaseBusyError, DatabaseError, SchemaTooNewError
-from playbook_db.services import edit, import_export, maintenance, mirror
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, find_membership, read_playbook
+from playbook_db.services.sharing import mirror
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store
 from playbook_db.store.sqlite import restore

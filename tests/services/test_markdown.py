@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import PlaybookFileError
-from playbook_db.services import markdown
-from playbook_db.services.markdown import MAX_PARAGRAPH_CHARS, MAX_POINT_CHARS
+from playbook_db.services.playbook import markdown
+from playbook_db.services.playbook.markdown import MAX_PARAGRAPH_CHARS, MAX_POINT_CHARS
 
 NOTES = """\
 # Harbour

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.services import edit, merge_driver, mirror
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
+from playbook_db.services.sharing import merge_driver, mirror
 
 
 @pytest.mark.parametrize("ours", ["earlier", "later"])

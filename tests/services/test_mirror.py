@@ -11,8 +11,9 @@ import pytest
 
 from playbook_db.domain import playbook_file
 from playbook_db.errors import MirrorError
-from playbook_db.services import edit, import_export, mirror
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import Store
 from tests.builders import a_flat_dict, a_sections_dict, a_worktree, an_entry
 

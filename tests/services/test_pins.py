@@ -8,8 +8,9 @@ import pytest
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.operations import REST_SHOWN
 from playbook_db.errors import PointNotFoundError
-from playbook_db.services import edit, history, import_export, undo
+from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
+from playbook_db.services.reading import history
 from tests.builders import a_key_point, last_revision
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError
-from playbook_db.services import edit, history, promotion, undo
+from playbook_db.services.playbook import edit, promotion, undo
 from playbook_db.services.project import Project, TeamProject, read_playbook
+from playbook_db.services.reading import history
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.playbook.repository import FileFields
 

@@ -17,8 +17,10 @@ from playbook_db import settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.errors import DamagedError, DatabaseBusyError, RepairError, SchemaTooNewError
-from playbook_db.services import edit, forget, import_export, maintenance, mirror, opening, repair
+from playbook_db.services import maintenance, opening, repair
+from playbook_db.services.playbook import edit, forget, import_export
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.sharing import mirror
 from playbook_db.store import at_hand, jobs
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook import erasure

@@ -7,8 +7,9 @@ import pytest
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.errors import SessionNotFoundError
-from playbook_db.services import history, queue, sessions
+from playbook_db.services.learning import queue
 from playbook_db.services.project import Project
+from playbook_db.services.reading import history, sessions
 from playbook_db.store.playbook.learning import Call
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.builders import a_key_point

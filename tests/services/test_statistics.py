@@ -16,10 +16,11 @@ from playbook_db.domain import operations
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.trust.outcomes import SessionCounts
-from playbook_db.services import edit, history, statistics, undo
-from playbook_db.services.history import LogQuery
+from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.services.statistics import Statistics
+from playbook_db.services.reading import history, statistics
+from playbook_db.services.reading.history import LogQuery
+from playbook_db.services.reading.statistics import Statistics
 from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook import repository

@@ -25,23 +25,14 @@ from playbook_db.errors import (
     SettingError,
     TeamError,
 )
-from playbook_db.services import (
-    edit,
-    forget,
-    import_export,
-    joining,
-    maintenance,
-    mirror,
-    opening,
-    repair,
-    review,
-    status,
-    team,
-)
+from playbook_db.services import maintenance, opening, repair
 from playbook_db.services import project as project_service
 from playbook_db.services.opening import of_team
+from playbook_db.services.playbook import edit, forget, import_export, review
+from playbook_db.services.playbook.review import Decision
 from playbook_db.services.project import Project, Servers, find_membership, read_playbook
-from playbook_db.services.review import Decision
+from playbook_db.services.reading import status
+from playbook_db.services.sharing import joining, mirror, team
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import grants

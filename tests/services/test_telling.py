@@ -8,7 +8,7 @@ from hypothesis import given
 
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import KeyPoint, playbook_of
-from playbook_db.services import edit, import_export
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import open_store
 from tests.builders import a_sections_dict, an_entry, key_point_lists

@@ -12,9 +12,11 @@ from playbook_db import projects
 from playbook_db.domain import playbook_file
 from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.errors import DatabaseError
-from playbook_db.services import edit, forget, maintenance, statistics
-from playbook_db.services.forget import Request
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit, forget
+from playbook_db.services.playbook.forget import Request
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.reading import statistics
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.tables import EVENTS
 from playbook_db.store.team import memberships

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from playbook_db.services import edit, statistics, trends, undo
+from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project
+from playbook_db.services.reading import statistics, trends
 from playbook_db.store.playbook.learning import Call
 from tests.builders import a_key_point
 

@@ -24,11 +24,12 @@ from playbook_db.errors import (
     UndoCollisionError,
     UndoError,
 )
-from playbook_db.services import edit, import_export, maintenance
-from playbook_db.services import undo as undo_service
-from playbook_db.services.forget import Request, forget
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit, import_export
+from playbook_db.services.playbook import undo as undo_service
+from playbook_db.services.playbook.forget import Request, forget
+from playbook_db.services.playbook.undo import go_back, restore_as_of, undo
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.services.undo import go_back, restore_as_of, undo
 from playbook_db.store.playbook.repository import FileFields, PlaybookRepository
 from tests.builders import few_texts, headers, last_revision, playbooks_of_few_texts
 from tests.databases import NewProject

@@ -7,8 +7,9 @@ from sqlalchemy import select
 
 from playbook_db import projects
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, mirror
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, list_projects, read_playbook
+from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import Store
 from playbook_db.store.tables import playbooks
 

@@ -15,7 +15,8 @@ import pytest
 from alembic import config
 from sqlalchemy.engine import make_url
 
-from playbook_db.services import edit, maintenance
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import migrate
 from playbook_db.store.at_hand import SCHEMA

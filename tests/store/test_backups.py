@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from playbook_db.errors import BackupError, DamagedError
-from playbook_db.services import edit, forget
-from playbook_db.services.forget import Request
+from playbook_db.services.playbook import edit, forget
+from playbook_db.services.playbook.forget import Request
 from playbook_db.services.project import Project
 from playbook_db.store.at_hand import newest_backup
 from playbook_db.store.engine import open_store

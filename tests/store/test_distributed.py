@@ -11,8 +11,10 @@ import pytest
 from sqlalchemy import event, make_url
 
 from playbook_db.errors import DatabaseError
-from playbook_db.services import edit, history, import_export, maintenance, undo
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
+from playbook_db.services.reading import history
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres import distributed
 from playbook_db.store.postgres.dialect import PostgresDialect

@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from playbook_db import settings
 from playbook_db.errors import DatabaseBusyError, DatabaseError
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import at_hand
 from playbook_db.store.engine import Store, open_store

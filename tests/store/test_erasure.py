@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import Text
 
 from playbook_db.domain.erasure import Eraser
-from playbook_db.services import edit, forget
-from playbook_db.services.forget import Request
+from playbook_db.services.playbook import edit, forget
+from playbook_db.services.playbook.forget import Request
 from playbook_db.services.project import Project
 from playbook_db.store import tables
 from playbook_db.store.playbook.erasure import WRITTEN, find

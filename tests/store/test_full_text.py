@@ -20,9 +20,11 @@ from hypothesis import strategies as st
 from playbook_db.domain import playbook_file
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError, RevisionNotFoundError, UndoError
-from playbook_db.services import edit, import_export, listing, maintenance, repair, undo
-from playbook_db.services.forget import Request, forget
+from playbook_db.services import maintenance, repair
+from playbook_db.services.playbook import edit, import_export, undo
+from playbook_db.services.playbook.forget import Request, forget
 from playbook_db.services.project import Project
+from playbook_db.services.reading import listing
 from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.searching import Searched

@@ -8,8 +8,10 @@ from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
 from playbook_db.errors import DatabaseError, SchemaTooOldError, ServerError
-from playbook_db.services import edit, forget, history, import_export, listing, maintenance, statistics, undo
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit, forget, import_export, undo
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.reading import history, listing, statistics
 from playbook_db.store import migrate
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import KeyPoint, Playbook, highest_number
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.services import edit, import_export, maintenance
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
 from tests.builders import last_revision, playbook_values, texts

@@ -9,8 +9,10 @@ import pytest
 from sqlalchemy import make_url
 
 from playbook_db.errors import RepairError, ServerError
-from playbook_db.services import edit, history, maintenance, repair
+from playbook_db.services import maintenance, repair
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.reading import history
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.postgres.dialect import PostgresDialect
 from tests import postgres

@@ -29,7 +29,9 @@ from playbook_db.errors import (
     ServerAwayError,
     ServerError,
 )
-from playbook_db.services import edit, import_export, maintenance, queue
+from playbook_db.services import maintenance
+from playbook_db.services.learning import queue
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import migrate, tables, user_sql
 from playbook_db.store.at_hand import SCHEMA

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from playbook_db.services import edit
-from playbook_db.services import sql as sql_service
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
+from playbook_db.services.reading import sql as sql_service
 from playbook_db.store.engine import open_store
 
 REVISIONS, POINTS, SHOWN = 3000, 150, 40

@@ -23,7 +23,7 @@ from playbook_db.errors import (
     SchemaTooNewError,
     SchemaTooOldError,
 )
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import migrate, user_sql
 from playbook_db.store.engine import open_store

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text as sql
 
-from playbook_db.services import edit, history, import_export
+from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.reading import history
 from playbook_db.store import at_hand
 from playbook_db.store.engine import Store
 from playbook_db.store.team import replica

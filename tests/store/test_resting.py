@@ -8,7 +8,7 @@ import pytest
 
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
-from playbook_db.services import edit, import_export, undo
+from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import hook_sql
 from playbook_db.store.playbook.repository import RevisionOrigin

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from playbook_db.domain.erasure import MARK
 from playbook_db.domain.playbook import Header
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.services import edit, forget
+from playbook_db.services.playbook import edit, forget
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.playbook.snapshots import header_of

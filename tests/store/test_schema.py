@@ -11,7 +11,7 @@ from sqlalchemy import create_engine
 
 from playbook_db.domain.playbook import why_text_unusable
 from playbook_db.domain.sections import SECTION_SLUGS
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import tables
 from playbook_db.store.at_hand import SCHEMA

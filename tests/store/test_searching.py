@@ -7,9 +7,11 @@ import pytest
 
 from benchmarks.quality import retrieval_corpus
 from playbook_db.domain import playbook_file
-from playbook_db.services import edit, import_export, listing, maintenance
-from playbook_db.services.forget import Request, forget
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit, import_export
+from playbook_db.services.playbook.forget import Request, forget
 from playbook_db.services.project import Project
+from playbook_db.services.reading import listing
 from playbook_db.store.engine import open_store
 from playbook_db.store.postgres.dialect import MATCHING
 from tests.databases import DISTRIBUTED, KINDS, raw_connection

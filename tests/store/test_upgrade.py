@@ -16,7 +16,8 @@ from alembic.util import CommandError
 from benchmarks.torture import damage
 from playbook_db.domain import prompt_text
 from playbook_db.errors import BackupError, DatabaseError, SchemaTooNewError, SchemaTooOldError, UnreleasedSchemaError
-from playbook_db.services import edit, maintenance
+from playbook_db.services import maintenance
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import migrate
 from playbook_db.store.at_hand import SCHEMA

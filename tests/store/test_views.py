@@ -8,8 +8,9 @@ import pytest
 from playbook_db.domain import operations
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Vote
-from playbook_db.services import edit, sql, undo
+from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project
+from playbook_db.services.reading import sql
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.databases import DISTRIBUTED, PlainConnection, raw_connection
 

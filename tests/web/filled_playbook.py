@@ -14,7 +14,7 @@ from playbook_db.domain.operations import Vote, apply_operations, cast_votes
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.domain.trust.outcomes import SessionCounts
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import hook_sql
 from playbook_db.store.playbook.learning import Call, ChunkKey

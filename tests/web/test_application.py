@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from starlette.types import Message, Scope
 
-from playbook_db.services import edit, maintenance
+from playbook_db.services import maintenance
 from playbook_db.services.kept_store import REST_S
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, open_store
 from playbook_db.web import application
 from tests.web.conftest import Visitor, served

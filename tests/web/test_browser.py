@@ -12,8 +12,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
 from benchmarks.torture.pages import OtherServer
-from playbook_db.services import edit, review
-from playbook_db.services.edit import PointDetails
+from playbook_db.services.playbook import edit, review
+from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.store import jobs
 from tests.web import browser
 from tests.web.filled_playbook import fill

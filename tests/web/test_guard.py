@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.web import guard
 from playbook_db.web.application import _PAGES
 from tests.web.conftest import PATIENCE_S, SharedPages, Visitor

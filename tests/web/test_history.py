@@ -10,7 +10,7 @@ from playbook_db.domain import operations
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.errors import ProjectError
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.web import history, review

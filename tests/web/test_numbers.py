@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from playbook_db.services import statistics, trends
 from playbook_db.services.project import Project, open_store
+from playbook_db.services.reading import statistics, trends
 from tests.web import filled_playbook
 from tests.web.conftest import Answer, Visitor, served
 

@@ -17,10 +17,11 @@ from playbook_db.domain.operations import cast_votes
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.prompt_text import NEVER_SHOWN
 from playbook_db.domain.trust.evidence import Evidence
-from playbook_db.services import edit, history
-from playbook_db.services.edit import PointDetails
 from playbook_db.services.opening import open_project
+from playbook_db.services.playbook import edit
+from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import Project, open_store, read_playbook
+from playbook_db.services.reading import history
 from playbook_db.store import hook_sql
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.web.conftest import Answer, Visitor, served

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.services import edit
 from playbook_db.services import project as project_service
 from playbook_db.services.opening import open_project
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, open_store
 from playbook_db.store.team import memberships
 from tests.builders import a_worktree

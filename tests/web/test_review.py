@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from playbook_db.domain.trust.evidence import Evidence
-from playbook_db.services import edit, review
+from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project
 from playbook_db.store.playbook.proposals import Kind
 from tests.builders import last_revision

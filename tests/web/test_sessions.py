@@ -15,7 +15,7 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.domain.trust.outcomes import SessionCounts
-from playbook_db.services import queue
+from playbook_db.services.learning import queue
 from playbook_db.services.project import Project, open_store
 from playbook_db.store import hook_sql
 from playbook_db.store.playbook.learning import Call

@@ -17,9 +17,10 @@ from playbook_db.domain import duplicates
 from playbook_db.domain.erasure import SHORTEST_TEXT, Eraser
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import DatabaseBusyError, DatabaseError, PlaybookError, PointRuleError
-from playbook_db.services import edit, mirror
 from playbook_db.services.opening import refresh
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Membership, Project, find_membership, read_playbook
+from playbook_db.services.sharing import mirror
 from playbook_db.store import urls
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.playbook import erasure

@@ -12,8 +12,9 @@ from playbook_db.domain.playbook import Header, Playbook, normalised, storable
 from playbook_db.domain.playbook_file import Layout, Reading
 from playbook_db.domain.prompt_text import render_both, shown
 from playbook_db.domain.trust.evidence import MAX_QUOTE_CHARS, Evidence
-from playbook_db.services import markdown, templates
-from playbook_db.services.markdown import Note
+from playbook_db.services import templates
+from playbook_db.services.playbook import markdown
+from playbook_db.services.playbook.markdown import Note
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import tried_again
 from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionResult

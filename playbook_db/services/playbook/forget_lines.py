@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from playbook_db.projects import is_users
 
 if TYPE_CHECKING:
-    from playbook_db.services.forget import Erasure, Forgotten
+    from playbook_db.services.playbook.forget import Erasure, Forgotten
     from playbook_db.store.playbook.erasure import Field
 
 _SHOWN_CHARS = 160  # of a text that goes

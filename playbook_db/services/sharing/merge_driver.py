@@ -20,7 +20,8 @@ from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.prompt_text import render_points, shown
 from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PlaybookError, PlaybookFileError
-from playbook_db.services import git, quick_reads
+from playbook_db.services.reading import quick_reads
+from playbook_db.services.sharing import git
 
 if TYPE_CHECKING:
     from playbook_db.store.playbook.repository import PlaybookRepository

@@ -25,9 +25,9 @@ from playbook_db.errors import (
     UndoCollisionError,
     UndoError,
 )
-from playbook_db.services import edit, promotion
-from playbook_db.services.history import find_revision, find_session
+from playbook_db.services.playbook import edit, promotion
 from playbook_db.services.project import Project
+from playbook_db.services.reading.history import find_revision, find_session
 from playbook_db.store.engine import tried_again
 from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionOrigin, RevisionResult
 

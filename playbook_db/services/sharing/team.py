@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DatabaseError, PlaybookError, Remedy, ServerAwayError, TeamError
-from playbook_db.services import forget, import_export
+from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import (
     LOOK_S,
     Project,

@@ -15,7 +15,7 @@ from playbook_db.domain.operations import TEXT_KEYS
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.sections import USERS_MARK
 from playbook_db.errors import ProposalNotFoundError, SettingError
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store.engine import tried_again
 from playbook_db.store.playbook.proposals import Proposal

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 
 from playbook_db.services.project import Project
-from playbook_db.services.statistics import Week, weeks_of
+from playbook_db.services.reading.statistics import Week, weeks_of
 from playbook_db.store.playbook import statistics
 from playbook_db.store.playbook.statistics import DayCalls, EventUse
 

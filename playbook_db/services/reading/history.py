@@ -12,8 +12,9 @@ from playbook_db.domain.playbook import MAX_COUNTER, KeyPoint, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
-from playbook_db.services import edit, templates
-from playbook_db.services.edit import PointDetails
+from playbook_db.services import templates
+from playbook_db.services.playbook import edit
+from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.playbook import statistics
 from playbook_db.store.playbook.learning import SessionSummary

@@ -15,7 +15,7 @@ from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import KeyPoint, normalised
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
-from playbook_db.services import edit
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, find_membership
 from playbook_db.store.engine import tried_again
 from playbook_db.store.playbook.repository import FileFields, RevisionResult

@@ -14,8 +14,9 @@ from playbook_db import files, projects
 from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerError, SettingError, TeamError
-from playbook_db.services import forget, git, import_export, mirror, team
+from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import Project, find_membership, password_file, with_kept_password
+from playbook_db.services.sharing import git, mirror, team
 from playbook_db.store import urls
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, tried_again

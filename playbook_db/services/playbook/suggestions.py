@@ -17,9 +17,11 @@ from playbook_db.domain.trust import judging
 from playbook_db.domain.trust.evidence import FETCHED, Place, find_evidence
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import PointRuleError, SessionNotFoundError, UndoError
-from playbook_db.services import edit, history, learn, review, undo
+from playbook_db.services.learning import learn
+from playbook_db.services.playbook import edit, review, undo
+from playbook_db.services.playbook.undo import UndoResult
 from playbook_db.services.project import Project
-from playbook_db.services.undo import UndoResult
+from playbook_db.services.reading import history
 from playbook_db.store.engine import tried_again
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 

@@ -18,8 +18,9 @@ from playbook_db.domain.trust.evidence import Place
 from playbook_db.domain.trust.judging import JudgedOperations, JudgedTags, Review
 from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts
 from playbook_db.errors import ModelError
-from playbook_db.services import diagnostics, templates
-from playbook_db.services.budget import Budget, check_budget
+from playbook_db.services import templates
+from playbook_db.services.learning import diagnostics
+from playbook_db.services.learning.budget import Budget, check_budget
 from playbook_db.services.project import Project
 from playbook_db.store.engine import tried_again
 from playbook_db.store.playbook.learning import Call, ChunkKey, PointSignals, StoredReflection

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from playbook_db.errors import RevisionNotFoundError, SessionNotFoundError
-from playbook_db.services import history
-from playbook_db.services.history import RevisionDetails
 from playbook_db.services.project import Project
+from playbook_db.services.reading import history
+from playbook_db.services.reading.history import RevisionDetails
 from playbook_db.store.playbook.learning import SessionCall, SessionSummary
 from playbook_db.store.playbook.statistics import DayCalls, days_of_calls
 

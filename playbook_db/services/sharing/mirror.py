@@ -21,7 +21,8 @@ from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DiskError, MirrorError, PlaybookFileError, Remedy
-from playbook_db.services import diagnostics, import_export
+from playbook_db.services.learning import diagnostics
+from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Notify, Project
 from playbook_db.store.engine import Store, tried_again
 from playbook_db.store.playbook import repository
@@ -88,7 +89,7 @@ def _sync_as(project: Project, mirrored: str, is_foreign: bool) -> Synced:
     """The same, where the mirror's state is known, and whether a foreign file stands there."""
     if project.mirror_path is None or is_foreign or mirrored not in ("on", "found"):
         return Synced()
-    from playbook_db.services import git  # late: only a mirror that is kept needs it
+    from playbook_db.services.sharing import git  # late: only a mirror that is kept needs it
 
     under_way = git.operation_under_way(projects.folder_of_mirror(project.mirror_path))
     if under_way is not None:  # what the file holds meanwhile is no one's playbook yet
@@ -307,7 +308,7 @@ def merge_in(
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
     """What we have of the file, as git knows what it was made of; None where its `last_updated` names a revision, or
     git can't tell."""
-    from playbook_db.services import git
+    from playbook_db.services.sharing import git
 
     with project.store.read(project.key) as book:
         if book.named_by(theirs.header):

@@ -17,9 +17,10 @@ from playbook_db.domain.playbook import Change, KeyPoint, Skipped
 from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import RefusalError
-from playbook_db.services import diagnostics, edit
-from playbook_db.services.asking import Answers, Chunk, Inquiry, LearningContext, Verdict, points_that_fit
-from playbook_db.services.budget import Budget
+from playbook_db.services.learning import diagnostics
+from playbook_db.services.learning.asking import Answers, Chunk, Inquiry, LearningContext, Verdict, points_that_fit
+from playbook_db.services.learning.budget import Budget
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import jobs
 from playbook_db.store.engine import tried_again

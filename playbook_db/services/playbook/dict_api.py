@@ -21,8 +21,9 @@ from playbook_db.domain.playbook import Change, KeyPoint, Playbook, Skipped, Vot
 from playbook_db.domain.playbook_file import Reading, read_playbook
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.errors import SettingError
-from playbook_db.services import import_export, mirror
+from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Project
+from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import tried_again
 from playbook_db.store.playbook.repository import FileFields
 
