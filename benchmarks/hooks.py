@@ -16,8 +16,8 @@ from typing import Any
 
 from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
-from playbook_db.claude_code.remind import DEADLINE_S
-from playbook_db.claude_code.showing import SILENCE
+from playbook_db.claude_code.hooks.remind import DEADLINE_S
+from playbook_db.claude_code.hooks.showing import SILENCE
 from playbook_db.services.playbook import edit
 from playbook_db.store.sqlite import dialect
 

@@ -38,7 +38,10 @@ _COUNTED = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out
 _HOOK_RUNS = 9  # they hash by chance, as `-I` has it: one run says too little
 _PATIENTLY = """import sys
 sys.path.append({root!r})
-from playbook_db.claude_code import {hook}
+try:
+    from playbook_db.claude_code.hooks import {hook}
+except ImportError:  # an older version
+    from playbook_db.claude_code import {hook}
 {hook}.DEADLINE_S = 600.0
 __file__ = {file!r}
 exec(open(__file__).read())

@@ -1,4 +1,4 @@
-"""What Claude Code starts: playbook_db.claude_code.inject. This file is short because it is compiled at each start."""
+"""Claude Code starts this: playbook_db.claude_code.hooks.inject. It is short, as each start compiles it."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ _above = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # At the end, so that nothing beside the package can stand in for a module of Python's own.
 sys.path.append(os.path.dirname(_above) if os.path.basename(_above) == "playbook_db" else _above)
 try:
-    from playbook_db.claude_code.inject import main
+    from playbook_db.claude_code.hooks.inject import main
 except Exception:  # a Python older than 3.8, or half an installation; `playbook doctor` tells which
     os.write(1, b"{}\n")
     os._exit(0)

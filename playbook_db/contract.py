@@ -17,8 +17,8 @@ from typing import Any
 
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.chunks import cited_names
-from playbook_db.claude_code.transcript import assistant_texts, read_messages
+from playbook_db.claude_code.transcripts.chunks import cited_names
+from playbook_db.claude_code.transcripts.transcript import assistant_texts, read_messages
 from playbook_db.domain import duplicates
 from playbook_db.domain import operations as operation_rules
 from playbook_db.domain.draft import Draft

@@ -26,7 +26,8 @@ from mcp.types import PARSE_ERROR, CallToolResult, ErrorData, JSONRPCError, Text
 from pydantic import Field
 
 from playbook_db import __version__, settings
-from playbook_db.claude_code import registration, session_so_far
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.domain import prompt_text, search_words, times
 from playbook_db.domain.playbook import section_named
 from playbook_db.domain.redaction.redact import redact_message

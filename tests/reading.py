@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from playbook_db.claude_code.chunks import ChunkReader
-from playbook_db.claude_code.transcript import Line, Transcript
+from playbook_db.claude_code.transcripts.chunks import ChunkReader
+from playbook_db.claude_code.transcripts.transcript import Line, Transcript
 from playbook_db.services.learning.asking import Chunk
 
 

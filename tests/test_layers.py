@@ -71,11 +71,11 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         "services.templates",
         "store.at_hand",
         "store.hook_sql",
-        "claude_code.showing",
-        "claude_code.inject",
-        "claude_code.remind",
+        "claude_code.hooks.showing",
+        "claude_code.hooks.inject",
+        "claude_code.hooks.remind",
         "domain.search_words",
-        "claude_code.enqueue",
+        "claude_code.hooks.enqueue",
     ],
 )
 def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
@@ -89,7 +89,7 @@ def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
 def test_a_hook_loads_platforms_only_where_it_starts_a_worker(hook: str) -> None:
     """Most starts of a session start none. To find its project, no hook asks which system this is."""
     folder = "import os; os.environ['CLAUDE_PROJECT_DIR'] = os.sep; events.parse(b'{}').project_folder()"
-    imported = _modules_after(f"from playbook_db.claude_code import {hook}, events; {folder}")
+    imported = _modules_after(f"from playbook_db.claude_code.hooks import {hook}, events; {folder}")
 
     assert not imported & {"playbook_db.platforms", "fcntl"}
 

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from playbook_db import projects
-from playbook_db.claude_code import spool
+from playbook_db.claude_code.hooks import spool
 
 NEW, OLD = "2.1.329", "2.1.197"
 

@@ -310,10 +310,17 @@ _UPGRADE = (lambda _: ["db", "upgrade"], ("store/migrate", "store/sqlite/backups
 _KINDS = {
     "forget": _Kind(
         lambda life: ["forget", _secret_point(life), "--yes"],
-        ("services/playbook/forget", "store/playbook/erasure", "store/upkeep/database_file", "store/sqlite/backups", *_STORE),
+        (
+            "services/playbook/forget",
+            "store/playbook/erasure",
+            "store/upkeep/database_file",
+            "store/sqlite/backups",
+            *_STORE,
+        ),
     ),
     "restore": _Kind(
-        lambda _: ["restore", "--at", "2"], ("services/playbook/undo", "services/sharing/mirror", "store/playbook/revisions", *_STORE)
+        lambda _: ["restore", "--at", "2"],
+        ("services/playbook/undo", "services/sharing/mirror", "store/playbook/revisions", *_STORE),
     ),
     "restore-backup": _Kind(
         lambda life: ["restore-backup", _first_backup(life), "--yes"],

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, cast
 
 from playbook_db import project_env
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.chunks import ChunkReader
-from playbook_db.claude_code.project_files import ProjectFiles
-from playbook_db.claude_code.transcript import Transcript, began_at
+from playbook_db.claude_code.transcripts.chunks import ChunkReader
+from playbook_db.claude_code.transcripts.project_files import ProjectFiles
+from playbook_db.claude_code.transcripts.transcript import Transcript, began_at
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError

@@ -15,8 +15,8 @@ import sys
 import time
 
 from playbook_db import platforms, settings
-from playbook_db.claude_code import worker_start
-from playbook_db.claude_code.hook_runner import append_line, without_secrets
+from playbook_db.claude_code.hooks import worker_start
+from playbook_db.claude_code.hooks.hook_runner import append_line, without_secrets
 from playbook_db.files import replace_file
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ def main(arguments: "Sequence[str]") -> int:
     """
     problem = platforms.unsupported()
     if list(arguments) == ["--status", "mcp"]:
-        from playbook_db.claude_code import mcp_unready
+        from playbook_db.claude_code.setup import mcp_unready
 
         return mcp_unready.serve(problem or f"{describe()}. Where it is ready, the next session has them.")
     if problem:

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import learner, registration, spool
-from playbook_db.claude_code.events import session_folder_name
-from playbook_db.claude_code.hook_runner import append_line
-from playbook_db.claude_code.transcript import session_of
+from playbook_db.claude_code import learner, registration
+from playbook_db.claude_code.hooks import spool
+from playbook_db.claude_code.hooks.events import session_folder_name
+from playbook_db.claude_code.hooks.hook_runner import append_line
+from playbook_db.claude_code.transcripts.transcript import session_of
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import (
     AccountError,

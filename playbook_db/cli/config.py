@@ -23,7 +23,7 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     from dataclasses import asdict
     from difflib import get_close_matches
 
-    from playbook_db.claude_code import configuration
+    from playbook_db.claude_code.setup import configuration
 
     name, value = _name_and_value(words)
     folder = project_folder()

@@ -106,7 +106,7 @@ def project_folder(*, must_exist: bool = False) -> str:
     and isn't there."""
     named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR")
     if not named and settings.session():  # what its hooks take for the project, wherever its shell has gone
-        from playbook_db.claude_code import events
+        from playbook_db.claude_code.hooks import events
 
         named = events.folder_of_session(settings.session(), os.getcwd())
     folder = projects.project_dir(named)

@@ -207,7 +207,8 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
     ID is its id, or the beginning of it; within a session of Claude Code it is that session by default. What it taught
     before stays: playbook undo --session ID takes that back.
     """
-    from playbook_db.claude_code import learner, transcript, worker
+    from playbook_db.claude_code import learner, worker
+    from playbook_db.claude_code.transcripts import transcript
     from playbook_db.services.learning import queue
 
     beginning = session or settings.session()

@@ -51,7 +51,7 @@ def mcp() -> None:
     except PlaybookError as error:
         if sys.stdin.isatty():
             raise
-        from playbook_db.claude_code import mcp_unready  # a client shows that no server would start, and not why
+        from playbook_db.claude_code.setup import mcp_unready  # a client shows that no server would start, and not why
 
         mcp_unready.serve(readable(str(error)))
         return

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import registration, spool
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.hooks import spool
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, print_table, say
@@ -52,7 +53,7 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
         return
     from datetime import UTC, datetime
 
-    from playbook_db.claude_code import install
+    from playbook_db.claude_code.setup import install
 
     folder = project_folder(must_exist=scope != "user")
     if replace and not _take_out_older(folder):
@@ -125,7 +126,7 @@ def _take_out_older(folder: str) -> bool:
     any."""
     from datetime import UTC, datetime
 
-    from playbook_db.claude_code import older_hooks
+    from playbook_db.claude_code.setup import older_hooks
 
     found = older_hooks.find(folder)
     for hooks in found:
@@ -139,7 +140,7 @@ def _take_out_older(folder: str) -> bool:
 
 def _tell_of_older(folder: str) -> bool:
     """Tell of the older system's hooks, if there are any; whether there are."""
-    from playbook_db.claude_code import older_hooks
+    from playbook_db.claude_code.setup import older_hooks
 
     found = older_hooks.find(folder)
     if found:
@@ -173,7 +174,7 @@ def uninstall_hooks(scope: str, in_git: bool, share: bool, as_json: bool) -> Non
     if in_git or share:
         _take_out_of_git(in_git, share, as_json)
         return
-    from playbook_db.claude_code import install
+    from playbook_db.claude_code.setup import install
 
     folder = project_folder(must_exist=scope != "user")
     changed: list[str] = []
@@ -252,7 +253,7 @@ def _earlier_sessions(project: "Project") -> str:
 
 def _offer_replacement(ctx: click.Context) -> None:
     """Tell of the older system's hooks, and on a terminal ask whether ours shall take their place."""
-    from playbook_db.claude_code import install
+    from playbook_db.claude_code.setup import install
 
     folder = project_folder()
     if not _tell_of_older(folder) or not is_interactive() or not click.confirm("Replace them now?", err=True):
@@ -418,7 +419,7 @@ def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
 
     That is the hooks, the database, the queue and the settings. Exit code 1 if something is broken.
     """
-    from playbook_db.claude_code import doctor as examining
+    from playbook_db.claude_code.setup import doctor as examining
 
     findings = examining.examine(database_url(), project_folder(), online=online)
     record = records.doctor_record(findings)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from playbook_db import settings
-from playbook_db.claude_code import spool, worker
+from playbook_db.claude_code import worker
+from playbook_db.claude_code.hooks import spool
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.databases import put_empty_database

@@ -34,7 +34,7 @@ _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH, _PR_CAPBSET_DROP = 1, 2, 24
 _OLDEST = (3, 8)
 _PATIENTLY = """import sys
 sys.path.append({root!r})
-from playbook_db.claude_code import {hook}
+from playbook_db.claude_code.hooks import {hook}
 {hook}.DEADLINE_S = {patience_s}
 __file__ = {file!r}
 exec(open(__file__).read())

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code import transcript
-from playbook_db.claude_code.chunks import MIN_CHUNK_CHARS, ChunkReader
-from playbook_db.claude_code.transcript import Transcript
+from playbook_db.claude_code.transcripts import transcript
+from playbook_db.claude_code.transcripts.chunks import MIN_CHUNK_CHARS, ChunkReader
+from playbook_db.claude_code.transcripts.transcript import Transcript
 from playbook_db.domain.trust.evidence import ASSISTANTS_WORDS
 from playbook_db.services.learning.asking import Chunk
 from tests.builders import json_values
@@ -322,7 +322,7 @@ def test_whatever_stands_in_a_file_it_is_cut(tmp_path: Path, written: list[bytes
 
 MEASURED = """
 import resource, sys
-from playbook_db.claude_code import transcript
+from playbook_db.claude_code.transcripts import transcript
 from tests.reading import read_chunks
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 count = sum(1 for chunk in read_chunks(sys.argv[1], 0, 100_000))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code.chunks import cited_names
+from playbook_db.claude_code.transcripts.chunks import cited_names
 
 cited = st.from_regex(r"(?:u?(?:pat|mis|pref|ctx|oth)-[0-9]{1,4}|kpt_[0-9]{1,4})", fullmatch=True)
 

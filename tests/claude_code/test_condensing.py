@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.quality import held_out_tools, known_tools, shortening
-from playbook_db.claude_code.condensing import (
+from playbook_db.claude_code.transcripts.condensing import (
     CALL_LIMIT,
     ERROR_LIMIT,
     NO_OUTPUT,
@@ -18,7 +18,7 @@ from playbook_db.claude_code.condensing import (
     cut_middle,
     share,
 )
-from playbook_db.claude_code.transcript import Part
+from playbook_db.claude_code.transcripts.transcript import Part
 
 NOISE = "".join(f"collecting module number {index} of many\n" for index in range(2_000))
 parts = st.builds(Part, st.sampled_from(["text", "thinking", "call", "result"]), st.text(max_size=3_000), st.booleans())

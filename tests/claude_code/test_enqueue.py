@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from playbook_db import projects
-from playbook_db.claude_code import enqueue, spool, worker
+from playbook_db.claude_code import worker
+from playbook_db.claude_code.hooks import enqueue, spool
 from playbook_db.services.learning import queue
 from playbook_db.store.engine import open_store
 from tests.claude_code import running
@@ -416,7 +417,7 @@ def test_a_database_that_hangs_leaves_the_job_to_the_spool_at_the_deadline(clien
     driver = tmp_path / "driver.py"
     driver.write_text(
         f"import sys, time\nsys.path.append({str(running.ROOT)!r})\n"
-        "from playbook_db.claude_code import enqueue\n"
+        "from playbook_db.claude_code.hooks import enqueue\n"
         "enqueue.at_hand.connect = lambda *_, **__: time.sleep(60)\n"
         "enqueue.main()\n"
     )

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db import projects
-from playbook_db.claude_code import events
-from playbook_db.claude_code.events import Event, parse, session_folder_name
+from playbook_db.claude_code.hooks import events
+from playbook_db.claude_code.hooks.events import Event, parse, session_folder_name
 from tests.builders import json_values
 
 FIELDS = tuple(events.Event.__annotations__)

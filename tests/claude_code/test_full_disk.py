@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code import spool
+from playbook_db.claude_code.hooks import spool
 from tests import small_disks
 from tests.claude_code import full_disk
 from tests.claude_code.running import Client

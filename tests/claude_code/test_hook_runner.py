@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code import enqueue, hook_runner, inject, registration, showing
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.hooks import enqueue, hook_runner, inject, showing
 from tests.claude_code import running
 from tests.claude_code.running import Client, Ended
 
@@ -44,7 +45,7 @@ def _hook_with(hook: str, change: str, folder: Path) -> Path:
     folder.mkdir()
     (folder / f"{hook}.py").write_text(
         f"import os, sys, time\nsys.path.append({str(running.ROOT)!r})\n"
-        f"from playbook_db.claude_code import {hook}\n{change.format(hook=hook)}{hook}.main()\n"
+        f"from playbook_db.claude_code.hooks import {hook}\n{change.format(hook=hook)}{hook}.main()\n"
     )
     return folder
 

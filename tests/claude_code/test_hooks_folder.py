@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from playbook_db import files
-from playbook_db.claude_code import install
+from playbook_db.claude_code.setup import install
 from playbook_db.errors import InstallError
 
 

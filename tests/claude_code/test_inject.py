@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code import inject, registration
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.hooks import inject
 from playbook_db.domain import prompt_text
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from playbook_db import files
-from playbook_db.claude_code import install, registration
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.setup import install
 from playbook_db.errors import InstallError
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
@@ -564,11 +565,12 @@ def test_the_interpreter_is_the_real_file_outside_the_environment(tmp_path: Path
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     code = (
-        "from playbook_db.claude_code import install; import sys; print(install.interpreter()); print(sys.executable)"
+        "import sys; from playbook_db.claude_code.setup import install\n"
+        "print(install.interpreter(), sys.executable, sep='\\n')"
     )
     ran = subprocess.run(
         [environment / "bin" / "python", "-c", code],
-        env={"PYTHONPATH": str(Path(install.__file__).parents[2])},
+        env={"PYTHONPATH": str(Path(install.__file__).parents[3])},
         capture_output=True,
         text=True,
         check=True,

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code import events, registration
-from playbook_db.claude_code.events import session_folder_name
-from playbook_db.claude_code.hook_runner import Hook
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.hooks import events
+from playbook_db.claude_code.hooks.events import session_folder_name
+from playbook_db.claude_code.hooks.hook_runner import Hook
 from tests.claude_code import other_hosts, running
 from tests.claude_code.running import Client
 

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code.own_text import MEMORY, OURS, of_result, without_memory, without_quotes, without_reminders
+from playbook_db.claude_code.transcripts.own_text import (
+    MEMORY,
+    OURS,
+    of_result,
+    without_memory,
+    without_quotes,
+    without_reminders,
+)
 from tests.reading import read_chunks, read_lines
 from tests.transcripts_made_up import TranscriptBuilder, a_call, a_thought
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from playbook_db import project_env
-from playbook_db.claude_code.places import places_of
-from playbook_db.claude_code.project_files import ProjectFiles
-from playbook_db.claude_code.transcript import Part, ToolCall
+from playbook_db.claude_code.transcripts.places import places_of
+from playbook_db.claude_code.transcripts.project_files import ProjectFiles
+from playbook_db.claude_code.transcripts.transcript import Part, ToolCall
 from playbook_db.domain.trust.evidence import ASSISTANT, FETCHED, FILES, TESTS, USER, Place
 from playbook_db.services.learning.asking import Chunk
 from tests.playing import lay_out

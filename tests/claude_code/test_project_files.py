@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code.places import places_of
-from playbook_db.claude_code.project_files import ProjectFiles
-from playbook_db.claude_code.transcript import Part, ToolCall
+from playbook_db.claude_code.transcripts.places import places_of
+from playbook_db.claude_code.transcripts.project_files import ProjectFiles
+from playbook_db.claude_code.transcripts.transcript import Part, ToolCall
 from playbook_db.domain.trust.evidence import FETCHED, FILES
 from playbook_db.services.sharing import git
 from tests.playing import lay_out

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from playbook_db import projects, settings
-from playbook_db.claude_code import registration, remind, spool, worker
+from playbook_db.claude_code import registration, worker
+from playbook_db.claude_code.hooks import remind, spool
 from playbook_db.domain import prompt_text
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
@@ -199,7 +200,7 @@ def test_what_can_not_be_put_on_record_at_the_end_goes_into_the_spool(client: Cl
     driver = tmp_path / "driver.py"
     driver.write_text(
         f"import sys\nsys.path.append({str(running.ROOT)!r})\n"
-        "from playbook_db.claude_code import remind\n"
+        "from playbook_db.claude_code.hooks import remind\n"
         "def fail(*_, **__): raise OSError('no space left')\n"
         f"remind.DEADLINE_S = {running.PATIENCE_S}\n"
         "remind.hook_sql.add_injection = fail\n"

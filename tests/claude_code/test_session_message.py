@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code import session_message
-from playbook_db.claude_code.events import Event
+from playbook_db.claude_code.hooks import session_message
+from playbook_db.claude_code.hooks.events import Event
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.projects import USER_KEY, project_key

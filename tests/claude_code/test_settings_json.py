@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code import settings_json
-from playbook_db.claude_code.settings_json import with_hooks, with_value, without_hooks
+from playbook_db.claude_code.setup import settings_json
+from playbook_db.claude_code.setup.settings_json import with_hooks, with_value, without_hooks
 
 STARTED = {"type": "command", "command": "exec inject # playbook-db", "timeout": 5}
 ENDED = {"type": "command", "command": "exec 'é' # playbook-db", "timeout": 10}

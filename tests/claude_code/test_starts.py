@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code import spool
+from playbook_db.claude_code.hooks import spool
 from tests.claude_code import running
 from tests.claude_code.running import SESSION, Client
 

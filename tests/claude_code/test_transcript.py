@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.claude_code import transcript
-from playbook_db.claude_code.transcript import Entry, Line, Part, Transcript, began_at
+from playbook_db.claude_code.transcripts import transcript
+from playbook_db.claude_code.transcripts.transcript import Entry, Line, Part, Transcript, began_at
 from tests.builders import json_values
 from tests.reading import read_lines
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought

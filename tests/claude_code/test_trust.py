@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code.project_files import ProjectFiles
+from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.domain.trust.evidence import FETCHED, Place, find_evidence
 from playbook_db.domain.trust.influence import has_outside, operation_trust, vote_counts
 from tests.playing import lay_out, of_sample

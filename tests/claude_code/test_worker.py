@@ -12,7 +12,8 @@ import pytest
 from filelock import FileLock
 
 from playbook_db import settings
-from playbook_db.claude_code import spool, worker
+from playbook_db.claude_code import worker
+from playbook_db.claude_code.hooks import spool
 from playbook_db.claude_code.worker import WorkResult
 from playbook_db.errors import DatabaseBusyError, DatabaseLostError
 from playbook_db.services import maintenance

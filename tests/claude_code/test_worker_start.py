@@ -39,7 +39,7 @@ import os, sys
 sys.path.append(sys.argv[1])
 os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
 os.set_inheritable(os.dup2(os.open(os.devnull, os.O_RDONLY), 200), True)
-from playbook_db.claude_code import worker_start
+from playbook_db.claude_code.hooks import worker_start
 command = [word.replace("STARTER", str(os.getpid())) for word in sys.argv[2:]]
 worker_start.start_detached(command, {**os.environ, "MORE": "of it"})
 print(os.getpid(), os.getsid(0))

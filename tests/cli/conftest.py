@@ -22,7 +22,8 @@ from typing import Any
 import pytest
 
 from playbook_db import cli, settings
-from playbook_db.claude_code import doctor, worker_start
+from playbook_db.claude_code.hooks import worker_start
+from playbook_db.claude_code.setup import doctor
 from playbook_db.cli.main import main, run
 from playbook_db.projects import project_key
 from tests.databases import fill_once
@@ -98,7 +99,7 @@ def quick_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {name: getattr(subprocess, name) for name in names}
     monkeypatch.setattr(doctor, "subprocess", SimpleNamespace(run=run_once, **found))
     monkeypatch.setattr(doctor, "_RUNS", 1)
-    monkeypatch.setattr(worker_start, "WORKER", "playbook_db.claude_code.events")
+    monkeypatch.setattr(worker_start, "WORKER", "playbook_db.claude_code.hooks.events")
 
 
 @pytest.fixture

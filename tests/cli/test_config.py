@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code import configuration, registration
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.setup import configuration
 from tests.cli.conftest import Playbook
 from tests.docs.test_readme import ROOT
 

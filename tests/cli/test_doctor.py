@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code import doctor, install, plugin_env
+from playbook_db.claude_code import plugin_env
+from playbook_db.claude_code.setup import doctor, install
 from playbook_db.domain.times import local
 from playbook_db.services import maintenance
 from playbook_db.services.learning import queue
@@ -75,7 +76,7 @@ def test_an_sqlite_without_fts5_is_told(findings: Findings, monkeypatch: pytest.
     answers = f'*pragma_module_list*) echo 3.13.0 3.50.4 False;; *) exec {sys.executable} "$@";;'
     python.write_text(f'#!/bin/sh\ncase "$*" in {answers} esac\n')
     python.chmod(0o755)
-    programs = install.Programs(str(python), str(Path(doctor.__file__).parents[2]), sys.executable)
+    programs = install.Programs(str(python), str(Path(doctor.__file__).parents[3]), sys.executable)
     monkeypatch.setattr(install, "programs", lambda _: programs)
 
     (interpreter,) = findings()["interpreter"]
@@ -348,7 +349,7 @@ def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
     findings: Findings, playbook: Playbook, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is examined is the plugin's: its hooks, and the environment that it has set up, where it is."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     plugins, runtime = home / ".claude" / "plugins", home / ".claude" / "playbook" / "runtime"
     plugins.mkdir(parents=True)
     (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@playbook-db": true}}')
@@ -376,7 +377,7 @@ def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
 
 def test_a_plugin_of_a_marketplace_that_is_a_folder_is_found_there(home: Path, folder: Path) -> None:
     """The client uses it where it stands, whatever copy it has made (seen with 2.1.329)."""
-    root, plugins = Path(__file__).parents[2], home / ".claude" / "plugins"
+    root, plugins = Path(__file__).parents[3], home / ".claude" / "plugins"
     plugins.mkdir(parents=True)
     (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@playbook-db": true}}')
     known = {"playbook-db": {"source": {"source": "directory"}, "installLocation": str(root)}}

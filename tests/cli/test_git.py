@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code import doctor
+from playbook_db.claude_code.setup import doctor
 from playbook_db.services.sharing import git
 from tests.builders import a_sections_dict, an_entry
 from tests.cli.conftest import Playbook

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code import install, registration, spool
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.hooks import spool
+from playbook_db.claude_code.setup import install
 from tests.cli.conftest import Playbook
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from playbook_db.claude_code import doctor, install, older_hooks, registration
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.setup import doctor, install, older_hooks
 from tests.cli.conftest import Playbook
 
 SCRIPTS = {"UserPromptSubmit": "user_prompt_inject", "SessionEnd": "session_end", "PreCompact": "precompact"}

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from playbook_db import contract, settings
-from playbook_db.claude_code import doctor
+from playbook_db.claude_code.setup import doctor
 from playbook_db.projects import project_key
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook

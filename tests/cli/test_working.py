@@ -6,7 +6,7 @@ import pytest
 from filelock import FileLock
 
 from playbook_db import settings
-from playbook_db.claude_code import spool
+from playbook_db.claude_code.hooks import spool
 from playbook_db.domain.times import local
 from playbook_db.services.learning import queue
 from playbook_db.store.engine import open_store

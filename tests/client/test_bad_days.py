@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.spool import SHOWING
+from playbook_db.claude_code.hooks.spool import SHOWING
 from tests.client.harness import Run, World, run_print
 from tests.client.ours import (
     NO_WORKER,
@@ -92,7 +92,7 @@ def _hooks_that(world: World, change: str) -> dict[str, Any]:
         folder.mkdir(parents=True)
         (folder / f"{hook}.py").write_text(
             f"import os, sys, time\nsys.path.append({str(REPOSITORY)!r})\n"
-            f"from playbook_db.claude_code import {hook}\n{change.format(hook=hook)}\n{hook}.main()\n"
+            f"from playbook_db.claude_code.hooks import {hook}\n{change.format(hook=hook)}\n{hook}.main()\n"
         )
         command = registration.command(
             hook, scope="user", python=PYTHON, hooks_folder=str(folder), worker_python=NO_WORKER

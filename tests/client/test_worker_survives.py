@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code.worker_start import WORKER
+from playbook_db.claude_code.hooks.worker_start import WORKER
 from tests.client.harness import World, run_print, start_print, wait_until
 from tests.client.ours import PYTHON, REPOSITORY, data_folder, fill, foreign_hook, jobs, our_hooks, register
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from playbook_db.claude_code import configuration
+from playbook_db.claude_code.setup import configuration
 from playbook_db.llm import anthropic_api, claude_cli
 from playbook_db.services.playbook import dict_api
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playbook_db.claude_code import enqueue, spool, worker
+from playbook_db.claude_code import worker
+from playbook_db.claude_code.hooks import enqueue, spool
 from playbook_db.cli.main import main as run_command
 from playbook_db.llm import choose
 from playbook_db.llm.model import Prompt, Reply, Usage

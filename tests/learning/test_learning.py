@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from playbook_db.claude_code import learner, worker
-from playbook_db.claude_code import transcript as transcripts
 from playbook_db.claude_code.learner import learn_transcript
+from playbook_db.claude_code.transcripts import transcript as transcripts
 from playbook_db.errors import BudgetError, ModelError
 from playbook_db.llm import json_replies
 from playbook_db.services.learning import asking, cursor, queue

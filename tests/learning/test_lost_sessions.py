@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from playbook_db import settings
-from playbook_db.claude_code import spool, worker
-from playbook_db.claude_code.events import session_folder_name
+from playbook_db.claude_code import worker
+from playbook_db.claude_code.hooks import spool
+from playbook_db.claude_code.hooks.events import session_folder_name
 from playbook_db.services.learning import cursor, queue
 from playbook_db.services.project import Project, ignore
 from tests.learning.conftest import answers, curation, model_at, reflection

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code import learner, spool, worker
+from playbook_db.claude_code import learner, worker
+from playbook_db.claude_code.hooks import spool
 from playbook_db.services.learning import cursor, queue
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook

@@ -16,7 +16,7 @@ import pytest
 from benchmarks.player import set_datetime
 from benchmarks.sandbox import living_in
 from playbook_db import mcp_server
-from playbook_db.claude_code import spool
+from playbook_db.claude_code.hooks import spool
 from playbook_db.llm import choose
 from tests.faults.cases import Ended, Place, ScriptedModel, command, write_transcript
 from tests.transcripts_made_up import TranscriptBuilder

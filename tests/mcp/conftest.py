@@ -15,7 +15,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, TextContent
 
 from playbook_db import mcp_server, settings
-from playbook_db.claude_code import events, session_so_far
+from playbook_db.claude_code.hooks import events
+from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project, open_store
 from playbook_db.store.playbook.proposals import Proposal

@@ -14,7 +14,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from playbook_db.claude_code import mcp_unready
+from playbook_db.claude_code.setup import mcp_unready
 from tests.mcp.conftest import Session
 
 pytestmark = pytest.mark.slow
@@ -89,7 +89,7 @@ def test_the_plugin_serves_that_it_is_being_set_up(session: Session, home: Path)
     async def work(client: Client) -> tuple[str, list[Any]]:
         return client.instructions or "", (await client.list_tools()).tools
 
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     plugin = json.loads((root / ".mcp.json").read_text())["mcpServers"]["playbook"]
     command = [plugin["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(root)), *plugin["args"]]
     instructions, tools = asked(command, session.folder, work)
@@ -107,8 +107,8 @@ def test_without_tools_nothing_odd_ends_it_either() -> None:
         b'{"id": 3, "method": "initialize", "params": 7}', b"x" * 3_000_000, b'{"id": "z", "method": "ping"}',
     ]  # fmt: skip
     command = [sys.executable, "-I", "-S", "-c", "import sys; sys.path.append(sys.argv[1])\n"
-               "from playbook_db.claude_code import mcp_unready\nmcp_unready.serve('why')",
-               str(Path(mcp_unready.__file__).parents[2])]  # fmt: skip
+               "from playbook_db.claude_code.setup import mcp_unready\nmcp_unready.serve('why')",
+               str(Path(mcp_unready.__file__).parents[3])]  # fmt: skip
 
     done = subprocess.run(command, input=b"\n".join(lines) + b"\n", capture_output=True, timeout=300, check=True)
 

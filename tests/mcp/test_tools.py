@@ -13,7 +13,7 @@ import pytest
 from mcp.client import Client
 
 from playbook_db import mcp_server, settings
-from playbook_db.claude_code import session_so_far
+from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.services import project as project_service
 from playbook_db.services.playbook import edit, review, suggestions, undo

@@ -144,7 +144,7 @@ def test_a_kill_half_way_leaves_nothing(lived: str, store: Store) -> None:
     url = store.url.render_as_string(hide_password=False)
     store.close()
     code = (
-        "import os; from playbook_db.services import maintenance; from playbook_db.store import transfer\n"
+        "import os; from playbook_db.services import maintenance; from playbook_db.store.upkeep import transfer\n"
         "transfer._require_equal = lambda *_: os.kill(os.getpid(), 9)\n"
         f"maintenance.transfer({lived!r}, {url!r})"
     )

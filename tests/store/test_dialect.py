@@ -61,7 +61,7 @@ def test_no_other_database_is_in_memory(tmp_path: Path) -> None:
     """Its part of SQLAlchemy would cost each command more than all of ours; Alembic alone, which migrates, has it."""
     put_empty_database(tmp_path / "playbook.db")
     code = (
-        "import sys; from playbook_db.services import edit\n"
+        "import sys; from playbook_db.services.playbook import edit\n"
         "from playbook_db.services.project import Project\n"
         "from playbook_db.store.engine import open_store\n"
         f"with open_store({f'sqlite:///{tmp_path}/playbook.db'!r}) as store:\n"

@@ -59,7 +59,7 @@ def test_processes_that_write_batches_at_once_lose_none(project: Project) -> Non
     """Four processes of 20 batches each: every one is there, and nobody meets a locked database."""
     edit.add(project, "use type hints")
     script = (
-        "import sys; from playbook_db.services import edit; from playbook_db.services.project import Project\n"
+        "import sys; from playbook_db.services.playbook import edit; from playbook_db.services.project import Project\n"
         "from playbook_db.store.engine import open_store\n"
         f"with open_store({project.store.url.render_as_string(hide_password=False)!r}) as store:\n"
         f"    project = Project.in_folder(store, {project.folder!r})\n"

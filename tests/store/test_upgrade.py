@@ -242,7 +242,7 @@ def test_four_processes_that_open_a_new_database_at_once_make_one(tmp_path: Path
     """The first makes it, the others wait; each then adds its point."""
     path = tmp_path / "playbook.db"
     script = (
-        "import sys; from playbook_db.services import edit; from playbook_db.services.project import Project\n"
+        "import sys; from playbook_db.services.playbook import edit; from playbook_db.services.project import Project\n"
         "from playbook_db.store.engine import open_store\n"
         f"with open_store('sqlite:///{path}') as store:\n"
         f"    edit.add(Project.in_folder(store, {str(tmp_path)!r}), sys.argv[1])\n"

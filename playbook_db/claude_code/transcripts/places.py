@@ -6,10 +6,10 @@ import os
 import re
 
 from playbook_db import projects
-from playbook_db.claude_code import own_text
-from playbook_db.claude_code.project_files import ProjectFiles
-from playbook_db.claude_code.shell_output import constants, trust_of_output
-from playbook_db.claude_code.transcript import Part, ToolCall
+from playbook_db.claude_code.transcripts import own_text
+from playbook_db.claude_code.transcripts.project_files import ProjectFiles
+from playbook_db.claude_code.transcripts.shell_output import constants, trust_of_output
+from playbook_db.claude_code.transcripts.transcript import Part, ToolCall
 from playbook_db.domain.trust.evidence import ASSISTANT, ASSISTANTS_WORDS, FETCHED, FILES, TESTS, USER, Place
 
 MAX_LABEL_CHARS = 80

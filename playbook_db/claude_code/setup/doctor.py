@@ -20,7 +20,9 @@ from datetime import UTC, datetime, timedelta
 from shlex import quote
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import install, older_hooks, plugin_env, registration, spool, worker, worker_start
+from playbook_db.claude_code import plugin_env, registration, worker
+from playbook_db.claude_code.hooks import spool, worker_start
+from playbook_db.claude_code.setup import install, older_hooks
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.sections import is_users_name

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from playbook_db.claude_code.hook_runner import Hook
+    from playbook_db.claude_code.hooks.hook_runner import Hook
 
 
 class Event:

@@ -7,7 +7,7 @@ was learned or proposed once: a small file in the data folder says up to where t
 import os
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code.events import session_folder_name
+from playbook_db.claude_code.hooks.events import session_folder_name
 from playbook_db.domain import prompt_text
 from playbook_db.store import hook_sql
 
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playbook_db.claude_code.events import Event
+    from playbook_db.claude_code.hooks.events import Event
     from playbook_db.store.at_hand import Connection
     from playbook_db.store.hook_sql import Book
 

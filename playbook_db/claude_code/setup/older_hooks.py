@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from playbook_db import settings
-from playbook_db.claude_code import install, registration
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.setup import install
 from playbook_db.projects import read_plain
 
 _SCRIPTS = ("user_prompt_inject.py", "session_end.py", "precompact.py", "subagent_stop.py")

@@ -13,11 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from playbook_db.claude_code.hook_runner import Hook
+    from playbook_db.claude_code.hooks.hook_runner import Hook
 
 WORKER = "playbook_db.claude_code.worker"
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _OF_THE_SESSION = (  # what a user sets for Claude Code, such as CLAUDE_CODE_USE_BEDROCK, is the worker's too
     "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_MESSAGING_",
     "CLAUDE_CODE_SESSION_", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PID", "CLAUDE_PLUGIN_", "CLAUDE_PROJECT_DIR",

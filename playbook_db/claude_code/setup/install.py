@@ -18,7 +18,8 @@ from datetime import datetime
 from typing import Any, ParamSpec, TypeVar
 
 from playbook_db import settings
-from playbook_db.claude_code import registration, settings_json
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.setup import settings_json
 from playbook_db.errors import InstallError, Remedy
 from playbook_db.files import replace_file, shipped_file, write_new
 from playbook_db.projects import read_plain

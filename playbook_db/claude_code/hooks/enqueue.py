@@ -8,7 +8,8 @@ prints goes into the summary.
 import os
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import events, hook_runner, registration, spool, worker_start
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.hooks import events, hook_runner, spool, worker_start
 from playbook_db.store import at_hand, hook_sql
 
 TYPE_CHECKING = False

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from playbook_db import project_env, settings
-from playbook_db.claude_code import install, registration, session_message
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.hooks import session_message
+from playbook_db.claude_code.setup import install
 from playbook_db.domain.duplicates import DEFAULT_THRESHOLD
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import SettingError

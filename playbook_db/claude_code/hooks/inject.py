@@ -9,7 +9,7 @@ import sys
 import time
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import events, hook_runner, session_message, showing, spool
+from playbook_db.claude_code.hooks import events, hook_runner, session_message, showing, spool
 from playbook_db.store import at_hand, hook_sql
 
 TYPE_CHECKING = False
@@ -89,7 +89,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     if not is_ignored:
         _keep_start(hook, event, folder, key)
     if work_waits:
-        from playbook_db.claude_code import worker_start  # late: rarely needed
+        from playbook_db.claude_code.hooks import worker_start  # late: rarely needed
 
         worker_start.start(hook, folder)
 

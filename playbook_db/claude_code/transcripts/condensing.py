@@ -8,8 +8,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from playbook_db.claude_code.telling_lines import telling_lines
-from playbook_db.claude_code.transcript import Part
+from playbook_db.claude_code.transcripts.telling_lines import telling_lines
+from playbook_db.claude_code.transcripts.transcript import Part
 
 # Characters. Words are generous: what the user asked for and what the assistant concluded is what is learned from.
 WORDS_LIMIT = 20_000

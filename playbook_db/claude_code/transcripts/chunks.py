@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from playbook_db.claude_code import places
-from playbook_db.claude_code.condensing import condense, limit_of, share
-from playbook_db.claude_code.project_files import ProjectFiles
-from playbook_db.claude_code.transcript import INTERRUPTED, Entry, Line, Part, Transcript
+from playbook_db.claude_code.transcripts import places
+from playbook_db.claude_code.transcripts.condensing import condense, limit_of, share
+from playbook_db.claude_code.transcripts.project_files import ProjectFiles
+from playbook_db.claude_code.transcripts.transcript import INTERRUPTED, Entry, Line, Part, Transcript
 from playbook_db.domain.playbook import name_pattern
 from playbook_db.domain.trust import influence
 from playbook_db.domain.trust.evidence import FETCHED, FILES, Place

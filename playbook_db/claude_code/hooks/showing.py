@@ -7,7 +7,7 @@ Standard library only.
 import os
 
 from playbook_db import projects, settings
-from playbook_db.claude_code import events, hook_runner
+from playbook_db.claude_code.hooks import events, hook_runner
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.hook_sql import Book
 
@@ -189,7 +189,7 @@ def _add(
 
 def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -> None:
     """Keep *showing* in the spool, since *why* (`""` where nothing is wrong)."""
-    from playbook_db.claude_code import spool  # late: mostly the database takes it
+    from playbook_db.claude_code.hooks import spool  # late: mostly the database takes it
 
     try:
         path = spool.keep({"kind": spool.SHOWING, **showing})

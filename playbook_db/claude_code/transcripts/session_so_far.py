@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from playbook_db import project_env, settings
-from playbook_db.claude_code import events, learner, transcript
-from playbook_db.claude_code.chunks import ChunkReader
-from playbook_db.claude_code.project_files import ProjectFiles
-from playbook_db.claude_code.transcript import Transcript
+from playbook_db.claude_code import learner
+from playbook_db.claude_code.hooks import events
+from playbook_db.claude_code.transcripts import transcript
+from playbook_db.claude_code.transcripts.chunks import ChunkReader
+from playbook_db.claude_code.transcripts.project_files import ProjectFiles
+from playbook_db.claude_code.transcripts.transcript import Transcript
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.trust.evidence import FETCHED, Place
 

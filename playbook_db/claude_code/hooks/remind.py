@@ -9,7 +9,8 @@ import os
 import sys
 
 from playbook_db import project_env, projects, settings
-from playbook_db.claude_code import events, hook_runner, registration, showing
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.hooks import events, hook_runner, showing
 from playbook_db.domain import search_words
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.hook_sql import Book

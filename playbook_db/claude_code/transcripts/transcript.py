@@ -17,7 +17,7 @@ from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
-from playbook_db.claude_code import own_text
+from playbook_db.claude_code.transcripts import own_text
 from playbook_db.domain.playbook import storable
 from playbook_db.projects import as_text, open_plain
 
