@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-_WEB = ("playbook_db.cli.main", "playbook_db.cli.servers", "playbook_db.web.serve")
+_WEB = ("playbook_db.cli.main", "playbook_db.cli.look.servers", "playbook_db.web.serve")
 
 
 @contextmanager

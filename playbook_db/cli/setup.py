@@ -211,7 +211,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     without one, and without --yes, it is left alone. A terminal is also asked whether ours shall replace the hooks of
     the older system, which has JSON files alone, and whether to learn from the sessions that this project had.
     """
-    from playbook_db.cli.status import MIRRORS
+    from playbook_db.cli.look.status import MIRRORS
     from playbook_db.services.project import read_playbook
     from playbook_db.services.sharing import mirror
 

@@ -349,7 +349,7 @@ def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
     findings: Findings, playbook: Playbook, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is examined is the plugin's: its hooks, and the environment that it has set up, where it is."""
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     plugins, runtime = home / ".claude" / "plugins", home / ".claude" / "playbook" / "runtime"
     plugins.mkdir(parents=True)
     (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@playbook-db": true}}')
@@ -377,7 +377,7 @@ def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
 
 def test_a_plugin_of_a_marketplace_that_is_a_folder_is_found_there(home: Path, folder: Path) -> None:
     """The client uses it where it stands, whatever copy it has made (seen with 2.1.329)."""
-    root, plugins = Path(__file__).parents[3], home / ".claude" / "plugins"
+    root, plugins = Path(__file__).parents[2], home / ".claude" / "plugins"
     plugins.mkdir(parents=True)
     (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@playbook-db": true}}')
     known = {"playbook-db": {"source": {"source": "directory"}, "installLocation": str(root)}}

@@ -282,7 +282,7 @@ def test_several_points_are_restored_at_once(three: Playbook) -> None:
 
 def test_the_editor_opens_with_the_text(three: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal, where neither --text nor --section is given; what is saved unchanged changes nothing."""
-    monkeypatch.setattr("playbook_db.cli.points.is_interactive", lambda: True)
+    monkeypatch.setattr("playbook_db.cli.change.points.is_interactive", lambda: True)
     monkeypatch.setattr("click.edit", lambda text, extension: f"{text}, always\n")
     assert "use mypy --strict, always\nrevision 6" in three("edit", "mis-001").out
 
@@ -301,7 +301,7 @@ def test_what_was_reworded_while_the_editor_was_open_is_not_overwritten(
             edit_service.edit(Project.in_folder(store, str(folder)), "mis-001", text="theirs")
         return "mine"
 
-    monkeypatch.setattr("playbook_db.cli.points.is_interactive", lambda: True)
+    monkeypatch.setattr("playbook_db.cli.change.points.is_interactive", lambda: True)
     monkeypatch.setattr("click.edit", edit)
 
     refused = three("edit", "mis-001")

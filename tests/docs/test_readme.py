@@ -61,11 +61,11 @@ def _headings(page: Path) -> set[str]:
 def _modules_in(row: str) -> list[str]:
     """The modules in a row of the table, by their paths; what stands in brackets explains, and names none."""
     package, modules = re.sub(r"\([^)]*\)", "", row).strip("| ").split(" | ")
-    folder = re.findall(r"`(.*?)/`", package)[0]
+    folder = top = re.findall(r"`(.*?)/`", package)[0]
     paths = []
     for name in re.findall(r"`(.*?)`", modules):
         if name.endswith("/"):
-            folder = f"{folder}/{name[:-1]}"
+            folder = f"{top}/{name[:-1]}"
         else:
             paths.append(f"{folder}/{name}")
     return paths

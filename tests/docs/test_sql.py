@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.cli.look.sql import aligned
 from playbook_db.cli.main import main
-from playbook_db.cli.sql import aligned
 from playbook_db.domain import playbook_file
 from playbook_db.domain.playbook import Playbook
 from playbook_db.services import maintenance

@@ -92,7 +92,7 @@ def list_points(
         return
     live, marks = quick_reads.listing(*database_and_folder()) or _listing()
     if words:
-        from playbook_db.cli.search import answers
+        from playbook_db.cli.look.search import answers
 
         for names, each in zip(found, answers(*words[:_MOST_SEARCHED])[0], strict=False):
             names.update(point.name for point, _ in each)
@@ -108,7 +108,7 @@ def list_points(
 
 
 def _list_proposed(limit: int | None, *, as_json: bool) -> None:
-    from playbook_db.cli import review
+    from playbook_db.cli.change import review
     from playbook_db.services.playbook import review as service
 
     service.require_person()
@@ -214,7 +214,7 @@ def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]
 
 
 def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
-    from playbook_db.cli import history_view
+    from playbook_db.cli.history import history_view
 
     if as_json:
         print_json(records.full_revision_record(full))

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli import review_batch
+from playbook_db.cli.change import review_batch
 from playbook_db.cli.context import OwnCommand, as_json, notify, opened
-from playbook_db.cli.history_view import marked_words
+from playbook_db.cli.history.history_view import marked_words
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     count_of,

@@ -50,7 +50,7 @@ def log(as_json: bool, **options: Any) -> None:
 
 
 def _print_log(project: "Project", options: dict[str, Any]) -> None:
-    from playbook_db.cli import history_view
+    from playbook_db.cli.history import history_view
     from playbook_db.services.reading import history
 
     is_bounded = any(options[name] is not None for name in ("limit", "since", "session"))
@@ -109,7 +109,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
     "2026-03-01 14:30", 2h, 3d, "2 weeks ago", yesterday, or one that any command printed. A file whose name could be
     taken for one is named with its folder: ./12
     """
-    from playbook_db.cli import history_view
+    from playbook_db.cli.history import history_view
     from playbook_db.services.reading import history
 
     if before == after == "-":
