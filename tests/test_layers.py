@@ -4,14 +4,17 @@ import os
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import grimp
 import pytest
 
+import playbook_db
 from playbook_db.cli.main import cli, main
 
 pytestmark = pytest.mark.slow  # each starts processes
+PACKAGE = Path(playbook_db.__file__).parent
 _ALLOWED_FOR_A_HOOK = {"gc", "os", "sys", "playbook_db"}
 _HEAVY = ("sqlalchemy", "alembic", "rich", "anthropic", "filelock", "asyncio")
 # What a command that goes to the database leaves alone: migrations, the other database, models.
@@ -57,6 +60,12 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     }
 
     assert [sorted(circle) for circle in circles if len(circle) > 1] == []
+
+
+def test_no_folder_of_the_package_holds_more_than_twelve_modules() -> None:
+    folders = Counter(path.parent for path in PACKAGE.rglob("*.py") if path.stem != "__init__")
+
+    assert {str(folder): count for folder, count in folders.items() if count > 12} == {}
 
 
 @pytest.mark.parametrize(

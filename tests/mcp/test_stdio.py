@@ -89,7 +89,7 @@ def test_the_plugin_serves_that_it_is_being_set_up(session: Session, home: Path)
     async def work(client: Client) -> tuple[str, list[Any]]:
         return client.instructions or "", (await client.list_tools()).tools
 
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[2]
     plugin = json.loads((root / ".mcp.json").read_text())["mcpServers"]["playbook"]
     command = [plugin["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(root)), *plugin["args"]]
     instructions, tools = asked(command, session.folder, work)
