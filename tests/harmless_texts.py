@@ -111,4 +111,8 @@ HARMLESS = (
     "password: models2.PasswordField2",
     "DEBUG lexer: token=IDENT value=password line=14 col=3",
     "ENV GPG_KEY=F2BCE8C21DD7FFE6CA91E9D5C60D4CE7DFA07E53  0B",
+    "cache-key: v3-node-20-8fc01ee1218cbe803b570d6fa01d6d8b9e51ccb749b4b9c0ed0dc627a8cf0f95",
+    ":root { --key-color: #7c3aed; --secret-bg: rgba(124, 58, 237, .08); }",
+    "deploy:x:1001:1001:Deploy,,,:/home/deploy:/bin/bash",
+    "vault kv put secret/shop/db password=@/dev/stdin",
 )  # fmt: skip

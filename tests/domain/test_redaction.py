@@ -439,6 +439,9 @@ def test_a_secret_is_found_among_other_text(made: MadeUp, before: str, after: st
         ('local password = "Nebel" .. "_im" .. "_Tal88"', "Nebel"),
         ("La contraseña es Pan&Queso12, no la cambies", "Pan&Queso12"),
         ("Пароль: Ясень_в_поле", "Ясень_в_поле"),
+        ("smtp_password: Brieföffner8", "Brieföffner8"),
+        ("Kennwort:Waschbär7 (Groß- und Kleinschreibung beachten)", "Waschbär7"),
+        ('password: <%= "Smaragd*61" %>', "Smaragd*61"),
     ],
 )
 def test_words_that_people_join_are_passwords(text: str, secret: str) -> None:

@@ -77,7 +77,7 @@ _TO_VALUE = re.compile(
             |[^?]{{0,80}}?\b(?:[Ii]t'?s|that's|use|try|ist|c'est)[ ](?=["'`]?\S{{6}}))))
       | (?P<space>[ \t]{{1,20}}(?=\S{{6}}){_DIGIT}|(?<=_PASSWORD)[ ](?=[a-z]{{6,24}}(?:{_BREAK}|$)))
     )
-    (?:[\w.]{{0,30}}(?:[dD]ecode\w{{0,10}}|atob|[bB]ase64\w{{0,6}})\(|[$<]\(echo[ ])?
+    (?:[\w.]{{0,30}}(?:[dD]ecode\w{{0,10}}|atob|[bB]ase64\w{{0,6}})\(|[$<]\(echo[ ]|<%=[ ])?
     (?:[bBrRuUfFN@$]{{1,2}}(?=\\{{0,8}}["'])
       |(?:(?:new[ ])?[\w.:]{{0,30}}(?:Secret(?:Str)?|Some|from|GetBytes|Key(?:Spec)?|new|String)|\[\]byte)
         \((?=\\{{0,8}}["'])){{0,2}}
@@ -244,7 +244,8 @@ class _Value:
         if self.how in ("prose", "talk", "space") and not self.is_quoted:
             value = value.rstrip(".:?,;)]}>")
         self.end = self.start + len(value)
-        self.text = value.rstrip(";,")  # redacted with the value, as they may be its end; but no part of a path
+        # A last sign is redacted with the value, as it may be its end; but it is no part of a path.
+        self.text = entropy.in_ascii(value.rstrip(";,"))
         self.after = text[self.end : self.end + 200]
         self.digits = len(_HAS_DIGIT.findall(value))
         self.is_last = _ENDS_LINE.match(text, self.end) is not None

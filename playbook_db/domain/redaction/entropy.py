@@ -1,12 +1,14 @@
 """Whether a value is random as a secret is, or a placeholder, a path, code or plain words."""
 
 import re
+import unicodedata
 
 from playbook_db.domain.redaction.tables import read_words
 
 _SHORTEST_PASSWORD = 6  # characters
 _SHORTEST = 8
 _LONGEST = 4096
+_NO_LATIN = "\u0250"  # the first sign behind the Latin letters
 
 _PLACEHOLDER = re.compile(
     r"""
@@ -21,10 +23,10 @@ _PLACEHOLDER = re.compile(
       | 0x[0-9a-f]{40}$ | Ag[A-D][A-Za-z0-9+/=]{24,}$   # an address, a sealed secret
       | (?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T_][0-9:.Z+-]*)?$  # a time
       | (?:error|vault|env|ssm|op): | projects/[\w-]+/secrets/  # an error of OpenSSL, a place
-      | @(?:[\w/.-]+\.[a-z]{2,5}$|[A-Z]\w+\.\w+\()       # a file, a vault
+      | @(?:/[\w/.-]+$|[\w/.-]+\.[a-z]{2,5}$|[A-Z]\w+\.\w+\()       # a file, a vault
       | (?:hmac-)?sha[0-9]{1,3}: | (?:changeme|redacted|dummy|placeholder)[0-9]{0,4}$
       | (?:required|nullable|sometimes|string)\|  # a rule for what a form takes
-      | \#[0-9a-f]{3,8}$                          # a colour
+      | \#[0-9a-f]{3,8}$ | (?:rgb|hsl)a?\(          # a color
       | your | replace_?me | (?:sk-|ghp_)?1234567890?$ | abcdef
       | \w+![rsa]\})                              # a part of an f-string
     | [xX]{4,}|\*{3,}|•{3,}|\.\.\.|… | \$\{ | \$\( | \{\{[ \w.$|\"'-]*\}\} | \}\}$ | example$
@@ -45,7 +47,7 @@ _PLACEHOLDER_WORD = re.compile(
 _CODE = re.compile(r"[$`&]|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\(|[A-Za-z_.]*[._][A-Za-z_.]*:?$")
 # Words of names with a number: `Copper.Lantern52`, `Kite_on_a_roof7`.
 _INVENTED = re.compile(
-    r"[A-Z][a-z]+(?:[._-][A-Z][a-z]+)*[0-9]{2,4}[.!?]?|[A-Z][a-z]{6,}[0-9][.!?]?|(?=.{10})[A-Z][a-z]+(?:[._-][A-Za-z][a-z]*)+[._-]?[0-9]{1,4}[.!?]?"
+    r"[A-Z][a-z]+(?:[._-][A-Z][a-z]+)*[0-9]{2,4}[.!?]?|[A-Z][a-z]{6,}_?[0-9][.!?]?|(?=.{10})[A-Z][a-z]+(?:[._-][A-Za-z][a-z]*)+[._-]?[0-9]{1,4}[.!?]?"
 )
 _JOINED = re.compile(  # words of a password, joined by signs: `hq-Lemur-2b`, `Klompen!dans`
     r"(?=.{9})(?!.*(?:[A-Z]{2}|[0-9][._][0-9]|\.[a-z]{1,4}$))(?=.*[A-Z])(?=.*[0-9])(?=.*[a-z]{3})[^\W_]+(?:[._-][^\W_]+)+"
@@ -83,6 +85,13 @@ _PAIRS, COMMON_PASSWORDS, _NO_PASSWORDS, SENTENCE_WORDS, ABOUT_PASSWORDS = (
 _WORDS_OF_TALK = _NO_PASSWORDS | SENTENCE_WORDS | ABOUT_PASSWORDS
 _PLAIN_WORDS = re.compile(r"[^\W_][\w.!?'’&#-]*(?: [\w.!?'’&#-]+){1,7}")
 _PHRASE = re.compile(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
+
+
+def in_ascii(value: str) -> str:
+    """*value* without the accents of its Latin letters, as the rules know ASCII alone: `Ölkanne_7` as `Olkanne_7`."""
+    if value.isascii():
+        return value
+    return "".join(unicodedata.normalize("NFKD", sign)[0] if sign < _NO_LATIN else sign for sign in value)
 
 
 def is_a_word(value: str) -> bool:
