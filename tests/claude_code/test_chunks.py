@@ -286,6 +286,19 @@ def test_a_reader_that_goes_on_gives_what_another_process_gives(path: Path, step
         assert reader.end == path.stat().st_size
 
 
+def test_who_said_a_text_is_the_same_in_a_chunk_that_is_read_by_itself(path: Path) -> None:
+    """The user repeats a tool's output that ended the chunk before."""
+    built = a_session(0)
+    built.result("x" * 250, uuid="a")
+    built.user("x" * 550, uuid="b")
+    built.write(path)
+    all_chunks = chunks(path, MIN_CHUNK_CHARS)
+
+    assert [chunks(path, MIN_CHUNK_CHARS, chunk.start) for chunk in all_chunks] == [
+        all_chunks[index:] for index in range(len(all_chunks))
+    ]
+
+
 # --- whatever stands there ---
 
 words = st.text(st.characters(exclude_categories=[]), max_size=60).map(lambda text: text * 30)
