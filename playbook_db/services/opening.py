@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 
-from filelock import FileLock, Timeout
-
 from playbook_db import projects
 from playbook_db.domain import times
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, ServerAwayError
@@ -21,7 +19,6 @@ from playbook_db.services.project import (
     TeamProject,
     find_membership,
 )
-from playbook_db.services.sharing import mirror
 from playbook_db.store import at_hand
 from playbook_db.store.engine import Store, open_store, tried_again
 from playbook_db.store.playbook import repository
@@ -63,6 +60,8 @@ def open_project(
                     raise
                 project = stack.enter_context(_as_last_known(project, error, notify))
         if sync and not project.is_team:
+            from playbook_db.services.sharing import mirror  # late: some commands only look
+
             stack.enter_context(mirror.kept_in_step(project, notify))
         yield project
 
@@ -104,6 +103,8 @@ def refresh(
     First *forget_text* forgets each text that the team has forgotten since, in the project's own playbook. Only the old
     replica says which: so a call without *forget_text* leaves that replica for a call with it.
     """
+    from filelock import FileLock, Timeout
+
     from playbook_db.store.team import replica  # late: few projects have joined a team
 
     path = at_hand.replica_of(store.where, membership.playbook_id)
@@ -133,6 +134,8 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
     was in step in the old folder isn't taken in unasked. Raises ProjectError where there is no playbook to move, or the
     new folder has one with a history of its own.
     """
+    from playbook_db.services.sharing import mirror
+
     if not os.path.isdir(new_folder):
         raise ProjectError(f"There is no folder {new_folder}. Move the folder first, then its playbook.")
     old_key, new_key = projects.project_key(old_folder), projects.project_key(new_folder)
