@@ -49,7 +49,7 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-bench: $(READY) ## the figures of README.md and docs/benchmarks.md, on this machine
+bench: $(READY) ## the figures of README.md and docs/internals/benchmarks.md, on this machine
 	$(BIN)/python -m benchmarks
 
 bench-redaction: $(READY) ## how many secrets are masked, how many harmless texts are not, and how fast

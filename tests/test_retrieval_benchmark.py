@@ -72,7 +72,7 @@ def test_on_train_the_product_s_search_beats_what_asks_for_no_word() -> None:
 def test_the_product_is_as_good_as_published(
     wording: str, split: str, found: float, shown: float, wrong: float
 ) -> None:
-    """docs/evidence.md: any@3 of the search and of what is shown, and how often something is where nothing fits."""
+    """docs/internals/evidence.md: any@3 of the search and the hook, and how often they answer though nothing fits."""
     points, prompts, of = read_points(wording), read_prompts(split), searches(wording)
 
     assert scores(of["the product's search"], prompts, points).any_3 >= found - 0.001
@@ -89,7 +89,7 @@ def test_where_prompt_and_point_name_the_place_the_point_is_shown() -> None:
 
 
 def test_small_playbooks_and_errors_are_as_good_as_published() -> None:
-    """docs/evidence.md: 60 points."""
+    """docs/internals/evidence.md: 60 points."""
     right, wrong = in_size("named", "train", 60)
     its_own, another, answers = at_errors("train", 60)
 

@@ -2,7 +2,8 @@
 
 "Use X, not Y" and "use Y, not X" share all their words: no measure may merge by itself. Similar points are folded for
 callers who give a threshold; candidates are shown to the curator and to people, who decide. The words that say
-nothing, the length of a beginning and the bound were chosen on benchmarks/quality/pairs.json; docs/evidence.md.
+nothing, the length of a beginning and the bound were chosen on benchmarks/quality/pairs.json
+(docs/internals/evidence.md).
 """
 
 import math

@@ -69,7 +69,7 @@ def rank(helpful: int, harmful: int, changed_in: int) -> float:
     The upper bound of Wilson's score interval (one standard deviation, one imagined vote on either side) of the share
     of helpful votes: a point without votes stands above one that harmed as often as it helped, and so gets some. And a
     little for each revision that the last change to the point, such as a vote, is younger than another's: what is used
-    stays, what isn't any more sinks. Chosen by `python -m benchmarks quality`; docs/evidence.md has the figures.
+    stays, what isn't any more sinks. Chosen by `python -m benchmarks quality`; the figures: docs/internals/evidence.md.
     """
     votes = helpful + harmful + 2
     share = (helpful + 1) / votes

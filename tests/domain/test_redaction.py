@@ -34,7 +34,7 @@ def test_every_secret_of_the_set_is_redacted() -> None:
     ("cases", "share"), [(blind_secrets.usual(), 0.98), (blind_secrets.hard(), 0.9)], ids=["usual", "hard"]
 )
 def test_of_the_blind_set_as_many_are_redacted_as_ever(cases: list[blind_secrets.Case], share: float) -> None:
-    """The set's author had not seen the rules; docs/benchmarks.md says how many of the half nobody looked at."""
+    """The set's author had not seen the rules; docs/internals/benchmarks.md has the figures."""
     found = sum(case.secret not in redact(case.text) for case in cases)
 
     assert found >= share * len(cases)
@@ -53,7 +53,7 @@ def test_at_most_one_harmless_text_of_the_blind_set_is_changed() -> None:
     ],
 )  # fmt: skip
 def test_of_the_later_blind_sets_as_many_are_redacted_as_ever(author: str, name: str, share: float) -> None:
-    """Their authors had seen neither the rules nor an earlier set; docs/benchmarks.md has the figures as they came."""
+    """Their authors had seen neither the rules nor an earlier set; see docs/internals/benchmarks.md."""
     rows = later_blind_sets.rows(name, author)
 
     assert sum(is_done(text, secrets) for _, text, secrets in rows) >= share * len(rows)
