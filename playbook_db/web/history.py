@@ -86,11 +86,11 @@ def differs(look: Look) -> Response:
     if not given["from"]:
         return look.page("diff.html", title="Differences", **values)
     try:
-        compared = history.compare(look.project, given["from"], given["to"] or "now")
+        *sides, differences = history.compare(look.project, given["from"], given["to"] or "now")
     except _NONE_SUCH as error:
         return look.page("diff.html", title="Differences", status=_NOT_FOUND, **values | {"problem": error.text})
-    values["sides"] = [compared.before, compared.after]
-    return look.page("diff.html", title="Differences", **values | _differences(look, compared.differences))
+    values["sides"] = sides
+    return look.page("diff.html", title="Differences", **values | _differences(look, differences))
 
 
 def as_it_was(look: Look) -> Response:
@@ -125,14 +125,13 @@ def asks(look: Look) -> Response:
     look.require_history()
     when = look.query.get("at", "").strip()
     try:
-        compared = history.compare(look.project, "now", when)
-        now, then = compared.before, compared.after
+        now, then, differences = history.compare(look.project, "now", when)
         rehearsed = undo.go_back(look.project, f"{then.revision}", dry_run=True, was=now.revision)
     except _NONE_SUCH as error:
         return _no_such(look, error)
     values: dict[str, Any] = {"then": then, "now": now, "notes": rehearsed.result.notes}
     title = f"Restore the playbook of revision {then.revision}?"
-    return look.page("restore.html", title=title, **values, **_differences(look, compared.differences))
+    return look.page("restore.html", title=title, **values, **_differences(look, differences))
 
 
 def restore(look: Look) -> Response:

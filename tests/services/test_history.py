@@ -514,13 +514,13 @@ def test_two_revisions_are_compared_as_the_playbooks_that_they_left(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(history, "_FEW_REVISIONS", few)
-        compared = history.compare(project, *map(str, numbers))
+        before, after, known = history.compare(project, *map(str, numbers))
 
     sides = [history.at(project, str(number)) for number in numbers]
-    known, all_of_it = compared.differences, history.difference(*sides)
+    all_of_it = history.difference(*sides)
     assert replace(known, moved=()) == replace(all_of_it, moved=())
     assert _places(known) == _places(all_of_it)
-    assert [compared.before.title, compared.after.title] == [side.title for side in sides]
+    assert [before.title, after.title] == [side.title for side in sides]
 
 
 def _places(comparison: Comparison) -> list[tuple[str, str, str, str | None]]:
