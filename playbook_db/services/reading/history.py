@@ -30,9 +30,7 @@ from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.statistics import Citation, EventUse
 from playbook_db.store.quick_sql import PointEvidence, PointLifespan
 
-_BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
-_AT_ONCE = 100  # revisions that come as soon as the first few of them
-_FEW_REVISIONS = 2_000  # what they touched is sooner read than the whole playbook
+_BATCH = 100  # revisions read at once: few enough that the first lines come at once
 _NO_HISTORY = "this playbook has no history yet"
 _NUMBER = re.compile(r"(?:r|revision )?(\d{1,100})", re.ASCII)
 
@@ -154,21 +152,6 @@ def _moment_at(book: PlaybookRepository, when: str) -> Moment:
         first = book.time_of(1)
         note = f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
     return Moment(revision, book.time_of(revision), note)
-
-
-def compare(project: Project, before: str, after: str) -> tuple[Moment, Moment, Comparison]:
-    """What differs from the moment *before* to that *after*, each as `find_revision` reads it, as `difference` says.
-
-    The text of a point that wasn't touched since is not read, unless that is long ago.
-    """
-    with project.store.read(project.key) as book:
-        moments = _moment_at(book, before), _moment_at(book, after)
-        numbers = [moment.revision for moment in moments]
-        if book.revision - min(numbers) <= _FEW_REVISIONS:
-            states = book.differing_at(numbers, last=book.revision)
-        else:
-            states = [book.at(number) for number in numbers]
-    return *moments, diff.compare(*states)
 
 
 def prompt_at(project: Project, when: str) -> str:
@@ -326,13 +309,11 @@ def find_session(book: PlaybookRepository, beginning: str) -> str:
 def _read(project: Project, log_filter: LogFilter, limit: int | None, most_changes: int) -> Iterator[LoggedRevision]:
     remaining = MAX_COUNTER if limit is None else limit
     last = log_filter.last
-    few, many = _BATCHES
-    batch = few if log_filter.point_id is None and remaining > _AT_ONCE else many
     while remaining > 0:
-        count = min(remaining, batch)
+        count = min(remaining, _BATCH)
         with project.store.read(project.key) as book:
             revisions = book.read_log(replace(log_filter, last=last), limit=count, most_changes=most_changes)
         yield from revisions
         if len(revisions) < count:
             return
-        remaining, last, batch = remaining - count, revisions[-1].number - 1, many
+        remaining, last = remaining - count, revisions[-1].number - 1
