@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.merging.diff import Comparison, KeyChange
     from playbook_db.domain.playbook import Change, KeyPoint, RetiredPoint
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.services.maintenance import Listed, Report, Taken
+    from playbook_db.services.maintenance import Report, Taken
     from playbook_db.services.playbook.edit import AlikePoints
     from playbook_db.services.playbook.forget import Forgotten
     from playbook_db.services.playbook.promotion import Move
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from playbook_db.store.playbook.searching import Beside
     from playbook_db.store.playbook.statistics import EventUse
     from playbook_db.store.quick_sql import PointEvidence, PointLifespan, Retirement, StoredMarks
+    from playbook_db.store.upkeep.database_file import Backup
 
     Retired = Retirement | RetiredPoint
 
@@ -372,9 +373,9 @@ def taken_backup_record(taken: "Taken") -> Record:
     return {"path": taken.path, "size_bytes": taken.size_bytes, "playbooks": playbooks}
 
 
-def backup_record(listed: "Listed") -> Record:
+def backup_record(backup: "Backup", schema: int | None) -> Record:
     """A backup that is there (`backup --list`)."""
-    return asdict(listed.backup) | {"time": listed.backup.time.isoformat(), "schema": listed.schema}
+    return asdict(backup) | {"time": backup.time.isoformat(), "schema": schema}
 
 
 def check_record(report: "Report", *, not_checked: Iterable[str]) -> Record:

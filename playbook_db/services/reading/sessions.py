@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from playbook_db.errors import RevisionNotFoundError, SessionNotFoundError
+from playbook_db.errors import SessionNotFoundError
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
 from playbook_db.services.reading.history import RevisionDetails
 from playbook_db.store.playbook.learning import SessionCall, SessionSummary
+from playbook_db.store.playbook.log_queries import EVERY_CHANGE
 from playbook_db.store.playbook.statistics import DayCalls, days_of_calls
 
 MOST_CALLS = 500  # of one session, that are shown
@@ -70,18 +71,12 @@ def details(project: Project, session: str, *, most: int, offset: int = 0) -> Se
         taught = Taught(summary, book.taught([session])[session])
         numbers = book.revisions_of_session(session)
         calls = book.calls_of_session(session, most=MOST_CALLS)
-    found = [_revision(project, number) for number in numbers[offset : offset + most]]
-    return SessionDetails(taught, tuple(found), len(numbers), tuple(calls))
+    some = numbers[offset : offset + most]
+    found = tuple(history.revision_page(project, f"{number}", before=0, most=EVERY_CHANGE) for number in some)
+    return SessionDetails(taught, found, len(numbers), tuple(calls))
 
 
 def costs_by_day(project: Project, *, most: int | None = None) -> list[DayCalls]:
     """What asking models took on each day on which one was asked, the newest *most*, the newest first."""
     with project.store.snapshot() as connection:
         return days_of_calls(connection, project.key, most=most)
-
-
-def _revision(project: Project, number: int) -> RevisionDetails:
-    found = history.details_of(project, f"r{number}")
-    if not isinstance(found, RevisionDetails):  # a point's name is never a number
-        raise RevisionNotFoundError(str(number), number)
-    return found
