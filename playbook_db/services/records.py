@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change, KeyPoint, RetiredPoint
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.services.maintenance import Report, Taken
-    from playbook_db.services.playbook.edit import AlikePoints
     from playbook_db.services.playbook.forget import Forgotten
     from playbook_db.services.playbook.promotion import Move
     from playbook_db.services.playbook.review import ReviewItem, ReviewResult
@@ -123,13 +122,13 @@ def move_record(move: "Move", *, dry_run: bool) -> Record:
     }
 
 
-def candidates_record(key: str, candidates: "Iterable[AlikePoints]") -> Record:
+def candidates_record(key: str, candidates: "Iterable[tuple[KeyPoint, KeyPoint, float]]") -> Record:
     """Points that may say the same, two by two (`dedup`)."""
     return {
         "project": key,
         "candidates": [
-            {"likeness": round(each.likeness, 3), "points": [point_record(each.one), point_record(each.other)]}
-            for each in candidates
+            {"likeness": round(likeness, 3), "points": [point_record(one), point_record(other)]}
+            for one, other, likeness in candidates
         ],
     }
 

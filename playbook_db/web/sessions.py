@@ -21,6 +21,7 @@ def listed(look: Look) -> Response:
     sessions, count = service.listed(look.project, most=PAGE_ROWS, offset=(page - 1) * PAGE_ROWS)
     jobs_page = max(1, look.number("jobs"))
     own = look.project.own
+    jobs, job_counts = queue.open_jobs(own.store, own.key, most=PAGE_ROWS, offset=(jobs_page - 1) * PAGE_ROWS)
     return look.page(
         "sessions.html",
         title="Sessions",
@@ -28,7 +29,8 @@ def listed(look: Look) -> Response:
         count=count,
         page=page,
         pages=-(-count // PAGE_ROWS),
-        jobs=queue.open_jobs(own.store, own.key, most=PAGE_ROWS, offset=(jobs_page - 1) * PAGE_ROWS),
+        jobs=jobs,
+        job_counts=job_counts,
         jobs_page=jobs_page,
         page_rows=PAGE_ROWS,
         waits=WAITS,

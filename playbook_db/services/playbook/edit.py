@@ -38,15 +38,6 @@ class PointDetails:
     extra: str = "{}"
 
 
-@dataclass(frozen=True, slots=True)
-class AlikePoints:
-    """Two points that may say the same, and how much alike their words are, from 0 to 1."""
-
-    one: KeyPoint
-    other: KeyPoint
-    likeness: float
-
-
 @tried_again
 def add(project: Project, text: str, *, section: str | None = None) -> RevisionResult:
     """Add a point. Raises PointRuleError where the text is blank or the playbook says it already."""
@@ -268,11 +259,10 @@ def find_live(project: Project, name: str) -> KeyPoint:
         return live_point(book, name)
 
 
-def alike_points(project: Project, *, limit: int) -> list[AlikePoints]:
-    """The *limit* pairs of points that are most alike, without those that are kept apart."""
+def alike_points(project: Project, *, limit: int) -> list[tuple[KeyPoint, KeyPoint, float]]:
+    """The *limit* pairs of points that are most alike, and how much from 0 to 1, without those that are kept apart."""
     with project.store.read(project.key) as book:
-        pairs = duplicates.near_pairs(book.live_points(), apart=book.kept_apart(), limit=limit)
-    return [AlikePoints(*pair) for pair in pairs]
+        return duplicates.near_pairs(book.live_points(), apart=book.kept_apart(), limit=limit)
 
 
 @tried_again

@@ -30,11 +30,9 @@ _WAIT_S = 0.05  # for a database that somebody holds; the services wait longer
 def live_points(url: str, folder: str | None, *, may_be_old: bool = False) -> "list[StoredPoint] | None":
     """The live points of the project in *folder*, in canonical order; of a team's playbook those that this machine
     knows, if they *may_be_old*."""
-
-    def query(connection: "Connection", project: "StoredProject") -> "list[StoredPoint]":
-        return quick_sql.live_points(connection, project.id)
-
-    return _read(url, folder, query, of_replica=may_be_old)
+    return _read(
+        url, folder, lambda connection, project: quick_sql.live_points(connection, project.id), of_replica=may_be_old
+    )
 
 
 def listing(url: str, folder: str | None) -> "tuple[Sequence[StoredPoint], Mapping[str, StoredMarks]] | None":
