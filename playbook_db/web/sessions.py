@@ -46,12 +46,13 @@ def one(look: Look) -> Response:
     """One session: its revisions with their changes, votes and reflections, and the calls of models for it."""
     page = max(1, look.number("page"))
     found = service.details(look.project, look.path["session"], most=_REVISIONS, offset=(page - 1) * _REVISIONS)
-    summary = found.taught.session
+    summary = found.session
     return look.page(
         "session.html",
         title=f"Session {summary.session_id}",
         found=found,
         summary=summary,
+        did=found.counts,
         page=page,
         pages=-(-found.count // _REVISIONS),
     )

@@ -273,9 +273,7 @@ def merge_points(project: Project, name: str, duplicate: str, *, text: str | Non
     """
     text = None if text is None else usable(text)
     with project.store.write(project.key) as book:
-        _require_two(name, duplicate)
-        for each in (name, duplicate):
-            live_point(book, each)
+        _require_two(book, name, duplicate)
         for point in book.draft.points() if text else ():
             if point.name not in (name, duplicate) and normalised(point.text) == normalised(text or ""):
                 raise PointRuleError(f"The playbook says this already: {point.name}. Nothing was changed.")
@@ -290,15 +288,15 @@ def keep_apart(project: Project, name: str, other: str) -> None:
     Raises PointNotFoundError.
     """
     with project.store.write(project.key) as book:
-        _require_two(name, other)
-        for each in (name, other):
-            live_point(book, each)
+        _require_two(book, name, other)
         book.keep_apart([(name, other)])
 
 
-def _require_two(name: str, other: str) -> None:
+def _require_two(book: PlaybookRepository, name: str, other: str) -> None:
     if name == other:
         raise PointRuleError(f"{name} was named twice; two points are wanted.")
+    for each in (name, other):
+        live_point(book, each)
 
 
 def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
