@@ -302,12 +302,10 @@ def _add_writing(server: MCPServer, served: Served) -> None:
         Nothing that others did can be taken back here."""
         with served.opened(writes=True) as (project, _):
             back = suggestions.withdraw(project, served.speaker(context), what)
-        if back.undone is None:
-            return f"withdrew the proposal {back.name}"
-        result = back.undone.result
-        lines = [f"took back {back.undone.revisions}"]
-        lines += [_point_line(change.point) for change in result.changes]
-        return _answer(lines, [*result.notes])
+        if isinstance(back, str):
+            return f"withdrew the proposal {back}"
+        lines = [f"took back {back.revisions}", *(_point_line(change.point) for change in back.result.changes)]
+        return _answer(lines, [*back.result.notes])
 
 
 def _add_resources(server: MCPServer, served: Served) -> None:

@@ -33,10 +33,10 @@ from playbook_db.errors import DatabaseError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.services.maintenance import Candidate, Listed
+    from playbook_db.services.maintenance import Candidate
     from playbook_db.services.repair import Repaired
     from playbook_db.store.postgres.grants import Right
-    from playbook_db.store.upkeep.database_file import Held
+    from playbook_db.store.upkeep.database_file import Backup, Held
 
 
 @cli.group("db")
@@ -160,19 +160,19 @@ def restore_backup(file: str, yes: bool, as_json: bool) -> None:
         print_answer(f"{chosen.path} holds what {file} holds", as_json=as_json, **record)
 
 
-def _print_list(listed: "list[Listed]", *, as_json: bool) -> None:
+def _print_list(listed: "list[tuple[Backup, int | None]]", *, as_json: bool) -> None:
     if as_json:
-        print_json([records.backup_record(each) for each in listed])
+        print_json([records.backup_record(*each) for each in listed])
         return
     rows = [
         (
-            local(each.backup.time.isoformat()),
-            _KINDS.get(each.backup.kind) or f"before leaving {each.backup.kind.replace('-', ' ')}",
-            readable_size(each.backup.size_bytes),
-            "can't be read" if each.schema is None else f"schema {each.schema:04d}",
-            each.backup.path,
+            local(each.time.isoformat()),
+            _KINDS.get(each.kind) or f"before leaving {each.kind.replace('-', ' ')}",
+            readable_size(each.size_bytes),
+            "can't be read" if schema is None else f"schema {schema:04d}",
+            each.path,
         )
-        for each in listed
+        for each, schema in listed
     ]
     titles = ("taken", "kind", "size", "schema", "file")
     print_table(titles, rows, nothing="there is no backup yet; take one with: playbook backup")

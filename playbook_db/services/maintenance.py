@@ -42,14 +42,6 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A backup, and the schema it is at; None where it can't be read."""
-
-    backup: Backup
-    schema: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
     """A backup that could be put back: what it holds, what is here now, and where both are."""
 
@@ -159,10 +151,10 @@ def take_daily(url: str) -> Backup | None:
     return taken
 
 
-def list_all(url: str) -> list[Listed]:
-    """The backups of the database at *url*, newest first."""
+def list_all(url: str) -> list[tuple[Backup, int | None]]:
+    """The backups of the database at *url*, newest first, each with its schema; None where it can't be read."""
     database_file.path_of(url)  # raises for one on a server
-    return [Listed(backup, database_file.schema_at_rest(backup.path)) for backup in database_file.list_backups(url)]
+    return [(backup, database_file.schema_at_rest(backup.path)) for backup in database_file.list_backups(url)]
 
 
 def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:

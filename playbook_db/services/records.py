@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.merging.diff import Comparison, KeyChange
     from playbook_db.domain.playbook import Change, KeyPoint, RetiredPoint
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.services.maintenance import Listed, Report, Taken
-    from playbook_db.services.playbook.edit import AlikePoints
+    from playbook_db.services.maintenance import Report, Taken
     from playbook_db.services.playbook.forget import Forgotten
     from playbook_db.services.playbook.promotion import Move
     from playbook_db.services.playbook.review import ReviewItem, ReviewResult
@@ -35,11 +34,13 @@ if TYPE_CHECKING:
     from playbook_db.store.playbook.searching import Beside
     from playbook_db.store.playbook.statistics import EventUse
     from playbook_db.store.quick_sql import PointEvidence, PointLifespan, Retirement, StoredMarks
+    from playbook_db.store.upkeep.database_file import Backup
 
     Retired = Retirement | RetiredPoint
 
 
 Record = dict[str, Any]
+_MARKS = ("pinned", "resting", "confirmed_at")
 
 
 # Key points, and what is done to them.
@@ -47,13 +48,7 @@ Record = dict[str, Any]
 
 def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> Record:
     """A point, live or retired (`list --retired`)."""
-    record: Record = {
-        "name": point.name,
-        "section": point.section,
-        "text": point.text,
-        "helpful": point.helpful,
-        "harmful": point.harmful,
-    }
+    record = _fields(point, "name", "section", "text", "helpful", "harmful")
     if retirement is not None:
         record |= {"retired_in": retirement.revision, "retired_reason": retirement.reason}
     return record
@@ -61,7 +56,7 @@ def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> R
 
 def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
     """A live point with what is known of it beside (`list`)."""
-    return point_record(point) | _marks_record(marks) | {"created_in": marks.created_in, "created_at": marks.created_at}
+    return point_record(point) | _fields(marks, *_MARKS, "created_in", "created_at")
 
 
 def answer_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> Record:
@@ -71,7 +66,7 @@ def answer_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> R
 
 def beside_record(hit: "Beside", score: float) -> Record:
     """What else answers (`search --all`)."""
-    return {"kind": hit.kind, "name": hit.name, "revision": hit.revision, "text": hit.text, "score": round(score, 3)}
+    return _fields(hit, "kind", "name", "revision", "text") | {"score": round(score, 3)}
 
 
 def full_point_record(
@@ -86,27 +81,13 @@ def full_point_record(
     import json
 
     return point_record(point, retirement) | {
-        "created_in": lifespan.created_in,
-        "created_at": lifespan.created_at,
-        "changed_in": lifespan.changed_in,
-        "changed_at": lifespan.changed_at,
-        "origin": lifespan.origin,
-        **_marks_record(lifespan),
+        **_fields(lifespan, "created_in", "created_at", "changed_in", "changed_at", "origin", *_MARKS),
         "extra": json.loads(extra),
         "evidence": [
-            {
-                "revision": each.revision,
-                "kind": each.kind,
-                "ignored": each.ignored,
-                "evidence": json.loads(each.evidence or "[]"),
-            }
+            _fields(each, "revision", "kind", "ignored") | {"evidence": json.loads(each.evidence or "[]")}
             for each in evidence
         ],
     }
-
-
-def _marks_record(marks: "StoredMarks | PointLifespan") -> Record:
-    return {"pinned": marks.pinned, "resting": marks.resting, "confirmed_at": marks.confirmed_at}
 
 
 def change_record(change: "Change") -> Record:
@@ -141,13 +122,13 @@ def move_record(move: "Move", *, dry_run: bool) -> Record:
     }
 
 
-def candidates_record(key: str, candidates: "Iterable[AlikePoints]") -> Record:
+def candidates_record(key: str, candidates: "Iterable[tuple[KeyPoint, KeyPoint, float]]") -> Record:
     """Points that may say the same, two by two (`dedup`)."""
     return {
         "project": key,
         "candidates": [
-            {"likeness": round(each.likeness, 3), "points": [point_record(each.one), point_record(each.other)]}
-            for each in candidates
+            {"likeness": round(likeness, 3), "points": [point_record(one), point_record(other)]}
+            for one, other, likeness in candidates
         ],
     }
 
@@ -167,9 +148,7 @@ def proposal_record(item: "ReviewItem") -> Record:
         "operation": proposal.operation,
         "trust": proposal.trust,
         "evidence": [asdict(piece) for piece in proposal.evidence],
-        "session": proposal.session_id,
-        "sessions": proposal.sessions,
-        "created_at": proposal.created_at,
+        **_fields(proposal, session="session_id", sessions="sessions", created_at="created_at"),
         "points": [point_record(point) for point in item.points],
     }
 
@@ -178,15 +157,11 @@ def review_record(result: "ReviewResult") -> Record:
     """What became of proposals (`review --accept`, `--reject`), by their numbers; those in `waiting` couldn't be
     carried out, for `needless` ones nothing was to be done any more."""
     reasons = {"needless": result.needless, "waiting": result.refused}
-    return {
-        **batch_record(result.revision, dry_run=False),
-        "accepted": result.accepted,
-        "rejected": result.rejected,
-        **{
-            name: [{"id": number, "reason": reason} for number, reason in of_kind.items()]
-            for name, of_kind in reasons.items()
-        },
-    }
+    return (
+        batch_record(result.revision, dry_run=False)
+        | _fields(result, "accepted", "rejected")
+        | {name: [{"id": number, "reason": why} for number, why in some.items()] for name, some in reasons.items()}
+    )
 
 
 def reviews_record(results: "Iterable[ReviewResult]") -> Record:
@@ -241,18 +216,11 @@ def log_record(revision: "LoggedRevision") -> Record:
     """A revision as a log lists it (`log`)."""
     return {
         "revision": revision.number,
-        "time": revision.time,
-        "source": revision.source,
-        "actor": revision.actor,
-        "role": revision.role,
-        "session": revision.session_id,
-        "message": revision.message,
+        **_fields(revision, "time", "source", "actor", "role", session="session_id", message="message"),
         "took_back": asdict(revision.undoes) if revision.undoes else None,
         "taken_back_in": revision.undone_in,
         "changes": [_logged_change_record(change) for change in revision.changes],
-        "skipped": revision.skipped,
-        "neutral_votes": revision.neutral_votes,
-        "unmatched_votes": revision.unmatched_votes,
+        **_fields(revision, "skipped", "neutral_votes", "unmatched_votes"),
         "keys": list(revision.keys),
         "cost_usd": revision.cost_usd,
     }
@@ -288,10 +256,8 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
         "votes": [
             {
                 "name": pair.after.name,
-                "helpful_before": pair.before.helpful,
-                "harmful_before": pair.before.harmful,
-                "helpful": pair.after.helpful,
-                "harmful": pair.after.harmful,
+                **_fields(pair.before, helpful_before="helpful", harmful_before="harmful"),
+                **_fields(pair.after, "helpful", "harmful"),
             }
             for pair in comparison.voted
         ],
@@ -310,9 +276,7 @@ def life_record(name: str, life: "Life", lifespan: "PointLifespan", uses: "Itera
     (`why`)."""
     return {
         "name": name,
-        "created_at": lifespan.created_at,
-        "origin": lifespan.origin,
-        **_marks_record(lifespan),
+        **_fields(lifespan, "created_at", "origin", *_MARKS),
         "merged": list(life.merged),
         "by_event": [event_use_record(use) for use in uses],
         "events": [_record(event, session_id="session", text="told") for event in life.events],
@@ -323,10 +287,7 @@ def _logged_change_record(change: "LoggedChange") -> Record:
     point, before = change.point, change.before
     record: Record = {
         "kind": change.kind,
-        "name": point.name,
-        "section": point.section,
-        "helpful": point.helpful,
-        "harmful": point.harmful,
+        **_fields(point, "name", "section", "helpful", "harmful"),
         "helpful_before": before.helpful if before else 0,
         "harmful_before": before.harmful if before else 0,
     }
@@ -334,8 +295,7 @@ def _logged_change_record(change: "LoggedChange") -> Record:
         record["section_before"] = before.section
     if change.is_reworded:
         record["text"] = point.text
-    evidence = [asdict(each) for each in change.evidence]
-    return record | {"reason": change.reason, "successor": change.successor, "evidence": evidence}
+    return record | _fields(change, "reason", "successor") | {"evidence": [asdict(each) for each in change.evidence]}
 
 
 def _full_change_record(change: "LoggedChange") -> Record:
@@ -352,7 +312,7 @@ def _rewording(before: "KeyPoint", after: "KeyPoint") -> Record:
 
 
 def _side_record(side: "SourcedPlaybook") -> Record:
-    return {"file": side.file} if side.file is not None else {"revision": side.revision, "time": side.time}
+    return _fields(side, "revision", "time") if side.file is None else {"file": side.file}
 
 
 def _key_record(change: "KeyChange") -> Record:
@@ -376,13 +336,8 @@ def team_status_record(status: "TeamStatus") -> Record:
     return {
         "name": status.name,
         "database": status.where,
-        "joined_at": status.joined_at,
-        "schema": status.schema,
-        "revision": status.revision,
-        "problem": status.problem,
-        "members": [
-            {"actor": each.actor, "revisions": each.revisions, "last": each.last_at} for each in status.members
-        ],
+        **_fields(status, "joined_at", "schema", "revision", "problem"),
+        "members": [_record(each, last_at="last") for each in status.members],
         "replica": {
             "revision": status.replica and status.replica.revision,
             "current_at": at and at.isoformat(timespec="microseconds"),
@@ -394,19 +349,11 @@ def team_status_record(status: "TeamStatus") -> Record:
 def job_record(job: "Job") -> Record:
     """A transcript that waits to be learned from, or was (`jobs`)."""
     return {
-        "id": job.id,
-        "project": job.key,
-        "kind": job.kind,
-        "session": job.session_id,
+        **_fields(job, id="id", project="key", kind="kind", session="session_id"),
         "transcript": job.transcript_path and as_text(job.transcript_path),
         "agent": job.agent_id,
-        "reason": job.reason,
-        "state": job.state,
-        "attempts": job.attempts,
-        "error": job.error,
-        "next_try": job.not_before,
-        "created": job.created_at,
-        "finished": job.finished_at,
+        **_fields(job, "reason", "state", "attempts", "error"),
+        **_fields(job, next_try="not_before", created="created_at", finished="finished_at"),
     }
 
 
@@ -425,9 +372,9 @@ def taken_backup_record(taken: "Taken") -> Record:
     return {"path": taken.path, "size_bytes": taken.size_bytes, "playbooks": playbooks}
 
 
-def backup_record(listed: "Listed") -> Record:
+def backup_record(backup: "Backup", schema: int | None) -> Record:
     """A backup that is there (`backup --list`)."""
-    return asdict(listed.backup) | {"time": listed.backup.time.isoformat(), "schema": listed.schema}
+    return asdict(backup) | {"time": backup.time.isoformat(), "schema": schema}
 
 
 def check_record(report: "Report", *, not_checked: Iterable[str]) -> Record:
@@ -455,12 +402,8 @@ def repair_record(repaired: "Repaired", *, dry_run: bool) -> Record:
         "written_anew": repaired.is_whole,
         "backup": None if repaired.backup is None else repaired.backup.path,
         "projects": [
-            {
-                "project": each.key,
-                "revision": each.revision,
-                "history_kept_to": each.kept_to,
-                "last_known_revision": each.last_revision,
-            }
+            _fields(each, project="key", revision="revision")
+            | _fields(each, history_kept_to="kept_to", last_known_revision="last_revision")
             for each in repaired.playbooks
         ],
         "renamed": [{"project": each.key, "name": name} for each in repaired.playbooks for name in each.renamed],
@@ -478,28 +421,12 @@ def doctor_record(findings: Iterable["DataclassInstance"]) -> Record:
 
 def status_record(status: "Status") -> Record:
     """Where a playbook stands (`status`), as `services.status` has it; `learned` is null where nothing was yet."""
-    learned = status.learned
     return {
-        "project": status.key,
-        "database": status.database,
-        "mirror": status.mirror,
-        "ignored": status.is_ignored,
-        "team": status.team,
-        "team_as_of": status.team_as_of,
-        "points": status.points,
-        "shown": status.shown,
-        "own_points": status.own_points,
-        "own_shown": status.own_shown,
-        "revision": status.revision,
-        "learned": learned
-        and {
-            "revision": learned.revision,
-            "time": learned.time,
-            "session": learned.session_id,
-            "changes": learned.counts,
-        },
+        **_fields(status, project="key", database="database", mirror="mirror", ignored="is_ignored"),
+        **_fields(status, "team", "team_as_of", "points", "shown", "own_points", "own_shown", "revision"),
+        "learned": status.learned and _record(status.learned, session_id="session", counts="changes"),
         "proposals": status.proposals,
-        "jobs": {"queued": status.queued, "running": status.running, "failed": status.failed},
+        "jobs": _fields(status, "queued", "running", "failed"),
         "waits": list(status.waits),
         "today": {
             "tokens": status.tokens_today,
@@ -545,8 +472,7 @@ def statistics_record(numbers: "Statistics") -> Record:
         "votes": {**numbers.votes, "unmatched": numbers.unmatched_votes},
         "learning": {
             **_record(learning, chunks="stretches"),
-            "tokens": learning.tokens,
-            "cost_usd_a_helpful_point": learning.cost_usd_a_helpful_point,
+            **_fields(learning, "tokens", "cost_usd_a_helpful_point"),
         },
         "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in numbers.weeks],
         "revisions": {"all": sum(numbers.revisions.values()), "by_source": numbers.revisions},
@@ -562,21 +488,11 @@ def statistics_record(numbers: "Statistics") -> Record:
 
 def _session_comparison_record(comparison: "SessionComparison") -> Record:
     return {
-        "since": comparison.since,
-        "until": comparison.until,
-        "sessions_held_out": comparison.held_out,
-        "sessions_shown": comparison.shown,
-        "is_enough": comparison.is_enough,
-        "confidence": comparison.confidence,
+        **_fields(comparison, "since", "until", sessions_held_out="held_out", sessions_shown="shown"),
+        **_fields(comparison, "is_enough", "confidence"),
         "measures": {
-            name: {
-                "held_out_mean": each.without,
-                "shown_mean": each.shown,
-                "difference": each.by,
-                "low": each.low,
-                "high": each.high,
-                "differs": each.is_plain,
-            }
+            name: _record(each, without="held_out_mean", shown="shown_mean", by="difference")
+            | {"differs": each.is_plain}
             for name, each in comparison.measures.items()
         },
     }
@@ -605,6 +521,11 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     return str(value) if isinstance(value, float) and abs(value) == float("inf") else value
+
+
+def _fields(value: object, *names: str, **keys: str) -> Record:
+    """The fields *names* of *value*, then one for each of *keys*, which give the name that it has inside."""
+    return {key: getattr(value, name) for key, name in ({name: name for name in names} | keys).items()}
 
 
 def _record(value: "DataclassInstance", **keys: str) -> Record:

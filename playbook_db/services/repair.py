@@ -111,7 +111,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
             copied = database_file.copy_to(path, copy)
             repaired = _build(path, copy, new, folder)
             if not repaired.is_damaged and not dry_run:
-                _mend_search(url)
+                _check_and_mend_search(url)
             if dry_run or not repaired.is_damaged:
                 return repaired
             aside = database_file.swap(new, path, now=datetime.now(UTC), copied=copied)
@@ -196,14 +196,16 @@ def _is_sound(copy: str) -> bool:
             migrate.migrate(f"sqlite:///{copy}")
     except Exception:  # whatever damaged bytes make a migration stumble over, it is the file that is wrong
         return False
-    _mend_search(f"sqlite:///{copy}")
-    return not maintenance.check_database(f"sqlite:///{copy}").problems
+    return _check_and_mend_search(f"sqlite:///{copy}")
 
 
-def _mend_search(url: str) -> None:
-    """Make the index for full text anew where that is all that is wrong."""
-    if maintenance.check_database(url).remedy == maintenance.REBUILD_SEARCH:
+def _check_and_mend_search(url: str) -> bool:
+    """Whether the check finds nothing, once the index for full text was made anew where that is all that is wrong."""
+    report = maintenance.check_database(url)
+    if report.remedy == maintenance.REBUILD_SEARCH:
         maintenance.rebuild_search(url)
+        report = maintenance.check_database(url)
+    return not report.problems
 
 
 def _write_anew(pages: Pages, empty: str, new: str) -> bool:

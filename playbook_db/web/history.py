@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.merging.diff import Comparison
     from playbook_db.domain.merging.undo import Side
     from playbook_db.services.playbook.undo import UndoResult
+    from playbook_db.services.reading.history import SourcedPlaybook
 
 MOST_CHANGES = 10  # of one revision in the list
 _FILTERS = ("name", "by", "source", "session", "since", "until")
@@ -86,11 +87,11 @@ def differs(look: Look) -> Response:
     if not given["from"]:
         return look.page("diff.html", title="Differences", **values)
     try:
-        compared = history.compare(look.project, given["from"], given["to"] or "now")
+        before, after = (history.at(look.project, when) for when in (given["from"], given["to"] or "now"))
     except _NONE_SUCH as error:
         return look.page("diff.html", title="Differences", status=_NOT_FOUND, **values | {"problem": error.text})
-    values["sides"] = [compared.before, compared.after]
-    return look.page("diff.html", title="Differences", **values | _differences(look, compared.differences))
+    values["sides"] = [before, after]
+    return look.page("diff.html", title="Differences", **values | _differences(look, before, after))
 
 
 def as_it_was(look: Look) -> Response:
@@ -125,14 +126,13 @@ def asks(look: Look) -> Response:
     look.require_history()
     when = look.query.get("at", "").strip()
     try:
-        compared = history.compare(look.project, "now", when)
-        now, then = compared.before, compared.after
+        now, then = history.at(look.project, "now"), history.at(look.project, when)
         rehearsed = undo.go_back(look.project, f"{then.revision}", dry_run=True, was=now.revision)
     except _NONE_SUCH as error:
         return _no_such(look, error)
     values: dict[str, Any] = {"then": then, "now": now, "notes": rehearsed.result.notes}
     title = f"Restore the playbook of revision {then.revision}?"
-    return look.page("restore.html", title=title, **values, **_differences(look, compared.differences))
+    return look.page("restore.html", title=title, **values, **_differences(look, now, then))
 
 
 def restore(look: Look) -> Response:
@@ -176,9 +176,9 @@ def _done(look: Look, several: "list[UndoResult]", nothing: str = "Nothing chang
     return look.back("history", *([f"{made[-1]}"] if made else look.path.values()))
 
 
-def _differences(look: Look, comparison: "Comparison") -> dict[str, Any]:
+def _differences(look: Look, before: "SourcedPlaybook", after: "SourcedPlaybook") -> dict[str, Any]:
     """A page of what differs, each with what kind of difference it is."""
-    entries = list(_entries(comparison))
+    entries = list(_entries(history.difference(before, after)))
     page = max(1, look.number("page"))
     shown = entries[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
     return {"entries": shown, "count": len(entries), "page": page, "pages": -(-len(entries) // PAGE_ROWS)}

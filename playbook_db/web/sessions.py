@@ -21,6 +21,7 @@ def listed(look: Look) -> Response:
     sessions, count = service.listed(look.project, most=PAGE_ROWS, offset=(page - 1) * PAGE_ROWS)
     jobs_page = max(1, look.number("jobs"))
     own = look.project.own
+    jobs, job_counts = queue.open_jobs(own.store, own.key, most=PAGE_ROWS, offset=(jobs_page - 1) * PAGE_ROWS)
     return look.page(
         "sessions.html",
         title="Sessions",
@@ -28,7 +29,8 @@ def listed(look: Look) -> Response:
         count=count,
         page=page,
         pages=-(-count // PAGE_ROWS),
-        jobs=queue.open_jobs(own.store, own.key, most=PAGE_ROWS, offset=(jobs_page - 1) * PAGE_ROWS),
+        jobs=jobs,
+        job_counts=job_counts,
         jobs_page=jobs_page,
         page_rows=PAGE_ROWS,
         waits=WAITS,
@@ -44,12 +46,13 @@ def one(look: Look) -> Response:
     """One session: its revisions with their changes, votes and reflections, and the calls of models for it."""
     page = max(1, look.number("page"))
     found = service.details(look.project, look.path["session"], most=_REVISIONS, offset=(page - 1) * _REVISIONS)
-    summary = found.taught.session
+    summary = found.session
     return look.page(
         "session.html",
         title=f"Session {summary.session_id}",
         found=found,
         summary=summary,
+        did=found.counts,
         page=page,
         pages=-(-found.count // _REVISIONS),
     )

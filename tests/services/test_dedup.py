@@ -21,7 +21,7 @@ def stocked(project: Project) -> Project:
 
 
 def listed(project: Project) -> list[set[str]]:
-    return [{each.one.name, each.other.name} for each in edit.alike_points(project, limit=10)]
+    return [{one.name, other.name} for one, other, _ in edit.alike_points(project, limit=10)]
 
 
 def test_points_that_are_kept_apart_are_listed_no_more(stocked: Project) -> None:

@@ -4,7 +4,6 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -14,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.domain import operations, playbook_file
-from playbook_db.domain.merging.diff import Comparison
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Change, Header, KeyPoint, Playbook, Vote
 from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError
@@ -410,7 +408,7 @@ def test_of_several_changes_to_a_point_each_begins_where_the_one_before_ended(da
 @pytest.mark.smoke
 def test_a_long_log_is_read_bit_by_bit_and_holds_no_transaction(days: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who pauses in a pager keeps nobody from working the log into the file; nothing is told twice or left out."""
-    monkeypatch.setattr(history, "_BATCHES", (1, 1))
+    monkeypatch.setattr(history, "_BATCH", 1)
     told = history.log(days, LogQuery())
 
     assert next(told).number == 3
@@ -499,35 +497,6 @@ def test_pages_one_after_the_other_are_the_whole(
         assert tuple(skipped for part in parts for skipped in part.skipped) == full.skipped
         assert full.items == max(len(full.revision.changes), len(full.votes), len(full.skipped))
         assert {part.revision.counts == full.revision.counts for part in parts} == {True}
-
-
-@pytest.mark.slow
-@few
-@given(steps=st.lists(STEPS, max_size=6), few=st.sampled_from([0, 2_000]), data=st.data())
-def test_two_revisions_are_compared_as_the_playbooks_that_they_left(
-    new_project: NewProject, steps: list[tuple[str, Any]], few: int, data: st.DataObject
-) -> None:
-    """However little of them is read for it; of a point that moved the place counts."""
-    project = new_project()
-    done = live_through(project, steps)
-    numbers = data.draw(st.tuples(*[st.integers(0, len(done))] * 2))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(history, "_FEW_REVISIONS", few)
-        compared = history.compare(project, *map(str, numbers))
-
-    sides = [history.at(project, str(number)) for number in numbers]
-    known, all_of_it = compared.differences, history.difference(*sides)
-    assert replace(known, moved=()) == replace(all_of_it, moved=())
-    assert _places(known) == _places(all_of_it)
-    assert [compared.before.title, compared.after.title] == [side.title for side in sides]
-
-
-def _places(comparison: Comparison) -> list[tuple[str, str, str, str | None]]:
-    return [
-        (moved.before.name, moved.before.section, moved.now.point.section, moved.now.behind)
-        for moved in comparison.moved
-    ]
 
 
 def test_a_page_names_a_revision_by_its_number_alone(days: Project) -> None:

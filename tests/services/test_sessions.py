@@ -37,11 +37,11 @@ def test_sessions_come_newest_first_by_pages(learned: Project) -> None:
     pages = [sessions.listed(learned, most=2, offset=offset) for offset in (0, 2, 4, 6)]
 
     assert [count for _, count in pages] == [5] * 4
-    assert [each.session for some, _ in pages for each in some] == history.sessions(learned)
-    assert [(each.added, each.changed, each.retired) for some, _ in pages for each in some] == [
+    assert [each for some, _ in pages for each, _ in some] == history.sessions(learned)
+    assert [(did["add"], did["edit"], did["retire"]) for some, _ in pages for _, did in some] == [
         (0, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0),
     ]  # fmt: skip
-    assert dict(pages[0][0][1].counts) == {"add": 1, "helpful": 1, "harmful": 1}
+    assert dict(pages[0][0][1][1]) == {"add": 1, "helpful": 1, "harmful": 1}
 
 
 def test_one_session_is_found_by_its_id_or_the_beginning_of_it(learned: Project) -> None:
@@ -50,7 +50,7 @@ def test_one_session_is_found_by_its_id_or_the_beginning_of_it(learned: Project)
     nothing = sessions.details(learned, "session-4", most=10)
 
     assert [each.revision.session_id for each in found.revisions] == ["session-2"]
-    assert (found.count, found.taught.added, len(found.calls), found.calls[0].model) == (1, 1, 1, "a-model")
+    assert (found.count, found.counts["add"], len(found.calls), found.calls[0].model) == (1, 1, 1, "a-model")
     assert (nothing.count, nothing.revisions, len(nothing.calls)) == (0, (), 1)
     assert sessions.details(learned, "session-2", most=10, offset=1).revisions == ()
     for beginning in ("session-", "nobody"):
@@ -80,10 +80,10 @@ def test_jobs_that_are_not_done_come_by_pages(project: Project) -> None:
     assert first
     queue.finish(store, first)
 
-    found = queue.open_jobs(store, project.key, most=2)
+    found, counts = queue.open_jobs(store, project.key, most=2)
 
-    assert [job.transcript_path for job in found.jobs] == ["/transcript-1", "/transcript-2"]
-    assert sum(found.counts.values()) == 3
-    rest = queue.open_jobs(store, project.key, most=2, offset=2)
-    assert [job.transcript_path for job in rest.jobs] == ["/transcript-3"]
+    assert [job.transcript_path for job in found] == ["/transcript-1", "/transcript-2"]
+    assert sum(counts.values()) == 3
+    rest, _ = queue.open_jobs(store, project.key, most=2, offset=2)
+    assert [job.transcript_path for job in rest] == ["/transcript-3"]
     assert second is not None

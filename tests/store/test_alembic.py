@@ -263,9 +263,9 @@ def test_a_file_is_backed_up_before_it_is_migrated(default: Path) -> None:
     alembic("upgrade", "head")
     alembic("upgrade", "head")
 
-    (backup,) = maintenance.list_all(f"sqlite:///{default}")
-    assert backup.backup.kind == f"schema-{SCHEMA - 1:04d}"
-    assert backup.schema == SCHEMA - 1
+    ((backup, schema),) = maintenance.list_all(f"sqlite:///{default}")
+    assert backup.kind == f"schema-{SCHEMA - 1:04d}"
+    assert schema == SCHEMA - 1
 
 
 @pytest.mark.parametrize("target", ["base", "-1"])

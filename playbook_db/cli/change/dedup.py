@@ -11,7 +11,7 @@ from playbook_db.cli.output import beside, one_line, print_answer, print_json, p
 from playbook_db.services import records
 
 if TYPE_CHECKING:
-    from playbook_db.services.playbook.edit import AlikePoints
+    from playbook_db.domain.playbook import KeyPoint
 
 _LIMIT = 20
 
@@ -62,21 +62,21 @@ def dedup(
             _print_candidates(edit.alike_points(project, limit=limit), project.key, as_json=as_json)
 
 
-def _print_candidates(candidates: "list[AlikePoints]", key: str, *, as_json: bool) -> None:
+def _print_candidates(candidates: "list[tuple[KeyPoint, KeyPoint, float]]", key: str, *, as_json: bool) -> None:
     if as_json:
         print_json(records.candidates_record(key, candidates))
     elif not candidates:
         notify(["no two key points are much alike"])
     elif sys.stdout.isatty():
-        print_texts([f"{_in_full(each)}\n\n" for each in candidates], paged=True)
+        print_texts([f"{_in_full(likeness, *points)}\n\n" for *points, likeness in candidates], paged=True)
     else:
-        for each in candidates:
-            cells = [f"{each.likeness:.2f}"]
-            for point in (each.one, each.other):
+        for *points, likeness in candidates:
+            cells = [f"{likeness:.2f}"]
+            for point in points:
                 cells += [one_line(point.name), f"{point.helpful}", f"{point.harmful}", one_line(point.text)]
             click.echo("\t".join(cells))
     if candidates and not as_json:
-        name, other = (one_line(point.name) for point in (candidates[0].one, candidates[0].other))
+        name, other = (one_line(point.name) for point in candidates[0][:2])
         notify(
             [
                 f"two that say the same become one with: playbook dedup --merge {name} {other}",
@@ -85,11 +85,10 @@ def _print_candidates(candidates: "list[AlikePoints]", key: str, *, as_json: boo
         )
 
 
-def _in_full(candidate: "AlikePoints") -> str:
+def _in_full(likeness: float, *points: "KeyPoint") -> str:
     """Both points below each other, and how much alike they are."""
-    points = (candidate.one, candidate.other)
     width = max(len(one_line(point.name)) for point in points)
-    lines = [f"{candidate.likeness:.0%} alike"]
+    lines = [f"{likeness:.0%} alike"]
     for point in points:
         head = f"  {one_line(point.name):<{width}}  +{point.helpful} -{point.harmful}  "
         lines.append(beside(head, one_line(point.text), len(head)))

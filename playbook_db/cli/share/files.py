@@ -73,13 +73,11 @@ def _propose_notes(file: str, *, as_json: bool) -> None:
     notes = {source: markdown.read(read_input(name), source=source) for source, name in sources.items()}
     numbers: list[int] = []
     left_out: list[tuple[str, int, str]] = []
-    known = 0
     with opened(may_be_new=True) as project:
         for source, each in notes.items():
-            proposed = import_export.propose_notes(project, each.points, source=os.path.basename(source))
-            numbers += proposed.proposals
-            known += proposed.known
+            numbers += import_export.propose_notes(project, each.points, source=os.path.basename(source))
             left_out += [(source, line, reason) for line, reason in each.left_out]
+    known = sum(len(each.points) for each in notes.values()) - len(numbers)
     shown = one_line("standard input" if file == "-" else file)
     notify(one_line(f"{source}, line {line}: left out: {reason}") for source, line, reason in left_out)
     if as_json:

@@ -4,12 +4,10 @@ Source: scoring design, Instrumentation Hooks. Old files are deleted.
 """
 
 import contextlib
-import glob
 import json
 import os
 import re
-import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,7 +15,7 @@ from playbook_db import projects, settings
 from playbook_db.domain.operations import PRUNE_MIN_HARMFUL, unknown_sections
 from playbook_db.domain.playbook import Change, KeyPoint, Skipped
 from playbook_db.domain.playbook_file import Migrated
-from playbook_db.errors import DiagnosticsError
+from playbook_db.errors import DiagnosticsError, GitError
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Exchange
@@ -38,32 +36,19 @@ def flag_of(folder: str) -> str:
 
 
 def is_flag_brought(folder: str) -> bool:
-    """Whether the flag file is there and in git's index: others decided that, by a commit.
-
-    The index is read without starting git, which would run what the repository's settings name. In each of its formats
-    a file's name or the end of it stands in plain, and else its times, device and inode when it was checked out.
-    """
+    """Whether the flag file is there and in git's index: others decided that, by a commit. So it counts, too, where git
+    can't tell."""
     flag = flag_of(folder)
-    try:
-        status = os.stat(flag)
-        data = b"".join(_index_files(os.path.realpath(os.path.dirname(flag))))
-    except FileNotFoundError:
+    place = os.path.realpath(os.path.dirname(flag))
+    top = next((each for each in projects.upwards(place) if os.path.lexists(os.path.join(each, ".git"))), None)
+    if top is None or not os.path.lexists(flag):
         return False
-    except (OSError, ValueError):  # it can't be told: then nothing is written
+    from playbook_db.services.sharing import git  # late: few projects have the flag
+
+    try:
+        return git.is_tracked(top, os.path.relpath(os.path.join(place, os.path.basename(flag)), top))
+    except GitError:
         return True
-    numbers = (*divmod(status.st_mtime_ns, 10**9), status.st_dev, status.st_ino)
-    return b"diagnostic_mode\0" in data or struct.pack(">4I", *(each & 0xFFFFFFFF for each in numbers)) in data
-
-
-def _index_files(folder: str) -> Iterator[bytes]:
-    """What git's index holds of the repository around *folder*, if there is one."""
-    git = next((path for each in projects.upwards(folder) if os.path.lexists(path := os.path.join(each, ".git"))), None)
-    if git is not None and not os.path.isdir(git):  # a linked worktree, or a submodule
-        named = projects.read_plain(git).partition(b"\n")[0].removeprefix(b"gitdir:").strip()
-        git = os.path.join(os.path.dirname(git), os.fsdecode(named))
-    for path in [] if git is None else glob.glob(os.path.join(glob.escape(git), "*index*")):
-        if re.fullmatch(r"index|sharedindex\.\w+", os.path.basename(path)):
-            yield projects.read_plain(path, settings.MAX_FILE_BYTES)
 
 
 def save(folder: str, content: str, name: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from playbook_db import settings
 from playbook_db.domain import operations
-from playbook_db.domain.playbook import Change, KeyPoint, Skipped
+from playbook_db.domain.playbook import Change, KeyPoint
 from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import RefusalError
@@ -146,18 +146,17 @@ def _keep_lesson(
         kept = _commit(book, chunk, answers, answers.project, answers.reasoning, curated)
         book.keep_apart(answers.apart, actor=chunk.session, judged_in=answers.judged_in)
         _note_done(book, chunk, finishes)
-    diagnostics.operations(project.folder, answers.operations, kept.skipped, kept.made)
+    diagnostics.operations(project.folder, answers.operations, kept.result.skipped, kept.made)
     diagnostics.pruning(project.folder, kept.pruned)
     return LearnResult(revision=kept.result, calls=tuple(calls), proposals=kept.proposals)
 
 
 @dataclass(frozen=True, slots=True)
 class _Committed:
-    """What a commit came to: its revision, what was skipped, the changes that operations made, the points that were
-    pruned, and how many proposals a person is asked about."""
+    """What a commit came to: its revision, the changes that operations made, the points that were pruned, and how many
+    proposals a person is asked about."""
 
     result: RevisionResult
-    skipped: Sequence[Skipped]
     made: Sequence[Change]
     pruned: Sequence[KeyPoint]
     proposals: int
@@ -188,7 +187,7 @@ def _commit(
     waiting = _propose(book, verdict, result, session)
     if (number := verdict.reflection_id) is not None:
         book.finish_reflection(number, revision=result.revision, curator_reasoning=reasoning, calls=calls)
-    return _Committed(result, skipped, made, pruned, waiting)
+    return _Committed(result, made, pruned, waiting)
 
 
 def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult, session: str | None) -> int:

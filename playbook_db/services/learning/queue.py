@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeGuard
 
@@ -76,20 +75,11 @@ def list_jobs(store: Store, key: str | None = None) -> list[Job]:
         return jobs.read_all(connection, key)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenJobs:
-    """What a project's queue holds that isn't done: some of the `jobs`, the oldest first, and how many there are by
-    state."""
-
-    jobs: tuple[Job, ...]
-    counts: Mapping[str, int]
-
-
-def open_jobs(store: Store, key: str, *, most: int, offset: int = 0) -> OpenJobs:
-    """What waits, runs or failed in the project *key*: at most *most* jobs, from the one at *offset* on."""
+def open_jobs(store: Store, key: str, *, most: int, offset: int = 0) -> tuple[Collection[Job], Mapping[str, int]]:
+    """What waits, runs or failed in the project *key*: at most *most* jobs, the oldest first, from the one at *offset*
+    on; and how many there are by state."""
     with store.snapshot() as connection:
-        listed = jobs.read_open(connection, key, most=most, offset=offset)
-        return OpenJobs(tuple(listed), jobs.count_open(connection, key))
+        return jobs.read_open(connection, key, most=most, offset=offset), jobs.count_open(connection, key)
 
 
 @tried_again

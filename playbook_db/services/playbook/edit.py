@@ -38,15 +38,6 @@ class PointDetails:
     extra: str = "{}"
 
 
-@dataclass(frozen=True, slots=True)
-class AlikePoints:
-    """Two points that may say the same, and how much alike their words are, from 0 to 1."""
-
-    one: KeyPoint
-    other: KeyPoint
-    likeness: float
-
-
 @tried_again
 def add(project: Project, text: str, *, section: str | None = None) -> RevisionResult:
     """Add a point. Raises PointRuleError where the text is blank or the playbook says it already."""
@@ -268,11 +259,10 @@ def find_live(project: Project, name: str) -> KeyPoint:
         return live_point(book, name)
 
 
-def alike_points(project: Project, *, limit: int) -> list[AlikePoints]:
-    """The *limit* pairs of points that are most alike, without those that are kept apart."""
+def alike_points(project: Project, *, limit: int) -> list[tuple[KeyPoint, KeyPoint, float]]:
+    """The *limit* pairs of points that are most alike, and how much from 0 to 1, without those that are kept apart."""
     with project.store.read(project.key) as book:
-        pairs = duplicates.near_pairs(book.live_points(), apart=book.kept_apart(), limit=limit)
-    return [AlikePoints(*pair) for pair in pairs]
+        return duplicates.near_pairs(book.live_points(), apart=book.kept_apart(), limit=limit)
 
 
 @tried_again
@@ -283,9 +273,7 @@ def merge_points(project: Project, name: str, duplicate: str, *, text: str | Non
     """
     text = None if text is None else usable(text)
     with project.store.write(project.key) as book:
-        _require_two(name, duplicate)
-        for each in (name, duplicate):
-            live_point(book, each)
+        _require_two(book, name, duplicate)
         for point in book.draft.points() if text else ():
             if point.name not in (name, duplicate) and normalised(point.text) == normalised(text or ""):
                 raise PointRuleError(f"The playbook says this already: {point.name}. Nothing was changed.")
@@ -300,15 +288,15 @@ def keep_apart(project: Project, name: str, other: str) -> None:
     Raises PointNotFoundError.
     """
     with project.store.write(project.key) as book:
-        _require_two(name, other)
-        for each in (name, other):
-            live_point(book, each)
+        _require_two(book, name, other)
         book.keep_apart([(name, other)])
 
 
-def _require_two(name: str, other: str) -> None:
+def _require_two(book: PlaybookRepository, name: str, other: str) -> None:
     if name == other:
         raise PointRuleError(f"{name} was named twice; two points are wanted.")
+    for each in (name, other):
+        live_point(book, each)
 
 
 def live_point(book: PlaybookRepository, name: str) -> KeyPoint:

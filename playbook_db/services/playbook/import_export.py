@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 
 from playbook_db.domain import draft, playbook_file, prompt_text
 from playbook_db.domain.exact_json import read_json
@@ -63,19 +62,13 @@ def import_playbook(
         return revised
 
 
-@dataclass(frozen=True, slots=True)
-class NotesResult:
-    """What came of notes in Markdown: the numbers of the `proposals` that now wait for a person, and how many points
-    are `known`, as the playbook has or had them, or somebody has decided about them."""
-
-    proposals: tuple[int, ...]
-    known: int
-
-
 @tried_again
-def propose_notes(project: Project, notes: Sequence[Note], *, source: str, dry_run: bool = False) -> NotesResult:
-    """Propose each of *notes*, read from *source*, as a point; a person decides about them as about what is learned."""
-    with project.store.write(project.key, dry_run=dry_run) as book:
+def propose_notes(project: Project, notes: Sequence[Note], *, source: str) -> Sequence[int]:
+    """Propose each of *notes*, read from *source*, as a point; a person decides about them as about what is learned.
+
+    The numbers of the proposals. Nothing is proposed that the playbook has or had, or somebody has decided about.
+    """
+    with project.store.write(project.key) as book:
         retired = {normalised(each.point.text) for each in book.retired().values()}
         new = [
             (
@@ -85,8 +78,7 @@ def propose_notes(project: Project, notes: Sequence[Note], *, source: str, dry_r
             for note in notes
             if not book.draft.has_text(note.text) and normalised(note.text) not in retired
         ]
-        numbers = book.add_new_points(new, "files") if new else []
-    return NotesResult(tuple(numbers), len(notes) - len(numbers))
+        return book.add_new_points(new, "files") if new else []
 
 
 def new_extras(book: PlaybookRepository, reading: Reading, theirs: Playbook) -> dict[str, str]:

@@ -55,14 +55,6 @@ class Suggested:
     sessions: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class TakenBack:
-    """What a session took back: the proposal `name`, or what an undo did."""
-
-    name: str = ""
-    undone: UndoResult | None = None
-
-
 @tried_again
 def suggest(project: Project, speaker: Speaker, operation: Mapping[str, Any]) -> Suggested:
     """Propose *operation*, a curator's, with its evidence; carry it out where the session counts. Raises PointRuleError
@@ -122,9 +114,10 @@ def vote(
 
 
 @tried_again
-def withdraw(project: Project, speaker: Speaker, what: str = "") -> TakenBack:
+def withdraw(project: Project, speaker: Speaker, what: str = "") -> str | UndoResult:
     """Take back what the session said itself by its tools: *what* is a proposal (`p3`) or a revision (`12`, `r12`), by
-    default its last. Raises UndoError where the session didn't do that, UndoCollisionError."""
+    default its last. The proposal's name, or what the undo did. Raises UndoError where the session didn't do that,
+    UndoCollisionError."""
     found = list(_said(project, speaker))
     if not found:
         raise UndoError("This session has changed or proposed nothing by these tools that could be taken back.")
@@ -137,10 +130,10 @@ def withdraw(project: Project, speaker: Speaker, what: str = "") -> TakenBack:
         )
     last = max(chosen, key=lambda each: each.at)
     if last.revision is not None:
-        return TakenBack(undone=undo.undo(last.project, RevisionRange(last.revision, last.revision)))
+        return undo.undo(last.project, RevisionRange(last.revision, last.revision))
     with last.project.store.write(last.project.key) as book:
         book.withdraw_proposal(last.proposal)
-    return TakenBack(name=last.name)
+    return last.name
 
 
 @dataclass(frozen=True, slots=True)

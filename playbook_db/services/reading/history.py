@@ -30,9 +30,7 @@ from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.statistics import Citation, EventUse
 from playbook_db.store.quick_sql import PointEvidence, PointLifespan
 
-_BATCHES = (20, 500)  # revisions read at once: few at first, so that the first lines come at once, then more
-_AT_ONCE = 100  # revisions that come as soon as the first few of them
-_FEW_REVISIONS = 2_000  # what they touched is sooner read than the whole playbook
+_BATCH = 100  # revisions read at once: few enough that the first lines come at once
 _NO_HISTORY = "this playbook has no history yet"
 _NUMBER = re.compile(r"(?:r|revision )?(\d{1,100})", re.ASCII)
 
@@ -77,60 +75,37 @@ class FullPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class SourcedPlaybook:
-    """A playbook, and where it comes from: a revision with its time (None for the empty 0), or a file; a `note` where
-    that may surprise."""
+class Moment:
+    """A revision with its time (None for the empty 0), or else a `file`; a `note` where that may surprise."""
+
+    revision: int = 0
+    time: str | None = None
+    note: str | None = None
+    file: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Which it is, in words."""
+        return self.file or f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcedPlaybook(Moment):
+    """A playbook, and where it comes from."""
 
     reading: Reading
-    revision: int | None = None
-    time: str | None = None
-    file: str | None = None
-    note: str | None = None
 
     @property
     def playbook(self) -> Playbook:
         """The playbook itself."""
         return self.reading.playbook
 
-    @property
-    def title(self) -> str:
-        """Which playbook it is, in words."""
-        if self.file is not None:
-            return self.file
-        return f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaybookPage(Moment):
+    """Some of the points that were live at a moment, in the playbook's order, of `live` in all (0 where none is on the
+    page)."""
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A revision with its time (None for the empty 0), and a `note` where it may surprise."""
-
-    revision: int
-    time: str | None
-    note: str | None
-
-    @property
-    def title(self) -> str:
-        """Which it is, in words."""
-        return f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
-
-
-@dataclass(frozen=True, slots=True)
-class RevisionComparison:
-    """What differs between two moments of a playbook."""
-
-    before: Moment
-    after: Moment
-    differences: Comparison
-
-
-@dataclass(frozen=True, slots=True)
-class PlaybookPage:
-    """Some of the points that were live after a revision, in the playbook's order, of `live` in all (0 where none is on
-    the page); a `note` where the revision may surprise."""
-
-    revision: int
-    time: str | None
-    note: str | None
     points: tuple[KeyPoint, ...]
     live: int
 
@@ -159,43 +134,24 @@ def is_when(text: str) -> bool:
 def at(project: Project, when: str) -> SourcedPlaybook:
     """The playbook as it was at *when*, as `find_revision` reads it."""
     with project.store.read(project.key) as book:
-        revision, note = _revision_at(book, when)
-        return SourcedPlaybook(Reading(book.at(revision)), revision, book.time_of(revision), note=note)
+        then = _moment_at(book, when)
+        return SourcedPlaybook(then.revision, then.time, then.note, reading=Reading(book.at(then.revision)))
 
 
 def page_at(project: Project, when: str, *, before: int, most: int) -> PlaybookPage:
     """A page of the playbook as it was at *when*, as `at` reads it."""
     with project.store.read(project.key) as book:
-        revision, note = _revision_at(book, when)
-        points, live = book.page_at(revision, before=before, most=most)
-        return PlaybookPage(revision, book.time_of(revision), note, tuple(points), live)
+        then = _moment_at(book, when)
+        points, live = book.page_at(then.revision, before=before, most=most)
+        return PlaybookPage(then.revision, then.time, then.note, points=tuple(points), live=live)
 
 
-def _revision_at(book: PlaybookRepository, when: str) -> tuple[int, str | None]:
-    """The revision that *when* means, and what may surprise of it."""
-    revision = find_revision(book, when, now=datetime.now(UTC))
-    if revision or _number_in(when) is not None:
-        return revision, None
-    first = book.time_of(1)
-    return 0, f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
-
-
-def compare(project: Project, *whens: str) -> RevisionComparison:
-    """What differs from the first of two moments to the second, each as `find_revision` reads it, as `difference` says.
-
-    The text of a point that wasn't touched since is not read, unless that is long ago.
-    """
-    with project.store.read(project.key) as book:
-        moments = []
-        for when in whens:
-            revision, note = _revision_at(book, when)
-            moments.append(Moment(revision, book.time_of(revision), note))
-        numbers = [moment.revision for moment in moments]
-        if book.revision - min(numbers) <= _FEW_REVISIONS:
-            states = book.differing_at(numbers, last=book.revision)
-        else:
-            states = [book.at(number) for number in numbers]
-    return RevisionComparison(moments[0], moments[1], diff.compare(*states))
+def _moment_at(book: PlaybookRepository, when: str) -> Moment:
+    revision, note = find_revision(book, when, now=datetime.now(UTC)), None
+    if not revision and _number_in(when) is None:
+        first = book.time_of(1)
+        note = f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
+    return Moment(revision, book.time_of(revision), note)
 
 
 def prompt_at(project: Project, when: str) -> str:
@@ -301,7 +257,7 @@ def sessions(project: Project) -> list[SessionSummary]:
 
 def side_of_file(data: bytes, name: str) -> SourcedPlaybook:
     """The playbook in a file of any shape. Raises PlaybookFileError."""
-    return SourcedPlaybook(playbook_file.decode(data, source=name), file=name)
+    return SourcedPlaybook(file=name, reading=playbook_file.decode(data, source=name))
 
 
 def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:
@@ -353,13 +309,11 @@ def find_session(book: PlaybookRepository, beginning: str) -> str:
 def _read(project: Project, log_filter: LogFilter, limit: int | None, most_changes: int) -> Iterator[LoggedRevision]:
     remaining = MAX_COUNTER if limit is None else limit
     last = log_filter.last
-    few, many = _BATCHES
-    batch = few if log_filter.point_id is None and remaining > _AT_ONCE else many
     while remaining > 0:
-        count = min(remaining, batch)
+        count = min(remaining, _BATCH)
         with project.store.read(project.key) as book:
             revisions = book.read_log(replace(log_filter, last=last), limit=count, most_changes=most_changes)
         yield from revisions
         if len(revisions) < count:
             return
-        remaining, last, batch = remaining - count, revisions[-1].number - 1, many
+        remaining, last = remaining - count, revisions[-1].number - 1

@@ -6,6 +6,7 @@ isn't in step or waits for consent; there is no such point; the playbook is a te
 """
 
 import os
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from playbook_db import projects, settings
@@ -29,11 +30,9 @@ _WAIT_S = 0.05  # for a database that somebody holds; the services wait longer
 def live_points(url: str, folder: str | None, *, may_be_old: bool = False) -> "list[StoredPoint] | None":
     """The live points of the project in *folder*, in canonical order; of a team's playbook those that this machine
     knows, if they *may_be_old*."""
-
-    def query(connection: "Connection", project: "StoredProject") -> "list[StoredPoint]":
-        return quick_sql.live_points(connection, project.id)
-
-    return _read(url, folder, query, of_replica=may_be_old)
+    return _read(
+        url, folder, lambda connection, project: quick_sql.live_points(connection, project.id), of_replica=may_be_old
+    )
 
 
 def listing(url: str, folder: str | None) -> "tuple[Sequence[StoredPoint], Mapping[str, StoredMarks]] | None":
@@ -116,28 +115,22 @@ def _read(
     path = settings.sqlite_file(url)
     if path is None or not os.path.exists(path):
         return None
-    try:
-        connection = at_hand.connect(path, wait_s=_WAIT_S)
-        try:
-            connection.execute("BEGIN")
-            key = projects.USER_KEY if folder is None else projects.project_key(folder)
-            project = hook_sql.find_project(connection, key)
-            if project is not None and project.team_name is not None:
-                if not of_replica:
-                    return None
-                replica = at_hand.open_replica(at_hand.replica_of(path, project.id))
-                try:
-                    shown = hook_sql.find_project(replica, project.team_name)
-                    return query(replica, shown or quick_sql.NOT_MADE)
-                finally:
-                    replica.close()
-            if in_step and folder is not None and not _is_mirror_in_step(connection, project, folder):
+    # What is wrong the services say, or put right.
+    unreadable = at_hand.UnusableError, at_hand.driver().Error, UnicodeDecodeError, OSError, LookupError
+    with suppress(*unreadable), closing(at_hand.connect(path, wait_s=_WAIT_S)) as connection:
+        connection.execute("BEGIN")
+        project = hook_sql.find_project(
+            connection, projects.USER_KEY if folder is None else projects.project_key(folder)
+        )
+        if project is not None and project.team_name is not None:
+            if not of_replica:
                 return None
-            return query(connection, project or quick_sql.NOT_MADE)
-        finally:
-            connection.close()
-    except (at_hand.UnusableError, at_hand.driver().Error, UnicodeDecodeError, OSError, LookupError):
-        return None  # the services say what is wrong, or put it right
+            with closing(at_hand.open_replica(at_hand.replica_of(path, project.id))) as replica:
+                return query(replica, hook_sql.find_project(replica, project.team_name) or quick_sql.NOT_MADE)
+        if in_step and folder is not None and not _is_mirror_in_step(connection, project, folder):
+            return None
+        return query(connection, project or quick_sql.NOT_MADE)
+    return None
 
 
 def _is_mirror_in_step(connection: "Connection", project: "StoredProject | None", folder: str) -> bool:

@@ -1,60 +1,38 @@
 """What sessions taught, and what learning from them took: all of them by pages, or one in full."""
 
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import dataclass
 
-from playbook_db.errors import RevisionNotFoundError, SessionNotFoundError
+from playbook_db.errors import SessionNotFoundError
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
 from playbook_db.services.reading.history import RevisionDetails
 from playbook_db.store.playbook.learning import SessionCall, SessionSummary
+from playbook_db.store.playbook.log_queries import EVERY_CHANGE
 from playbook_db.store.playbook.statistics import DayCalls, days_of_calls
 
 MOST_CALLS = 500  # of one session, that are shown
 
 
 @dataclass(frozen=True, slots=True)
-class Taught:
-    """A session, and what it taught: how many points it `added`, `retired` and changed otherwise, and how many votes
-    it cast, by tag."""
+class SessionDetails:
+    """All that is kept of a session: how many changes it made by kind and votes by tag, its revisions (some of them),
+    how many it made, and the calls of models for it."""
 
     session: SessionSummary
-    counts: Mapping[str, int]
-
-    @property
-    def added(self) -> int:
-        """How many points came."""
-        return self.counts.get("add", 0)
-
-    @property
-    def retired(self) -> int:
-        """How many points went."""
-        return self.counts.get("retire", 0)
-
-    @property
-    def changed(self) -> int:
-        """How many points got another text or section, or came back."""
-        return sum(self.counts.get(kind, 0) for kind in ("edit", "move", "restore"))
-
-
-@dataclass(frozen=True, slots=True)
-class SessionDetails:
-    """All that is kept of a session: what it taught, its revisions (some of them), how many it made, and the calls of
-    models for it."""
-
-    taught: Taught
+    counts: Counter[str]
     revisions: tuple[RevisionDetails, ...]
     count: int
     calls: tuple[SessionCall, ...]
 
 
-def listed(project: Project, *, most: int, offset: int = 0) -> tuple[list[Taught], int]:
-    """The sessions that were learned from, newest first: at most *most*, from the one at *offset* on; and how many
-    there are in all."""
+def listed(project: Project, *, most: int, offset: int = 0) -> tuple[list[tuple[SessionSummary, Counter[str]]], int]:
+    """The sessions that were learned from, newest first, each with its counts as SessionDetails has them: at most
+    *most*, from the one at *offset* on; and how many there are in all."""
     with project.store.read(project.key) as book:
         found = book.some_sessions(most=most, offset=offset)
         taught = book.taught([each.session_id for each in found])
-        return [Taught(each, taught[each.session_id]) for each in found], book.count_sessions()
+        return [(each, Counter(taught[each.session_id])) for each in found], book.count_sessions()
 
 
 def details(project: Project, session: str, *, most: int, offset: int = 0) -> SessionDetails:
@@ -67,21 +45,15 @@ def details(project: Project, session: str, *, most: int, offset: int = 0) -> Se
             summary = book.session(session)
         if summary is None:  # forgotten meanwhile
             raise SessionNotFoundError(session, ())
-        taught = Taught(summary, book.taught([session])[session])
+        counts = Counter(book.taught([session])[session])
         numbers = book.revisions_of_session(session)
         calls = book.calls_of_session(session, most=MOST_CALLS)
-    found = [_revision(project, number) for number in numbers[offset : offset + most]]
-    return SessionDetails(taught, tuple(found), len(numbers), tuple(calls))
+    some = numbers[offset : offset + most]
+    found = tuple(history.revision_page(project, f"{number}", before=0, most=EVERY_CHANGE) for number in some)
+    return SessionDetails(summary, counts, found, len(numbers), tuple(calls))
 
 
 def costs_by_day(project: Project, *, most: int | None = None) -> list[DayCalls]:
     """What asking models took on each day on which one was asked, the newest *most*, the newest first."""
     with project.store.snapshot() as connection:
         return days_of_calls(connection, project.key, most=most)
-
-
-def _revision(project: Project, number: int) -> RevisionDetails:
-    found = history.details_of(project, f"r{number}")
-    if not isinstance(found, RevisionDetails):  # a point's name is never a number
-        raise RevisionNotFoundError(str(number), number)
-    return found

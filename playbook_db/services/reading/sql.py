@@ -93,51 +93,21 @@ _PROJECT = (
 )
 _PROJECT_NOTE = "project: a project's folder; left empty, the project that changed last."
 _ABOUT = "What Claude Code learned in your projects, how it came about, and what became of it."
-# How Datasette shows each view or table: which values it counts, which column stands for a row, what orders the rows.
-DATASETTE_SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    "live_key_points": {"facets": ["section", "playbook"]},
-    "retired_key_points": {"facets": ["section", "playbook"]},
-    "history": {"facets": ["source", "kind"], "sort_desc": "time"},
-    "undos": {"sort_desc": "time"},
-    "lineage": {"facets": ["source"], "sort_desc": "time"},
-    "rewordings": {"facets": ["source"], "sort_desc": "time"},
-    "vote_log": {"facets": ["tag", "is_matched"], "sort_desc": "time"},
-    "votes_by_point": {"sort_desc": "last_vote_at"},
-    "session_impact": {"facets": ["playbook"], "sort_desc": "last_at"},
-    "shown_points": {"facets": ["event"], "sort_desc": "time"},
-    "cited_points": {"facets": ["name"], "sort_desc": "time"},
-    "point_use": {"facets": ["section"], "sort_desc": "shown_in"},
-    "use_by_event": {"facets": ["event"]},
-    "session_comparison": {"facets": ["is_held_out"], "sort_desc": "first_at"},
-    "skipped": {"facets": ["reason"], "sort_desc": "time"},
-    "cost_by_day": {"sort_desc": "day"},
-    "reflection_log": {"facets": ["model"], "sort_desc": "time"},
-    "erasure_log": {"sort_desc": "time"},
-    "proposal_log": {"facets": ["state", "kind", "trust"], "sort_desc": "created_at"},
-    "playbook_summary": {"sort_desc": "last_changed_at"},
-    "playbooks": {"label_column": "key"},
-    "sections": {"label_column": "name", "sort": "position"},
-    "key_points": {"facets": ["section"], "label_column": "name"},
-    "revisions": {"facets": ["source"], "label_column": "number", "sort_desc": "time"},
-    "changes": {"facets": ["kind"]},
-    "votes": {"facets": ["tag"]},
-    "proposals": {"facets": ["state", "kind"], "sort_desc": "created_at"},
-    "kept_apart": {"sort_desc": "time"},
-    "transcripts": {"sort_desc": "updated_at"},
-    "reflections": {"facets": ["model"], "sort_desc": "created_at"},
-    "model_calls": {"facets": ["kind", "model"], "sort_desc": "time"},
-    "jobs": {"facets": ["state"], "sort_desc": "created_at"},
-    "taken_back": {"sort_desc": "undo"},
-    "showings": {"sort_desc": "sessions"},
-    "session_outcomes": {"sort_desc": "updated_at"},
-    "injections": {"facets": ["event"], "sort_desc": "time"},
-    "citations": {"sort_desc": "time"},
-    "erasures": {"sort_desc": "time"},
-    "heads": {"hidden": True},
-    "memberships": {"sort_desc": "joined_at"},
-    "unsent_injections": {"sort_desc": "time"},
-    "alembic_version": {"hidden": True},
-}
+# How Datasette shows a view or table, by the columns that it has: the values it counts, the time that orders its rows.
+_FACETS = {"event", "is_held_out", "kind", "model", "playbook", "section", "source", "state", "tag", "trust"}
+_TIMES = (
+    "time",
+    "last_changed_at",
+    "last_vote_at",
+    "last_at",
+    "first_at",
+    "updated_at",
+    "created_at",
+    "joined_at",
+    "day",
+)
+_LABELS = {"playbooks": "key", "revisions": "number"}  # columns that stand for a row, where none is called `name`
+_HIDDEN = ("heads", "alembic_version")
 
 
 def datasette_metadata(url: str) -> dict[str, Any]:
@@ -149,10 +119,7 @@ def datasette_metadata(url: str) -> dict[str, Any]:
     if not path:
         raise DatabaseError(f"{urls.described(url)} is no SQLite file, and Datasette reads no other.")
     text = read_docs()
-    tables = {
-        name: {"description": table.about, "columns": table.columns, **DATASETTE_SETTINGS.get(name, {})}
-        for name, table in parse_tables(text).items()
-    }
+    tables = {name: _table_metadata(name, table) for name, table in parse_tables(text).items()}
     # Datasette sorts the queries by name, hence the number.
     queries = {
         f"{number:02d}-{re.sub(r'[^a-z0-9]+', '-', question.title.lower()).strip('-')}": {
@@ -169,3 +136,14 @@ def datasette_metadata(url: str) -> dict[str, Any]:
         "license": "The data is your own",
         "databases": {Path(path).stem: {"description": _ABOUT, "tables": tables, "queries": queries}},
     }
+
+
+def _table_metadata(name: str, table: Table) -> dict[str, Any]:
+    if name in _HIDDEN:
+        return {"description": table.about, "columns": table.columns, "hidden": True}
+    shown = {
+        "facets": [column for column in table.columns if column in _FACETS],
+        "sort_desc": next((column for column in _TIMES if column in table.columns), None),
+        "label_column": _LABELS.get(name),
+    }
+    return {"description": table.about, "columns": table.columns} | {key: each for key, each in shown.items() if each}

@@ -5,6 +5,7 @@ Read with the hooks' SQL, without SQLAlchemy where that can be, as a status line
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -77,15 +78,9 @@ def read(url: str, folder: str | None) -> Status:
     path = settings.sqlite_file(url)
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
     if path is not None and os.path.exists(path):
-        try:
-            connection = at_hand.connect(path, wait_s=_WAIT_S)
-            try:
-                found = hook_sql.find_project(connection, key)
-                return _read(connection.execute, path, key, folder, found)
-            finally:
-                connection.close()
-        except (at_hand.UnusableError, at_hand.driver().Error):
-            pass  # the store says what is wrong, or puts it right
+        unusable = at_hand.UnusableError, at_hand.driver().Error  # the store says what is wrong, or puts it right
+        with suppress(*unusable), closing(at_hand.connect(path, wait_s=_WAIT_S)) as connection:
+            return _read(connection.execute, path, key, folder, hook_sql.find_project(connection, key))
     from playbook_db.services.project import Project  # late: it brings SQLAlchemy
     from playbook_db.store.engine import open_store, runner_of
     from playbook_db.store.playbook import repository
@@ -147,12 +142,8 @@ def _points(
     execute: Execute, project: hook_sql.StoredProject, own: _Playbook, known_at: str | None = None
 ) -> dict[str, Any]:
     """The fields of a status that are about the points."""
-    shown = own_shown = 0
-    if not project.is_ignored:
-        shown, own_shown = _shown(_Playbook(execute, project), own)
-    proposals = _proposals(_Playbook(execute, project))
-    if own.project is not project:
-        proposals += _proposals(own)
+    here = _Playbook(execute, project)
+    shown, own_shown = (0, 0) if project.is_ignored else _shown(here, own)
     return {
         "team_as_of": known_at,
         "points": project.live_points,
@@ -160,7 +151,7 @@ def _points(
         "own_points": own.project.live_points,
         "own_shown": own_shown,
         "revision": project.revision,
-        "proposals": proposals,
+        "proposals": _proposals(here) + (0 if own.project is project else _proposals(own)),
         "learned": _learned(list(execute(quick_sql.LAST_LEARNED, {"playbook_id": project.id}))),
     }
 
@@ -168,18 +159,13 @@ def _points(
 def _points_of_team(database: str, project: hook_sql.StoredProject, own: _Playbook) -> dict[str, Any]:
     """The same of the team's playbook in the place of *project*, as the worker last put it on this machine."""
     path = at_hand.replica_of(database, project.id)
-    try:
-        replica = at_hand.open_replica(path)
-        try:
-            shown = quick_sql.find_in_replica(replica, project.team_name or "")
-            if shown is not None:
-                shown.is_ignored = project.is_ignored
-                known_at = timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC))
-                return _points(replica.execute, shown, own, known_at)
-        finally:
-            replica.close()
-    except (OSError, at_hand.UnusableError, at_hand.driver().Error):
-        pass  # doctor says what is wrong
+    unusable = OSError, at_hand.UnusableError, at_hand.driver().Error  # doctor says what is wrong
+    with suppress(*unusable), closing(at_hand.open_replica(path)) as replica:
+        shown = quick_sql.find_in_replica(replica, project.team_name or "")
+        if shown is not None:
+            shown.is_ignored = project.is_ignored
+            known_at = timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC))
+            return _points(replica.execute, shown, own, known_at)
     return _points(lambda query, values: (), quick_sql.NOT_MADE, own)
 
 

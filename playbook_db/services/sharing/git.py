@@ -150,11 +150,16 @@ def content_of(folder: str, blob: str) -> bytes:
     return _ask(folder, "cat-file", "blob", blob)
 
 
+def is_tracked(folder: str, path: str) -> bool:
+    """Whether the index of the repository in *folder* has the file at *path*, in whatever case. Raises GitError."""
+    return bool(_ask(folder, "ls-files", "--", f":(icase,literal){path}"))
+
+
 def setup_problem(folder: str) -> str | None:
     """Why git doesn't merge the committed mirror of the project in *folder* through us, though nothing says that it
     shouldn't; None where it does, and where no mirror is committed. Raises GitError."""
     name = ".claude/playbook.json"
-    if projects.git_dir(folder) is None or not _ask(folder, "ls-files", "--", name):
+    if projects.git_dir(folder) is None or not is_tracked(folder, name):
         return None
     used = _ask(folder, "check-attr", "merge", "--", name).decode().rpartition(": ")[2].strip()
     if used == "unspecified":

@@ -62,20 +62,16 @@ def check_name(name: str) -> str:
     if plain := name_of_remote(name):
         raise TeamError(f"A URL can't be a project's name for a team. Leave out what isn't the same for all: {plain}")
     is_path = name.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]|file:", name)
-    if is_path or not name.strip() or name != name.strip():
+    problems = {
+        "a path is another on each machine": is_path or not name.strip() or name != name.strip(),
+        "what begins so is a member's own playbook, which stays theirs": projects.is_users(name),
+        f"it takes at most {MAX_NAME_CHARS} characters that can be printed": not name.isprintable()
+        or len(name) > MAX_NAME_CHARS,
+    }
+    if problem := next((problem for problem, is_so in problems.items() if is_so), None):
         raise TeamError(
-            f"{name!r} can't be a project's name for a team: a path is another on each machine. Give one like "
-            "github.com/org/repo with --as."
-        )
-    if projects.is_users(name):
-        raise TeamError(
-            f"{name!r} can't be a project's name for a team: what begins so is a member's own playbook, which stays "
-            "his. Give another with --as."
-        )
-    if not name.isprintable() or len(name) > MAX_NAME_CHARS:
-        raise TeamError(
-            f"{name[:MAX_NAME_CHARS]!r} can't be a project's name for a team: it takes at most {MAX_NAME_CHARS} "
-            "characters that can be printed. Give another with --as."
+            f"{name[:MAX_NAME_CHARS]!r} can't be a project's name for a team: {problem}. "
+            "Give one like github.com/org/repo with --as."
         )
     return name
 

@@ -82,11 +82,7 @@ def sync(project: Project) -> Synced:
 
     Raises nothing about the file: one that can't be taken in is left alone or set aside, and the notes say so.
     """
-    return _sync_as(project, *_standing(project))
-
-
-def _sync_as(project: Project, mirrored: str, is_foreign: bool) -> Synced:
-    """The same, where the mirror's state is known, and whether a foreign file stands there."""
+    mirrored, is_foreign = _standing(project)
     if project.mirror_path is None or is_foreign or mirrored not in ("on", "found"):
         return Synced()
     from playbook_db.services.sharing import git  # late: only a mirror that is kept needs it
@@ -103,14 +99,13 @@ def kept_in_step(project: Project, notify: Notify) -> Iterator[None]:
 
     On a disk that takes nothing it isn't: what is there can be read all the same.
     """
-    mirrored, is_foreign = _standing(project)
-    before = _lines(project, mirrored, is_foreign)
+    before = _lines(project)
     for line in before:
         notify(line)
-    if is_foreign and mirrored != "off":
+    if is_waiting(project):
         notify(f"{project.mirror_path} is here but not taken in; look at it with: playbook init")
     yield
-    for line in _lines(project, *_standing(project)):
+    for line in _lines(project):
         if line not in before:
             notify(line)
 
@@ -198,10 +193,10 @@ def write(project: Project) -> Synced:
     return _sync(project, project.mirror_path, make=True, insist=True)
 
 
-def _lines(project: Project, mirrored: str, is_foreign: bool) -> list[str]:
+def _lines(project: Project) -> list[str]:
     """Bring the mirror in step; what came of it, for a person."""
     try:
-        synced = _sync_as(project, mirrored, is_foreign)
+        synced = sync(project)
     except (DiskError, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         return [f"{project.mirror_path} was not brought in step: {why}"]

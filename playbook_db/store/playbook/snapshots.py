@@ -11,8 +11,7 @@ from sqlalchemy import text as sql
 from playbook_db.domain import prompt_text
 from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.merging.undo import RevisionRange, Undo
-from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Playbook, PointState, canonical_order
-from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Playbook, PointState
 from playbook_db.store import quick_sql
 from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
@@ -76,10 +75,6 @@ WHERE c.kind <> 'retire'
 ORDER BY s.position, c.position LIMIT :most OFFSET :before
 """
 _AMONG_IDS = "AND k.id IN :ids"
-_PLACES = sql("""
-SELECT name, section, helpful, harmful, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NULL
-""")
-
 # When each point was last added, reworded or voted helpful, up to a revision.
 _CONFIRMED_AT = """
 SELECT w.id, r.time
@@ -139,27 +134,6 @@ class Snapshots(PlaybookRows):
         if not rows:
             return [], 0
         return [point_of(row) for row in self._points_at(revision, ids=[row.id for row in rows])], rows[0].live
-
-    def differing_at(self, revisions: Sequence[int], *, last: int) -> list[Playbook]:
-        """The playbook after each of *revisions*, to be compared with one another; *last* is the last one of all.
-
-        A point that wasn't touched since the earliest of them has no text in any: the longer ago that one is, the more
-        is read.
-        """
-        since = RevisionRange(min(revisions) + 1, last)
-        touched = self.states_at(last, changed_in=since) if since.first <= last else {}
-        untouched = [
-            KeyPoint(row.name, "", SLUG_SECTIONS[row.section], row.helpful, row.harmful, row.position)
-            for row in self._execute(_PLACES)
-            if row.name not in touched
-        ]
-        playbooks = []
-        for revision in revisions:
-            states = touched if revision == last else self.states_at(revision, changed_in=since)
-            points = [*untouched, *(state.point for state in states.values() if state.is_live)]
-            points.sort(key=canonical_order)
-            playbooks.append(Playbook(tuple(points), header=self.header_at(revision)))
-        return playbooks
 
     def candidates_at(self, revision: int) -> tuple[list[StoredPoint], int, str]:
         """What `domain.prompt_text` chose from after *revision*, by the rule of today: the points that were live, best
