@@ -97,7 +97,7 @@ def full_point_record(
             {
                 "revision": each.revision,
                 "kind": each.kind,
-                "ignored": each.ignored,
+                "ignored": bool(each.ignored),
                 "evidence": json.loads(each.evidence or "[]"),
             }
             for each in evidence
@@ -106,7 +106,7 @@ def full_point_record(
 
 
 def _marks_record(marks: "StoredMarks | PointLifespan") -> Record:
-    return {"pinned": marks.pinned, "resting": marks.resting, "confirmed_at": marks.confirmed_at}
+    return {"pinned": bool(marks.pinned), "resting": bool(marks.resting), "confirmed_at": marks.confirmed_at}
 
 
 def change_record(change: "Change") -> Record:
