@@ -28,19 +28,20 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def ensure_current(url: str, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
-    """Make or migrate the database at *url* if it isn't at our schema; the backup's path where one was made.
+def ensure_current(url: str) -> str | None:
+    """Make or migrate the database at *url*, as somebody asked for by hand; see `bring_to_schema`."""
+    with closing(dialect_for(url)) as dialect:
+        return bring_to_schema(url, dialect, by_hand=True)
+
+
+def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
+    """Make or migrate the database at *url*, that of *dialect*, if it isn't at our schema; the backup's path where one
+    was made.
 
     One that is gone is made where it *begins_anew*, else only where there are no backups of it. One that is shared is
     migrated only *by_hand*. Several processes may call this at once; one does the work. Raises SchemaTooNewError,
     SchemaTooOldError, DatabaseLostError.
     """
-    with closing(dialect_for(url)) as dialect:
-        return bring_to_schema(url, dialect, begins_anew=begins_anew, by_hand=by_hand)
-
-
-def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
-    """The same, where the *dialect* of the database at *url* is there and goes on being used."""
     version = _version(dialect)
     if version and begins_anew:
         raise DatabaseError(f"{dialect.where} is there; nothing was begun anew. To do so, move it away first.")
