@@ -1,4 +1,4 @@
-"""Which points say the same: equal texts, texts that a given measure calls similar, and candidates by their words.
+"""Which points say the same: those that a given measure calls similar, and candidates by their words.
 
 "Use X, not Y" and "use Y, not X" share all their words: no measure may merge by itself. Similar points are folded for
 callers who give a threshold; candidates are shown to the curator and to people, who decide. The words that say
@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import KeyPoint, normalised
+from playbook_db.domain.playbook import KeyPoint
 
 DEFAULT_THRESHOLD = 0.85  # cosine; source: contract, section 10
 MAX_PAIRS = 10
@@ -42,15 +42,6 @@ _EMPTY = frozenset(_EMPTY_WORDS.split())
 Similarity = Callable[[KeyPoint, KeyPoint], float]
 
 
-def fold_equal(draft: Draft) -> tuple[KeyPoint, ...]:
-    """Fold points whose texts are equal after normalising. Returns those that were retired.
-
-    The first in canonical order stays, with its text and the sum of the counters.
-    """
-    survivors: dict[str, str] = {}
-    return _fold(draft, lambda point: survivors.setdefault(normalised(point.text), point.name))
-
-
 def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> tuple[KeyPoint, ...]:
     """Fold each point into the first earlier survivor that is at least *threshold* similar to it.
 
@@ -60,13 +51,15 @@ def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> t
     """
     bound = DEFAULT_THRESHOLD if math.isnan(threshold) else min(1.0, max(0.0, threshold))
     survivors: list[KeyPoint] = []
-
-    def survivor(point: KeyPoint) -> str:
-        found = next((other for other in survivors if similarity(point, other) >= bound), None)
-        survivors.extend([] if found else [point])
-        return (found or point).name
-
-    return _fold(draft, survivor)
+    folded: list[KeyPoint] = []
+    for point in draft.points():
+        survivor = next((other for other in survivors if similarity(point, other) >= bound), None)
+        if survivor is None:
+            survivors.append(point)
+        else:
+            fold_into(draft, survivor.name, point.name)
+            folded.append(point)
+    return tuple(folded)
 
 
 def near_pairs(
@@ -136,18 +129,6 @@ def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = Non
         reason = f"took over the votes of its duplicate {duplicate}" if has_votes else f"merged with {duplicate}"
         draft.change(folded, kind="edit", reason=reason)
     draft.retire(duplicate, reason=f"duplicate of {name}", successor=name)
-
-
-def _fold(draft: Draft, survivor: Callable[[KeyPoint], str]) -> tuple[KeyPoint, ...]:
-    """Fold each point into its survivor, of which it is given the name. Returns those that were retired."""
-    folded = []
-    for point in draft.points():
-        name = survivor(point)
-        if name == point.name:
-            continue
-        fold_into(draft, name, point.name)
-        folded.append(point)
-    return tuple(folded)
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -198,10 +198,9 @@ def highest_number(names: Iterable[str], prefix: str) -> int:
     return max(numbers, default=0)
 
 
-def name_pattern(least_digits: int = 1) -> str:
+def name_pattern() -> str:
     """A regular expression, without groups, for the names that are given to points, whosever playbook they are in."""
-    digits = rf"\d{{{least_digits},}}"
-    return rf"(?:{USERS_MARK}?(?:{'|'.join(SECTION_SLUGS.values())})-{digits}|{LEGACY_PREFIX}_{digits})"
+    return rf"(?:{USERS_MARK}?(?:{'|'.join(SECTION_SLUGS.values())})-\d+|{LEGACY_PREFIX}_\d+)"
 
 
 def next_name(names: Iterable[str], prefix: str) -> str:

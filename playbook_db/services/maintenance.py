@@ -68,7 +68,7 @@ def location(url: str) -> str:
 
 def upgrade(url: str) -> tuple[int, str | None]:
     """Bring the database at *url* to our schema; its number, and the path of the backup made before, if any."""
-    return SCHEMA, migrate.ensure_current(url, by_hand=True)
+    return SCHEMA, migrate.ensure_current(url)
 
 
 def distribute(url: str) -> tuple[int, int, bool]:

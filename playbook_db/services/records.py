@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 
 Record = dict[str, Any]
-_MARKS = ("pinned", "resting", "confirmed_at")
 
 
 # Key points, and what is done to them.
@@ -56,7 +55,7 @@ def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> R
 
 def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
     """A live point with what is known of it beside (`list`)."""
-    return point_record(point) | _fields(marks, *_MARKS, "created_in", "created_at")
+    return point_record(point) | _marks_record(marks) | _fields(marks, "created_in", "created_at")
 
 
 def answer_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> Record:
@@ -81,13 +80,19 @@ def full_point_record(
     import json
 
     return point_record(point, retirement) | {
-        **_fields(lifespan, "created_in", "created_at", "changed_in", "changed_at", "origin", *_MARKS),
+        **_fields(lifespan, "created_in", "created_at", "changed_in", "changed_at", "origin"),
+        **_marks_record(lifespan),
         "extra": json.loads(extra),
         "evidence": [
-            _fields(each, "revision", "kind", "ignored") | {"evidence": json.loads(each.evidence or "[]")}
+            _fields(each, "revision", "kind")
+            | {"ignored": bool(each.ignored), "evidence": json.loads(each.evidence or "[]")}
             for each in evidence
         ],
     }
+
+
+def _marks_record(marks: "StoredMarks | PointLifespan") -> Record:
+    return {"pinned": bool(marks.pinned), "resting": bool(marks.resting), "confirmed_at": marks.confirmed_at}
 
 
 def change_record(change: "Change") -> Record:
@@ -276,7 +281,8 @@ def life_record(name: str, life: "Life", lifespan: "PointLifespan", uses: "Itera
     (`why`)."""
     return {
         "name": name,
-        **_fields(lifespan, "created_at", "origin", *_MARKS),
+        **_fields(lifespan, "created_at", "origin"),
+        **_marks_record(lifespan),
         "merged": list(life.merged),
         "by_event": [event_use_record(use) for use in uses],
         "events": [_record(event, session_id="session", text="told") for event in life.events],

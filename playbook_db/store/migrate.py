@@ -14,7 +14,6 @@ from playbook_db.errors import (
     Remedy,
     SchemaTooNewError,
     SchemaTooOldError,
-    UnreleasedSchemaError,
 )
 from playbook_db.files import shipped_file
 from playbook_db.store.at_hand import SCHEMA, newest_backup
@@ -29,19 +28,20 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def ensure_current(url: str, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
-    """Make or migrate the database at *url* if it isn't at our schema; the backup's path where one was made.
+def ensure_current(url: str) -> str | None:
+    """Make or migrate the database at *url*, as somebody asked for by hand; see `bring_to_schema`."""
+    with closing(dialect_for(url)) as dialect:
+        return bring_to_schema(url, dialect, by_hand=True)
+
+
+def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
+    """Make or migrate the database at *url*, that of *dialect*, if it isn't at our schema; the backup's path where one
+    was made.
 
     One that is gone is made where it *begins_anew*, else only where there are no backups of it. One that is shared is
     migrated only *by_hand*. Several processes may call this at once; one does the work. Raises SchemaTooNewError,
     SchemaTooOldError, DatabaseLostError.
     """
-    with closing(dialect_for(url)) as dialect:
-        return bring_to_schema(url, dialect, begins_anew=begins_anew, by_hand=by_hand)
-
-
-def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
-    """The same, where the *dialect* of the database at *url* is there and goes on being used."""
     version = _version(dialect)
     if version and begins_anew:
         raise DatabaseError(f"{dialect.where} is there; nothing was begun anew. To do so, move it away first.")
@@ -56,7 +56,6 @@ def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by
         version = _version(dialect)
         if version == SCHEMA:
             return None
-        refuse_unreleased(dialect)
         backup = dialect.back_up_before_migration(version) if version else None
         with dialect.explained():
             migrate(url)
@@ -88,18 +87,6 @@ def refuse_newer(where: str, version: int) -> None:
     """Raise SchemaTooNewError where *version*, the schema of the database *where*, is none that this code knows."""
     if version > SCHEMA:
         raise SchemaTooNewError(where, version, SCHEMA)
-
-
-def refuse_unreleased(dialect: Dialect) -> None:
-    """Raise UnreleasedSchemaError where the database has tables of ours, but not as the first migration makes them."""
-    from sqlalchemy import inspect
-
-    with dialect.unchanged() as connection:
-        tables = inspect(connection)
-        if not tables.has_table("revisions"):
-            return
-        if not any(column["name"] == "actor" for column in tables.get_columns("revisions")):
-            raise UnreleasedSchemaError(dialect.where)
 
 
 def migrate(url: str) -> None:
@@ -137,7 +124,6 @@ def run_alembic_command(context: Any, url: str | None) -> None:
             version = dialect.schema_version()  # which raises if the database isn't ours
             if not version:
                 refuse_lost(url)
-            refuse_unreleased(dialect)
             dialect.prepare()
             with dialect.exclusive():
                 if version and version != SCHEMA:

@@ -3,13 +3,12 @@
 It knows nothing of SQLAlchemy either. The services read through the same text.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from playbook_db.store.hook_sql import POINT_COLUMNS, StoredPoint, StoredProject, find_project
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from typing import Any
+    from collections.abc import Collection, Iterable
 
     from playbook_db.store.at_hand import Connection
 
@@ -107,49 +106,40 @@ FROM model_calls AS m WHERE m.time >= :since
 NOT_MADE = StoredProject((0, 0, "undecided", 0, 0, None))  # of a playbook that isn't there yet
 
 
-class StoredMarks:
-    """What is known of a live point beside what a point is: whether it is pinned and whether it rests, when it was last
-    confirmed, the revision in which it came and its time, how many sessions cited it."""
-
-    __slots__ = ("cited_in", "confirmed_at", "created_at", "created_in", "name", "pinned", "resting")
+class StoredMarks(NamedTuple):
+    """What is known of a live point beside what a point is: whether it is pinned and whether it rests (1 or 0), when it
+    was last confirmed, the revision in which it came and its time, how many sessions cited it."""
 
     name: str
+    pinned: int
+    resting: int
     confirmed_at: "str | None"
     created_in: int
     created_at: str
     cited_in: int
 
-    def __init__(self, row: "Sequence[Any]") -> None:
-        self.name, pinned, resting, self.confirmed_at, self.created_in, self.created_at, self.cited_in = row
-        self.pinned, self.resting = bool(pinned), bool(resting)
 
-
-class Retirement:
+class Retirement(NamedTuple):
     """When and why a point was retired: the revision's number, and the reason."""
 
-    __slots__ = ("reason", "revision")
-
-    def __init__(self, revision: int, reason: "str | None") -> None:
-        self.revision, self.reason = revision, reason
+    revision: int
+    reason: "str | None"
 
 
-class PointEvidence:
+class PointEvidence(NamedTuple):
     """What a session showed for or against a point in a revision: for a change or a vote, of that `kind`; whether the
-    session `ignored` the point; the evidence as JSON, None where that is all."""
+    session `ignored` the point (1 or 0); the evidence as JSON, None where that is all."""
 
-    __slots__ = ("evidence", "ignored", "kind", "revision")
+    revision: int
+    kind: str
+    ignored: int
+    evidence: "str | None"
 
-    def __init__(self, row: "Sequence[Any]") -> None:
-        self.revision, self.kind, ignored, self.evidence = row
-        self.ignored = bool(ignored)
 
-
-class PointLifespan:
+class PointLifespan(NamedTuple):
     """When a point came, when it last changed (the revisions and their times) and when it was last confirmed; its
     `origin`, as "promoted from pat-001 of /home/ann/shop", where one is noted; whether it is pinned, and whether it
-    rests."""
-
-    __slots__ = ("changed_at", "changed_in", "confirmed_at", "created_at", "created_in", "origin", "pinned", "resting")
+    rests (1 or 0)."""
 
     created_in: int
     created_at: str
@@ -157,10 +147,8 @@ class PointLifespan:
     changed_at: str
     confirmed_at: "str | None"
     origin: "str | None"
-
-    def __init__(self, row: "Sequence[Any]") -> None:
-        self.created_in, self.created_at, self.changed_in, self.changed_at, self.confirmed_at, self.origin, *marks = row
-        self.pinned, self.resting = map(bool, marks)
+    pinned: int
+    resting: int
 
 
 def find_in_replica(connection: "Connection", name: str) -> "StoredProject | None":
@@ -178,7 +166,7 @@ def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint
 
 def marks(connection: "Connection", playbook_id: int) -> "dict[str, StoredMarks]":
     """What is known of each live point beside what a point is, by name."""
-    rows = map(StoredMarks, connection.execute(MARKS, {"playbook_id": playbook_id}))
+    rows = map(StoredMarks._make, connection.execute(MARKS, {"playbook_id": playbook_id}))
     return {each.name: each for each in rows}
 
 
@@ -204,9 +192,9 @@ def find_point(
         return None
     *point, retired_in, reason, _ = row
     retirement = None if retired_in is None else Retirement(retired_in, reason)
-    lifespan = PointLifespan(connection.execute(LIFESPAN, of_point).fetchone())
+    lifespan = PointLifespan(*connection.execute(LIFESPAN, of_point).fetchone())
     (extra,) = connection.execute(EXTRA, of_point).fetchone() or ("{}",)
-    evidence = tuple(map(PointEvidence, connection.execute(EVIDENCE, of_point)))
+    evidence = tuple(map(PointEvidence._make, connection.execute(EVIDENCE, of_point)))
     return StoredPoint(point), retirement, lifespan, extra, evidence
 
 

@@ -10,7 +10,6 @@ from playbook_db.domain.duplicates import (
     DEFAULT_THRESHOLD,
     MIN_LIKENESS,
     candidates,
-    fold_equal,
     fold_similar,
     near_pairs,
     near_points,
@@ -32,6 +31,11 @@ def votes_of(playbook: Playbook) -> tuple[int, int]:
     return sum(point.helpful for point in playbook.points), sum(point.harmful for point in playbook.points)
 
 
+def _fold_equal(draft: Draft) -> tuple[KeyPoint, ...]:
+    """Fold points whose texts are the same for people."""
+    return fold_similar(draft, lambda one, other: normalised(one.text) == normalised(other.text), threshold=1.0)
+
+
 def test_equal_texts_are_folded_into_the_first_in_canonical_order() -> None:
     """It keeps its name, text and section; the counters are summed; the other retires with the reason."""
     draft = a_draft(
@@ -40,7 +44,7 @@ def test_equal_texts_are_folded_into_the_first_in_canonical_order() -> None:
         a_key_point("pat-002", "use mypy"),
     )
 
-    folded = fold_equal(draft)
+    folded = _fold_equal(draft)
 
     assert [point.name for point in folded] == ["oth-001"]
     assert draft.playbook().content == (
@@ -57,7 +61,7 @@ def test_near_texts_are_not_folded_without_being_asked_for() -> None:
     """What is merely near may be the opposite: no similarity merges by itself."""
     draft = a_draft(a_key_point("pat-001", "use X, not Y"), a_key_point("pat-002", "use Y, not X"))
 
-    assert fold_equal(draft) == ()
+    assert _fold_equal(draft) == ()
     assert draft.changes == []
 
 
@@ -65,7 +69,7 @@ def test_duplicate_without_votes_leaves_its_survivor_untouched() -> None:
     """There is nothing to take over, so nothing of the survivor changes."""
     draft = a_draft(a_key_point("pat-001", helpful=2), a_key_point("pat-002"))
 
-    fold_equal(draft)
+    _fold_equal(draft)
 
     assert [(change.kind, change.point.name) for change in draft.changes] == [("retire", "pat-002")]
 
@@ -76,14 +80,14 @@ def test_after_folding_no_two_texts_are_equal_and_no_vote_is_lost(playbook: Play
     draft = Draft(playbook)
     firsts = {normalised(point.text): point.name for point in reversed(playbook.points)}
 
-    folded = fold_equal(draft)
+    folded = _fold_equal(draft)
 
     after = draft.playbook()
     assert [p.name for p in after.points] == [p.name for p in playbook.points if p.name in firsts.values()]
     assert all(playbook.by_name[p.name].text == p.text for p in after.points)
     assert votes_of(after) == votes_of(playbook)
     assert len(folded) + len(after.points) == len(playbook.points)
-    assert fold_equal(Draft(after)) == ()
+    assert _fold_equal(Draft(after)) == ()
 
 
 def test_similar_points_are_folded_into_the_first() -> None:

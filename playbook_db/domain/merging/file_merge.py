@@ -56,7 +56,9 @@ def merge_files(base: Reading | None, ours: Side, theirs: Side, *, ancestor: Pla
         header = merge.merge_headers(before.header, our_playbook.header, their_playbook.header)
     merged = replace(draft.playbook(), header=header)
     extras = _merge_extras(base, ours.reading, theirs.reading, their_playbook, merged)
-    said = (*_not_taken(common, our_playbook, their_playbook, merged), *_warnings(ours, theirs))
+    said = [*_not_taken(common, our_playbook, their_playbook, merged)]
+    for which, side in (("ours", ours), ("theirs", theirs)):
+        said += [f"{which}: {warning}" for warning in side.reading.warnings]
     for side, playbook in ((ours, our_playbook), (theirs, their_playbook)):
         same_header = playbook.header.stamped(None) == header.stamped(None)
         if playbook.content == merged.content and same_header and side.reading.extras == extras:
@@ -97,11 +99,6 @@ def _not_taken(base: Playbook, ours: Playbook, theirs: Playbook, merged: Playboo
         for which, text in texts.items():
             if before is not None and len(texts) == len(sides) and text not in (before, point.text):
                 yield f"{name}, the text of {which} that isn't live: {json.dumps(text, ensure_ascii=False)}"
-
-
-def _warnings(ours: Side, theirs: Side) -> Iterator[str]:
-    for which, side in (("ours", ours), ("theirs", theirs)):
-        yield from (f"{which}: {warning}" for warning in side.reading.warnings)
 
 
 def _time_of_merge(ours: str | None, theirs: str | None, *, seed: bytes) -> str | None:

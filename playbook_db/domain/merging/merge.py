@@ -171,7 +171,8 @@ def under_our_names(
 
     What has none, as its text was forgotten here since, is left out where it is as it was, else it counts as new.
     """
-    same = [point.name for point in base.points if _has_same_text(merged.by_name.get(point.name), point)]
+    texts = {point.name: normalised(point.text) for point in merged.points}
+    same = [point.name for point in base.points if texts.get(point.name) == normalised(point.text)]
     by_text = {normalised(point.text): point.name for point in reversed(merged.points) if point.name not in same}
     names = dict(zip(same, same, strict=True))
     for point in base.points:
@@ -190,10 +191,6 @@ def under_our_names(
             names[point.name] = points[-1].name
     known = tuple(replace(point, name=names[point.name]) for point in base.points if names.get(point.name) in ours)
     return replace(base, points=known), replace(theirs, points=tuple(points)), names
-
-
-def _has_same_text(one: KeyPoint | None, other: KeyPoint) -> bool:
-    return one is not None and normalised(one.text) == normalised(other.text)
 
 
 def without_retired(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:

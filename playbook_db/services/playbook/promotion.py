@@ -64,7 +64,7 @@ def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: 
             raise PointNotFoundError(name, retired=True)
         return Move(name, match[3], None, None, (f"{name} was {match[0]} before",))
     extra = details.extra if details.extra != "{}" else ""
-    is_pinned = lifespan is not None and lifespan.pinned
+    is_pinned = lifespan is not None and bool(lifespan.pinned)
     copy, copied = _copy(source, target, details.point, extra, is_pinned=is_pinned, dry_run=dry_run)
     retired = None if keeps else _retire(source, target, details.point, copy, dry_run=dry_run)
     return Move(name, copy, copied, retired, tuple(copied.notes))

@@ -138,7 +138,7 @@ FROM revisions AS r JOIN votes AS v ON v.playbook_id = :playbook_id AND v.revisi
 WHERE r.playbook_id = :playbook_id AND r.session_id IN :sessions GROUP BY r.session_id, v.tag
 """).bindparams(bindparam("sessions", expanding=True))
 _CALLS_OF_SESSION = sql("""
-SELECT time, kind, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms FROM model_calls
+SELECT kind, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms, time FROM model_calls
 WHERE playbook_id = :playbook_id AND session_id = :session_id ORDER BY id LIMIT :most
 """)
 # Each last one is some steps down an index.
@@ -226,17 +226,10 @@ class SessionSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionCall:
-    """What asking a model once took, for a session."""
+class SessionCall(Call):
+    """A call for a session, and when it ended."""
 
     time: str
-    kind: str
-    model: str | None
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
-    cost_usd: float | None
-    duration_ms: int
 
 
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:

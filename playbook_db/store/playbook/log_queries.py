@@ -412,7 +412,7 @@ class LogQueries(PlaybookRows):
     def lifespan(self, name: str) -> PointLifespan | None:
         """When the point *name* came and last changed; None where there never was one."""
         row = self._execute(_LIFESPAN, name=name).first()
-        return PointLifespan(row) if row else None
+        return PointLifespan(*row) if row else None
 
     def life(self, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
         """The life of the point *name*, live or retired, in the *limit* revisions that touched it up to the *last*;

@@ -198,10 +198,10 @@ class ProposalRows(PlaybookRows):
         row = self._execute(_ONE, id=number).first()
         return _proposal(row) if row else None
 
-    def matching_proposal(self, operation: dict[str, Any], kind: Kind | None = None) -> Proposal | None:
+    def matching_proposal(self, operation: dict[str, Any]) -> Proposal | None:
         """The waiting proposal that says the same as *operation*, None where there is none. Who carries the operation
         out decides it."""
-        kind = kind or next((each for each in KINDS if each == operation.get("type")), None)
+        kind = next((each for each in KINDS if each == operation.get("type")), None)
         known = self._like(operation, kind) if kind else []
         return next((each for each in known if each.state == "waiting"), None)
 

@@ -330,11 +330,11 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def evidence_of(self, name: str) -> tuple[PointEvidence, ...]:
         """What sessions showed for or against the point *name*, the oldest first."""
-        return tuple(map(PointEvidence, self._execute(_EVIDENCE, name=name)))
+        return tuple(map(PointEvidence._make, self._execute(_EVIDENCE, name=name)))
 
     def marks(self) -> dict[str, StoredMarks]:
         """What is known of each live point beside what a point is, by name."""
-        return {each.name: each for each in map(StoredMarks, self._execute(_MARKS))}
+        return {each.name: each for each in map(StoredMarks._make, self._execute(_MARKS))}
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Keep whether the point *name* comes first in every session's start; a pinned one doesn't rest."""

@@ -80,8 +80,9 @@ def search(book: PlaybookRepository, question: str) -> Searched:
                 matching = dialect.matching(book.connection, search_words.terms(question))
                 found = hook_sql.search(execute, book.playbook_id, live, question, matching=matching)
                 return Searched(tuple(found))
-    rows = execute(quick_sql.LIVE_POINTS, {"playbook_id": book.playbook_id})
-    return Searched(tuple(_by_parts(list(map(StoredPoint, rows)), question)), is_damaged=should_ask)
+    points = [StoredPoint(row) for row in execute(quick_sql.LIVE_POINTS, {"playbook_id": book.playbook_id})]
+    ranked = _ranked_by_parts([f"{point.name}\n{point.text}" for point in points], question)
+    return Searched(tuple((points[place], score) for place, score in ranked), is_damaged=should_ask)
 
 
 def search_beside(book: PlaybookRepository, question: str, *, proposed: bool) -> tuple[tuple[Beside, float], ...]:
@@ -100,11 +101,6 @@ def search_beside(book: PlaybookRepository, question: str, *, proposed: bool) ->
     said = [*dict.fromkeys(said)]
     found = _ranked_by_parts([each.text for each in said], question)
     return tuple((said[place], score) for place, score in found)
-
-
-def _by_parts(points: Sequence[StoredPoint], question: str) -> list[tuple[StoredPoint, float]]:
-    found = _ranked_by_parts([f"{point.name}\n{point.text}" for point in points], question)
-    return [(points[place], score) for place, score in found]
 
 
 def _ranked_by_parts(texts: Sequence[str], question: str) -> list[tuple[int, float]]:

@@ -331,10 +331,6 @@ class SqliteDialect:
             if not name.startswith("sqlite_") and name not in left_out
         }
 
-    def fresh_structure(self, migrate: Callable[[Connection], None]) -> dict[str, str]:
-        """The structure that *migrate* gives an empty database."""
-        return _fresh_structure(migrate)
-
     # The write-ahead log.
 
     def after_commit(self) -> None:
@@ -431,7 +427,8 @@ def _file_at(path: str) -> tuple[int, int] | None:
 
 
 @functools.cache
-def _fresh_structure(migrate: Callable[[Connection], None]) -> dict[str, str]:
+def fresh_structure(migrate: Callable[[Connection], None]) -> dict[str, str]:
+    """The structure, as `SqliteDialect.structure` tells it, that *migrate* gives an empty database."""
     with tempfile.TemporaryDirectory(prefix="playbook-") as folder:
         fresh = SqliteDialect(os.path.join(folder, "fresh.db"))
         fresh.prepare()

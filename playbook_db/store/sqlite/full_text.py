@@ -46,11 +46,6 @@ def can_index(execute: "Any") -> bool:
     return execute(_HAS_FTS5).fetchone() is not None
 
 
-def has_index(execute: "Any") -> bool:
-    """Whether the database has an index for full text, which this SQLite may not be able to read."""
-    return execute(_DEFINITION).fetchone() is not None
-
-
 def is_behind(execute: "Any") -> bool:
     """Whether there are points whose last change the index hasn't got yet."""
     return execute(f"SELECT 1 FROM {WAITING} LIMIT 1").fetchone() is not None
@@ -69,7 +64,7 @@ def make(execute: "Any") -> bool:
 
 def catch_up(execute: "Any") -> None:
     """Bring what waits into the index, which is made where there is none."""
-    if not has_index(execute):
+    if execute(_DEFINITION).fetchone() is None:
         make(execute)
         return
     for statement in _CAUGHT_UP:

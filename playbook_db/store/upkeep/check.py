@@ -18,7 +18,7 @@ from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
 from playbook_db.store.playbook.playbook_rows import IS_WEAK
 from playbook_db.store.playbook.repository import PlaybookRepository, all_keys
-from playbook_db.store.sqlite.dialect import SqliteDialect
+from playbook_db.store.sqlite.dialect import SqliteDialect, fresh_structure
 from playbook_db.store.sqlite.files import open_file
 from playbook_db.store.tables import EVENTS
 from playbook_db.store.urls import sqlite_path
@@ -116,7 +116,7 @@ def check_structure(connection: Connection) -> list[str]:
     dialect = dialect_of(connection)
     if not isinstance(dialect, SqliteDialect):
         return []
-    there, fresh = dialect.structure(connection), dialect.fresh_structure(migrate.run_migrations)
+    there, fresh = dialect.structure(connection), fresh_structure(migrate.run_migrations)
     problems = [f"the {name} is missing" for name in sorted(fresh.keys() - there.keys())]
     problems += [
         f"the {name} is none of ours" for name in sorted(there.keys() - fresh.keys()) if name.startswith("trigger")
