@@ -427,6 +427,19 @@ class SchemaTooOldError(DatabaseError):
         super().__init__(f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.", remedy)
 
 
+class UnreleasedSchemaError(DatabaseError):
+    """The database was made by a checkout that was never released, whose schemas had the same numbers as ours."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"{where} was made by a checkout from before version 0.1.0, and can't be migrated; it was left as it is.",
+            Remedy(
+                "With that checkout run `playbook export -o playbook.json` in each project; then move the database "
+                "away, and with this one run `playbook init --new` and `playbook import playbook.json`."
+            ),
+        )
+
+
 def _plain(text: str) -> str:
     """*text*, which somebody else wrote, without characters that could control a terminal."""
     return "".join(char if char.isprintable() else " " for char in text)

@@ -14,6 +14,7 @@ from playbook_db.errors import (
     Remedy,
     SchemaTooNewError,
     SchemaTooOldError,
+    UnreleasedSchemaError,
 )
 from playbook_db.files import shipped_file
 from playbook_db.store.at_hand import SCHEMA, newest_backup
@@ -56,6 +57,7 @@ def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by
         version = _version(dialect)
         if version == SCHEMA:
             return None
+        refuse_unreleased(dialect)
         backup = dialect.back_up_before_migration(version) if version else None
         with dialect.explained():
             migrate(url)
@@ -87,6 +89,18 @@ def refuse_newer(where: str, version: int) -> None:
     """Raise SchemaTooNewError where *version*, the schema of the database *where*, is none that this code knows."""
     if version > SCHEMA:
         raise SchemaTooNewError(where, version, SCHEMA)
+
+
+def refuse_unreleased(dialect: Dialect) -> None:
+    """Raise UnreleasedSchemaError where the database has tables of ours, but not as the first migration makes them."""
+    from sqlalchemy import inspect
+
+    with dialect.unchanged() as connection:
+        tables = inspect(connection)
+        if not tables.has_table("revisions"):
+            return
+        if not any(column["name"] == "actor" for column in tables.get_columns("revisions")):
+            raise UnreleasedSchemaError(dialect.where)
 
 
 def migrate(url: str) -> None:
@@ -124,6 +138,7 @@ def run_alembic_command(context: Any, url: str | None) -> None:
             version = dialect.schema_version()  # which raises if the database isn't ours
             if not version:
                 refuse_lost(url)
+            refuse_unreleased(dialect)
             dialect.prepare()
             with dialect.exclusive():
                 if version and version != SCHEMA:
