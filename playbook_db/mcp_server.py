@@ -6,23 +6,19 @@ as data: neutralised and cut; without what a fetched page may have put there, wh
 the protocol's alone; what else there is to say goes to stderr.
 """
 
-import json
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, cast
 from uuid import uuid4
 
-import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-from mcp.server.stdio import stdio_server
-from mcp.shared.message import SessionMessage
-from mcp.types import PARSE_ERROR, CallToolResult, ErrorData, JSONRPCError, TextContent, ToolAnnotations
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from playbook_db import __version__, settings
@@ -111,10 +107,6 @@ class Served:
         except SettingError:  # counts as 0, as for the hooks
             return False
 
-    def give(self, names: Iterator[str] | Sequence[str]) -> None:
-        """Note that the session has been given the points *names*."""
-        self.shown.update(names)
-
     def speaker(self, context: "Context[Any, Any]") -> Speaker:
         """The session that calls, as `suggestions` wants it. Raises SettingError where it is private."""
         meta = context.request_context.meta or {}
@@ -136,60 +128,7 @@ class Served:
 
 def serve(url: str, folder: str) -> None:
     """Serve the project in *folder*, with the database at *url*, on stdin and stdout, until stdin ends."""
-    server = made(Served(url, folder, settings.session() or f"mcp-{uuid4()}"))
-
-    async def run() -> None:
-        # As `server.run("stdio")` does, which gives no answer to what is no message.
-        async with stdio_server() as (incoming, outgoing):
-            lowlevel = server._lowlevel_server
-            messages = _Messages(incoming, outgoing)
-            await lowlevel.run(messages, outgoing, lowlevel.create_initialization_options())
-
-    anyio.run(run)
-
-
-class _Messages:
-    """The messages that come in; a line that is none is answered with an error."""
-
-    def __init__(self, incoming: Any, outgoing: Any) -> None:
-        self._incoming, self._outgoing = incoming, outgoing
-
-    @property
-    def last_context(self) -> Any:
-        return self._incoming.last_context
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage:
-        while True:
-            message = await self._incoming.__anext__()
-            if isinstance(message, SessionMessage):
-                return message
-            what = ErrorData(code=PARSE_ERROR, message="This line is no message of JSON-RPC.")
-            await self._outgoing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=_id_in(message), error=what)))
-
-    async def receive(self) -> SessionMessage:
-        try:
-            return await self.__anext__()
-        except StopAsyncIteration:
-            raise anyio.EndOfStream from None
-
-    async def aclose(self) -> None:
-        await self._incoming.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-
-def _id_in(error: Any) -> Any:
-    """The id in the line that *error* is about, if any: Python reads half a surrogate pair, the SDK doesn't."""
-    with suppress(AttributeError, LookupError, RecursionError, TypeError, ValueError):
-        number = json.loads(error.errors()[0]["input"])["id"]
-        return number if type(number) is int else number.encode().decode()
+    made(Served(url, folder, settings.session() or f"mcp-{uuid4()}")).run("stdio")
 
 
 def made(served: Served) -> MCPServer:
@@ -321,7 +260,7 @@ def _add_resources(server: MCPServer, served: Served) -> None:
     def playbook() -> str:
         with served.opened() as (project, notes):
             live, _ = _points(project)
-        served.give([point.name for point in live])
+        served.shown.update(point.name for point in live)
         text = prompt_text.render_points(live)
         return _answer(text.splitlines() or [_EMPTY], notes)
 
@@ -356,7 +295,7 @@ def _found(served: Served, question: str, limit: int) -> str:
         if searched.is_damaged:
             notes = [*notes, str(listing.DAMAGED)]
     points = points[:limit]
-    served.give([point.name for point, _ in points])
+    served.shown.update(point.name for point, _ in points)
     if points:
         return _answer([_point_line(point) for point, _ in points], notes)
     if not search_words.terms(question):
@@ -370,7 +309,7 @@ def _listed(served: Served, section: str | None, offset: int, limit: int) -> str
         live, marks = _points(project)
     wanted = [point for point in live if only in (None, point.section)]
     part = wanted[offset : offset + limit]
-    served.give([point.name for point in part])
+    served.shown.update(point.name for point in part)
     lines: list[str] = []
     for point in part:
         header = prompt_text.render_header(point.section)
@@ -393,7 +332,7 @@ def _life(served: Served, name: str) -> str:
         if isinstance(details, history.RevisionDetails):
             raise ProjectError(f"{name} is a revision, not a key point. The tool history tells of it.")
         life = Life((), ()) if notes else history.life(project, name)  # of what a machine last knew there is none
-    served.give([name])
+    served.shown.add(name)
     retired = f" (retired in revision {details.retired.revision})" if details.retired else ""
     lines = [_point_line(details.point) + retired]
     lines += [f"merged from {', '.join(map(_one_line, life.merged))}"] if life.merged else []
@@ -479,28 +418,22 @@ def _tool(
     """Make a function the tool *name*; what the command would say of an error is its result."""
 
     def add(function: Callable[Given, str]) -> Callable[Given, str]:
-        guarded = _explaining(function)
+        guarded = _raising(ToolError)(function)
+
+        @wraps(function)
+        def explained(*args: Given.args, **given: Given.kwargs) -> Any:
+            try:
+                return guarded(*args, **given)
+            except ToolError as error:  # the SDK would put words of its own before it
+                return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+
         described = re.sub(r"\s+", " ", function.__doc__ or "").strip()
         server.add_tool(
-            guarded, name=name, title=title, description=described, annotations=annotations, structured_output=False
+            explained, name=name, title=title, description=described, annotations=annotations, structured_output=False
         )
-        return guarded
+        return explained
 
     return add
-
-
-def _explaining(function: Callable[Given, str]) -> Callable[Given, str]:
-    """Let a tool answer with the sentence of an error that a user can meet, as an error that the model reads."""
-    guarded = _raising(ToolError)(function)
-
-    @wraps(function)
-    def explained(*args: Given.args, **given: Given.kwargs) -> Any:
-        try:
-            return guarded(*args, **given)
-        except ToolError as error:  # the SDK would put words of its own before it
-            return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
-
-    return explained
 
 
 def _raising(kind: type[Exception]) -> Callable[[Callable[Given, str]], Callable[Given, str]]:
