@@ -126,11 +126,11 @@ def _take_out_older(folder: str) -> bool:
     any."""
     from datetime import UTC, datetime
 
-    from playbook_db.claude_code.setup import older_hooks
+    from playbook_db.claude_code.setup import install, older_hooks
 
     found = older_hooks.find(folder)
     for hooks in found:
-        kept = older_hooks.take_out(hooks, now=datetime.now(UTC))
+        kept = install.take_out(hooks.path, hooks.commands, now=datetime.now(UTC))
         say(f"{hooks.path}: took out {count_of(len(hooks.commands), 'hook')} of the older system")
         say(f"the file as it was: {kept}")
     for aside in older_hooks.set_templates_aside() if found else ():
@@ -285,13 +285,7 @@ def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
 
 
 def _is_wanted(project: "Project", yes: bool) -> bool:
-    """Show what would come in from the file that waits; whether the user wants it in."""
-    _show_waiting(project)
-    return yes or (is_interactive() and click.confirm("Take it in?", err=True))
-
-
-def _show_waiting(project: "Project") -> None:
-    """Show what would come in from the file that waits, on stderr."""
+    """Show on stderr what would come in from the file that waits; whether the user wants it in."""
     from playbook_db.domain import playbook_file
     from playbook_db.projects import folder_of_mirror
     from playbook_db.services.playbook import import_export
@@ -310,6 +304,7 @@ def _show_waiting(project: "Project") -> None:
     if len(revised.changes) > _SHOWN_POINTS:
         notify([f"  ... and {len(revised.changes) - _SHOWN_POINTS} more"])
     notify(one_line(note) for note in revised.notes)
+    return yes or (is_interactive() and click.confirm("Take it in?", err=True))
 
 
 @cli.group("project")
