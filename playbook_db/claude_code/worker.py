@@ -177,7 +177,7 @@ def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None
 def list_transcripts(key: str) -> list[str]:
     """All transcripts that Claude Code keeps of sessions in the folder *key*, subagents' included, oldest first."""
     patterns = ("*.jsonl", os.path.join("*", "subagents", "*.jsonl"))
-    folder = glob.escape(_folder_of(key))
+    folder = glob.escape(os.path.join(settings.claude_dir(), "projects", session_folder_name(key)))
     paths = [path for each in patterns for path in glob.iglob(os.path.join(folder, each), include_hidden=True)]
     return sorted(filter(os.path.isfile, paths), key=lambda path: (os.stat(path).st_mtime, path))
 
@@ -199,26 +199,26 @@ _Environment = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Models:
-    """The models of one run by the environment that names them, which a project may bring, and those whose account has
-    refused: it is asked once a run."""
+    """The models of one run by the environment that names them, which a project may bring; in the place of one whose
+    account has refused, why: it is asked once a run."""
 
-    by_environment: dict[_Environment, "Model"] = field(default_factory=dict)
-    refusals: dict[_Environment, AccountError] = field(default_factory=dict)
+    by_environment: dict[_Environment, "Model | AccountError"] = field(default_factory=dict)
 
     def of(self, folder: str) -> "Model":
         """The model for the project in *folder*. Raises NoModelError, SettingError, AccountError."""
         from playbook_db.llm import choose
 
         environment = self._environment(folder)
-        if environment in self.refusals:
-            raise self.refusals[environment]
         if environment not in self.by_environment:
             self.by_environment[environment] = choose.find_model(folder)
-        return self.by_environment[environment]
+        found = self.by_environment[environment]
+        if isinstance(found, AccountError):
+            raise found
+        return found
 
     def note_refusal(self, folder: str, error: AccountError) -> None:
         """Let nobody else ask the model for the project in *folder*."""
-        self.refusals[self._environment(folder)] = error
+        self.by_environment[self._environment(folder)] = error
 
     def _environment(self, folder: str) -> _Environment:
         return frozenset(project_env.of_jobs(folder).items())
@@ -347,10 +347,6 @@ def _until(error: PlaybookError) -> str | None:
 
 
 # Where Claude Code keeps transcripts: a folder for each project's folder, and one below each session for its subagents.
-
-
-def _folder_of(key: str) -> str:
-    return os.path.join(settings.claude_dir(), "projects", session_folder_name(key))
 
 
 def _transcripts_of(path: str) -> list[str]:

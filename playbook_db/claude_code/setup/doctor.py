@@ -44,7 +44,6 @@ from playbook_db.store.jobs import Job
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 
-_SOUND_SQLITE = (3, 51, 3)  # before, two connections that checkpoint at once can, rarely, damage the file
 _LITTLE_DISK_BYTES = 50 * 1024 * 1024
 _LOG_LINES = 3
 _LONG_WITHOUT_BACKUP = timedelta(days=7)
@@ -118,11 +117,6 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
         )
         yield Finding("interpreter", NOTE, message, remedy)
         return
-    if number < _SOUND_SQLITE:
-        message += (
-            ". SQLite before 3.51.3 can damage a file that two connections checkpoint at once; "
-            "here only one ever does, under a lock"
-        )
     yield Finding("interpreter", OK, message)
 
 

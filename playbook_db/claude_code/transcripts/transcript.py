@@ -295,12 +295,9 @@ def _speech(content: dict[str, Any]) -> str:
     """What the user or the assistant said in a line; `""` where nobody did."""
     if content.get("type") not in _ROLES or any(content.get(mark) for mark in _NOT_SPEECH):
         return ""
-    message = content.get("message")
-    text = message.get("content") if isinstance(message, dict) else None
-    if isinstance(text, list):
-        blocks = (block.get("text") for block in text if isinstance(block, dict) and block.get("type") == "text")
-        text = "\n".join(block for block in blocks if isinstance(block, str))
-    return text if isinstance(text, str) and not text.lstrip().startswith(_ECHOES) else ""
+    texts = (block.get("text") for block in _blocks(content) if block.get("type") == "text")
+    text = "\n".join(each for each in texts if isinstance(each, str))
+    return "" if text.lstrip().startswith(_ECHOES) else text
 
 
 class _Calls:
