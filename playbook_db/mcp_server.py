@@ -192,15 +192,12 @@ def _add_writing(server: MCPServer, served: Served) -> None:
     ) -> str:
         """Propose a new key point: one short piece of advice that later sessions of this project should know. The user
         decides on it."""
-        operation = {"type": "ADD", "text": text, "section": section, "evidence": evidence or []}
-        return _suggested(served, context, operation)
+        return _suggested(served, context, "ADD", evidence, text=text, section=section)
 
     @_tool(server, "propose_edit", "Propose other words for a key point", _PROPOSES)
     def propose_edit(name: Name, text: Text, context: "Context[Any, Any]", evidence: Evidence = None) -> str:
         """Propose another text for a key point. The user decides on it; the point's votes stay."""
-        return _suggested(
-            served, context, {"type": "UPDATE", "target_id": name, "text": text, "evidence": evidence or []}
-        )
+        return _suggested(served, context, "UPDATE", evidence, target_id=name, text=text)
 
     @_tool(server, "propose_retirement", "Propose to retire a key point", _PROPOSES)
     def propose_retirement(
@@ -211,9 +208,7 @@ def _add_writing(server: MCPServer, served: Served) -> None:
     ) -> str:
         """Propose that a key point leaves the playbook, as it is wrong or out of date. The user decides on it; a
         retired point can be brought back."""
-        return _suggested(
-            served, context, {"type": "DELETE", "target_id": name, "reason": reason, "evidence": evidence or []}
-        )
+        return _suggested(served, context, "DELETE", evidence, target_id=name, reason=reason)
 
     @_tool(server, "vote", "Vote on a key point", _PROPOSES)
     def vote(
@@ -362,10 +357,13 @@ def _logged(served: Served, name: str | None, limit: int) -> str:
     return _answer(lines or ["Nothing has happened to this playbook yet."], notes)
 
 
-def _suggested(served: Served, context: "Context[Any, Any]", operation: dict[str, Any]) -> str:
+def _suggested(
+    served: Served, context: "Context[Any, Any]", kind: str, evidence: Sequence[str] | None, **fields: str
+) -> str:
+    operation = {"type": kind, **fields, "evidence": evidence or []}
     with served.opened(writes=True) as (project, _):
         suggested = suggestions.suggest(project, served.speaker(context), operation)
-    return _told(suggested, {"ADD": "added", "UPDATE": "edited", "DELETE": "retired"}[operation["type"]])
+    return _told(suggested, {"ADD": "added", "UPDATE": "edited", "DELETE": "retired"}[kind])
 
 
 def _told(suggested: Suggested, what: str) -> str:
