@@ -18,8 +18,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
-
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import learner, registration
 from playbook_db.claude_code.hooks import spool
@@ -41,6 +39,7 @@ from playbook_db.errors import (
     TimeOverError,
     WithheldError,
 )
+from playbook_db.files import alone
 from playbook_db.services import maintenance
 from playbook_db.services.learning import queue
 from playbook_db.services.learning.budget import check_budget
@@ -100,7 +99,7 @@ def run(url: str) -> WorkResult | None:
     result, models = WorkResult(), _Models()
     ends_at = time.monotonic() + MAX_MINUTES * 60
     for _ in range(_ROUNDS):
-        with _alone() as is_alone:
+        with alone(settings.worker_lock()) as is_alone:
             if not is_alone:
                 return None
             _work(url, result, models, ends_at)
@@ -113,7 +112,7 @@ def is_at_work() -> bool:
     """Whether a worker is at work just now."""
     if not os.path.exists(settings.worker_lock()):
         return False
-    with _alone() as is_alone:
+    with alone(settings.worker_lock()) as is_alone:
         return not is_alone
 
 
@@ -180,18 +179,6 @@ def list_transcripts(key: str) -> list[str]:
     folder = glob.escape(os.path.join(settings.claude_dir(), "projects", session_folder_name(key)))
     paths = [path for each in patterns for path in glob.iglob(os.path.join(folder, each), include_hidden=True)]
     return sorted(filter(os.path.isfile, paths), key=lambda path: (os.stat(path).st_mtime, path))
-
-
-@contextlib.contextmanager
-def _alone() -> Iterator[bool]:
-    os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
-    lock = FileLock(settings.worker_lock(), timeout=0, mode=0o600)
-    with contextlib.suppress(Timeout):
-        lock.acquire()
-    try:
-        yield lock.is_locked
-    finally:
-        lock.release()
 
 
 _Environment = frozenset[tuple[str, str]]

@@ -155,11 +155,10 @@ def find_registrations(folder: str) -> Registrations:
             continue
         try:
             document = json.loads(read_plain(path).decode("utf-8-sig"))
+            if not isinstance(document, dict):
+                raise ValueError("it holds no object")
         except (OSError, ValueError, RecursionError) as error:
             unreadable.append((path, f"{path} can't be read ({error}); Claude Code passes over it"))
-            continue
-        if not isinstance(document, dict):
-            unreadable.append((path, f"{path} holds no object; Claude Code passes over it"))
             continue
         if document.get("disableAllHooks") is True:
             off.append(path)
