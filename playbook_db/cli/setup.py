@@ -211,6 +211,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     without one, and without --yes, it is left alone. A terminal is also asked whether ours shall replace the hooks of
     the older system, which has JSON files alone, and whether to learn from the sessions that this project had.
     """
+    from playbook_db.cli.learn import bootstrap, estimate_of_bootstrap
     from playbook_db.cli.look.status import MIRRORS
     from playbook_db.services.project import read_playbook
     from playbook_db.services.sharing import mirror
@@ -226,29 +227,14 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
         points, where, state = len(read_playbook(project).points), project.store.where, mirror.state(project)
         text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
         print_answer(text, as_json=as_json, project=project.key, points=points, database=where, mirror=state)
-        learnable = _earlier_sessions(project)
+        learnable = estimate_of_bootstrap(project)
     spool.keep_reserve()
     _offer_replacement(ctx)
     if learnable and is_interactive():
-        from playbook_db.cli.learn import bootstrap
-
         notify(["this project had sessions before; what they teach can be in its playbook from the start:"])
         ctx.invoke(bootstrap, yes=False)
     elif learnable:
         notify([f"{learnable}. To learn from them: playbook bootstrap"])
-
-
-def _earlier_sessions(project: "Project") -> str:
-    """What there is to learn from sessions that this project had, and at what cost; `""` where some were learned from
-    already, or there is no model to ask."""
-    from playbook_db.cli.learn import estimate_of_bootstrap
-    from playbook_db.errors import PlaybookError
-    from playbook_db.services.reading import history
-
-    try:
-        return "" if history.sessions(project) else estimate_of_bootstrap(project)
-    except PlaybookError:  # no model, or one that needs consent: `bootstrap` explains it
-        return ""
 
 
 def _offer_replacement(ctx: click.Context) -> None:
