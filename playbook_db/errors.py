@@ -126,11 +126,10 @@ class PointRuleError(PlaybookError):
 
 
 class PointChangedError(PointRuleError):
-    """The point *name* isn't any more what it was to the one who wants to change it: it is in *section* and says *now*.
-    Nothing was changed; *what* says what has become of it."""
+    """The point *name* isn't any more what it was to the one who wants to change it. Nothing was changed; *what* says
+    what has become of it."""
 
-    def __init__(self, name: str, what: str, *, now: str, section: str) -> None:
-        self.now, self.section = now, section
+    def __init__(self, name: str, what: str) -> None:
         super().__init__(f"{name} was {what}")
 
 

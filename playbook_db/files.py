@@ -11,7 +11,7 @@ from playbook_db.errors import PlaybookError, Remedy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
@@ -23,6 +23,15 @@ def shipped_file(folder: str, name: str, *, what: str, error: "type[PlaybookErro
         if os.path.isfile(path):
             return path
     raise error(f"This installation lacks {what}.", Remedy("Install playbook-db once more."))
+
+
+@contextlib.contextmanager
+def alone(path: str) -> "Iterator[bool]":
+    """Whether this process alone holds the lock file at *path*, in a folder of ours; the system lets go of it when the
+    process ends, however it does."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+        yield platforms.lock(file)
 
 
 def replace_file(

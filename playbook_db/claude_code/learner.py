@@ -134,7 +134,7 @@ def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset
     """A reader of *source* where its cursor is *at*: the one that came so far in this process, if there is one."""
     folder = project.folder or project.key
     kept = _kept.pop((source.path, folder, secrets), None)
-    if kept is not None and not at.is_new and kept.end == at.offset and kept.transcript.is_as_read():
+    if kept is not None and not at.is_new and kept.end == at.offset:
         return kept
 
     def clean(text: str) -> str:

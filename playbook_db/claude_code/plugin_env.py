@@ -4,7 +4,6 @@ For `hooks/setup.py` and doctor. Runs on any Python that a machine has, with the
 is a Python of 3.11 or later with our dependencies. It is built aside and put in place whole.
 """
 
-import contextlib
 import hashlib
 import json
 import os
@@ -17,11 +16,11 @@ import time
 from playbook_db import platforms, settings
 from playbook_db.claude_code.hooks import worker_start
 from playbook_db.claude_code.hooks.hook_runner import append_line, without_secrets
-from playbook_db.files import replace_file
+from playbook_db.files import alone, replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLDEST = (3, 11)
@@ -63,7 +62,7 @@ def main(arguments: "Sequence[str]") -> int:
     if settings.is_disabled() or os.environ.get("PLAYBOOK_NO_SETUP"):
         return 0
     try:
-        with _alone() as is_alone:
+        with alone(settings.runtime_dir() + ".lock") as is_alone:
             if not is_alone:
                 return 0
             state = read_state()
@@ -216,11 +215,3 @@ def _state_path() -> str:
 def _time_of(state: "dict[str, object]") -> float:
     at = state.get("at")
     return at if isinstance(at, (int, float)) else 0.0
-
-
-@contextlib.contextmanager
-def _alone() -> "Iterator[bool]":
-    """Whether this process alone sets up; the system lets go of the lock when the process ends, however it does."""
-    os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
-    with open(os.open(settings.runtime_dir() + ".lock", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-        yield platforms.lock(file)

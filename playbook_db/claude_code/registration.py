@@ -11,7 +11,7 @@ from playbook_db import projects, settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 EVENTS = {  # the event, the hook that answers it, the seconds after which Claude Code may end it
@@ -57,17 +57,12 @@ def settings_files(folder: str) -> "list[str]":
 def is_on(switch: str, folder: str) -> bool:
     """Whether *switch*, one of SWITCHES or alike, is on for the project in *folder*; it is, where no file says
     otherwise."""
-    on = True
-    for path in settings_files(folder):
-        given = switch_in(switch, path)
-        on = on if given is None else given
-    return on
+    return switch_choice(switch, folder)[0]
 
 
-def switch_in(switch: str, path: str) -> "bool | None":
-    """What the settings file at *path* says of *switch*, None where nothing."""
-    given = _given(switch, path)
-    return given if isinstance(given, bool) else None
+def switch_choice(switch: str, folder: str) -> "tuple[bool, str | None]":
+    """The same, and the file that says so, the last one; None where it is the default."""
+    return _last(switch, folder, True, lambda given: isinstance(given, bool))
 
 
 def review_mode(folder: str) -> str:
@@ -92,21 +87,16 @@ def mcp_choice(folder: str) -> "tuple[str, str | None, list[str]]":
 def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -> "tuple[str, str | None, list[str]]":
     """What the user says of *name*, else *default*, unless a file of the project says one of the later of *modes*."""
     users, *others = dict.fromkeys(settings_files(folder))  # home as project: two scopes, one file
-    given = _one_of(name, modes, users)
-    mode, source = given or default, users if given else None
+    given = _given(name, users)
+    mode, source = (given, users) if given in modes else (default, None)
     unheard = []
     for path in others:
-        given = _one_of(name, modes, path)
-        if given and modes.index(given) > modes.index(mode):
+        given = _given(name, path)
+        if given in modes and modes.index(given) > modes.index(mode):
             mode, source = given, path
-        elif given and given != mode:
+        elif given in modes and given != mode:
             unheard.append(path)
     return mode, source, unheard
-
-
-def _one_of(name: str, modes: "tuple[str, ...]", path: str) -> "str | None":
-    given = _given(name, path)
-    return given if isinstance(given, str) and given in modes else None
 
 
 def is_shown_to_subagent(agent_type: str, folder: str) -> bool:
@@ -118,18 +108,21 @@ def is_shown_to_subagent(agent_type: str, folder: str) -> bool:
 def subagents_choice(folder: str) -> "tuple[list[str], str | None]":
     """The types of subagents that are told of the playbook in the project in *folder*, and the file that says so, the
     last one; None where it is the default."""
-    types, source = [ALL_TYPES], None
+
+    def is_list(given: object) -> bool:
+        return isinstance(given, list) and all(isinstance(each, str) for each in given)
+
+    return _last(SUBAGENTS, folder, [ALL_TYPES], is_list)
+
+
+def _last(name: str, folder: str, default: "Any", is_one: "Callable[[object], bool]") -> "tuple[Any, str | None]":
+    """What the last of the settings files says of *name* that *is_one*, and that file; else the *default*, and None."""
+    value, source = default, None
     for path in settings_files(folder):
-        given = subagents_in(path)
-        if given is not None:
-            types, source = given, path
-    return types, source
-
-
-def subagents_in(path: str) -> "list[str] | None":
-    """What the settings file at *path* says of it, None where nothing."""
-    given = _given(SUBAGENTS, path)
-    return given if isinstance(given, list) and all(isinstance(each, str) for each in given) else None
+        given = _given(name, path)
+        if is_one(given):
+            value, source = given, path
+    return value, source
 
 
 def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_python: str) -> str:
@@ -184,7 +177,7 @@ def our_hooks(document: object, event: str) -> "list[dict[str, Any]]":
 
 def has_live_hook(path: str, event: str) -> bool:
     """Whether the settings file at *path*, if any, registers our hook for *event*, with files that are there."""
-    return any(is_live(hook["command"]) for hook in our_hooks(_read_if_it_holds(MARKER, path), event))
+    return any(is_live(hook["command"]) for hook in our_hooks(read_settings(path, MARKER), event))
 
 
 def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
@@ -195,13 +188,14 @@ def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
     return any(path != own and has_live_hook(path, event) for path in paths)
 
 
-def _given(name: str, path: str) -> object:
-    document = _read_if_it_holds(name, path)
+def _given(name: str, path: str) -> "Any":
+    document = read_settings(path, name)
     return document.get(name) if isinstance(document, dict) else None
 
 
-def _read_if_it_holds(word: str, path: str) -> object:
-    """The content of the settings file at *path*; None, without parsing it, where *word* isn't in it."""
+def read_settings(path: str, word: str = "") -> object:
+    """The content of the settings file at *path*; None if it can't be read, and, without parsing it, if *word* isn't in
+    it."""
     try:
         content = projects.read_plain(path)
         if word.encode() not in content:

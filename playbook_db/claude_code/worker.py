@@ -18,8 +18,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
-
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import learner, registration
 from playbook_db.claude_code.hooks import spool
@@ -41,6 +39,7 @@ from playbook_db.errors import (
     TimeOverError,
     WithheldError,
 )
+from playbook_db.files import alone
 from playbook_db.services import maintenance
 from playbook_db.services.learning import queue
 from playbook_db.services.learning.budget import check_budget
@@ -100,7 +99,7 @@ def run(url: str) -> WorkResult | None:
     result, models = WorkResult(), _Models()
     ends_at = time.monotonic() + MAX_MINUTES * 60
     for _ in range(_ROUNDS):
-        with _alone() as is_alone:
+        with alone(settings.worker_lock()) as is_alone:
             if not is_alone:
                 return None
             _work(url, result, models, ends_at)
@@ -113,7 +112,7 @@ def is_at_work() -> bool:
     """Whether a worker is at work just now."""
     if not os.path.exists(settings.worker_lock()):
         return False
-    with _alone() as is_alone:
+    with alone(settings.worker_lock()) as is_alone:
         return not is_alone
 
 
@@ -177,21 +176,9 @@ def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None
 def list_transcripts(key: str) -> list[str]:
     """All transcripts that Claude Code keeps of sessions in the folder *key*, subagents' included, oldest first."""
     patterns = ("*.jsonl", os.path.join("*", "subagents", "*.jsonl"))
-    folder = glob.escape(_folder_of(key))
+    folder = glob.escape(os.path.join(settings.claude_dir(), "projects", session_folder_name(key)))
     paths = [path for each in patterns for path in glob.iglob(os.path.join(folder, each), include_hidden=True)]
     return sorted(filter(os.path.isfile, paths), key=lambda path: (os.stat(path).st_mtime, path))
-
-
-@contextlib.contextmanager
-def _alone() -> Iterator[bool]:
-    os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
-    lock = FileLock(settings.worker_lock(), timeout=0, mode=0o600)
-    with contextlib.suppress(Timeout):
-        lock.acquire()
-    try:
-        yield lock.is_locked
-    finally:
-        lock.release()
 
 
 _Environment = frozenset[tuple[str, str]]
@@ -199,26 +186,26 @@ _Environment = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Models:
-    """The models of one run by the environment that names them, which a project may bring, and those whose account has
-    refused: it is asked once a run."""
+    """The models of one run by the environment that names them, which a project may bring; in the place of one whose
+    account has refused, why: it is asked once a run."""
 
-    by_environment: dict[_Environment, "Model"] = field(default_factory=dict)
-    refusals: dict[_Environment, AccountError] = field(default_factory=dict)
+    by_environment: dict[_Environment, "Model | AccountError"] = field(default_factory=dict)
 
     def of(self, folder: str) -> "Model":
         """The model for the project in *folder*. Raises NoModelError, SettingError, AccountError."""
         from playbook_db.llm import choose
 
         environment = self._environment(folder)
-        if environment in self.refusals:
-            raise self.refusals[environment]
         if environment not in self.by_environment:
             self.by_environment[environment] = choose.find_model(folder)
-        return self.by_environment[environment]
+        found = self.by_environment[environment]
+        if isinstance(found, AccountError):
+            raise found
+        return found
 
     def note_refusal(self, folder: str, error: AccountError) -> None:
         """Let nobody else ask the model for the project in *folder*."""
-        self.refusals[self._environment(folder)] = error
+        self.by_environment[self._environment(folder)] = error
 
     def _environment(self, folder: str) -> _Environment:
         return frozenset(project_env.of_jobs(folder).items())
@@ -347,10 +334,6 @@ def _until(error: PlaybookError) -> str | None:
 
 
 # Where Claude Code keeps transcripts: a folder for each project's folder, and one below each session for its subagents.
-
-
-def _folder_of(key: str) -> str:
-    return os.path.join(settings.claude_dir(), "projects", session_folder_name(key))
 
 
 def _transcripts_of(path: str) -> list[str]:

@@ -344,10 +344,3 @@ def distribute(as_json: bool) -> None:
     over = f"by playbook over {count_of(servers, 'server')}, in {count_of(parts, 'part')}"
     text = f"{where} is distributed {over}" if is_new else f"{where} was distributed already {over}"
     print_answer(text, as_json=as_json, database=where, servers=servers, parts=parts, changed=is_new)
-
-
-COMMANDS = {
-    "db": database,
-    "backup": backup,
-    "restore-backup": restore_backup,
-}

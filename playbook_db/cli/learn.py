@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ from playbook_db.cli.output import (
     session_name,
 )
 from playbook_db.domain.times import local
-from playbook_db.errors import JobError, Remedy, SessionNotFoundError, SettingError
+from playbook_db.errors import JobError, PlaybookError, Remedy, SessionNotFoundError, SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -146,13 +146,16 @@ def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> 
 
 
 def estimate_of_bootstrap(project: "Project") -> str:
-    """What `bootstrap` would learn from, and at what cost, in words; `""` where there is nothing new. Raises as
-    `choose.find_model` does."""
+    """What `bootstrap` would learn from, and at what cost, in words; `""` if some sessions were learned from already,
+    there is nothing new, or no model to ask, as `bootstrap` explains."""
     from playbook_db.llm import choose
+    from playbook_db.services.reading import history
 
-    choose.find_model(project.folder)
-    new = [size for size in _unread(project).values() if size > 0]
-    return _estimate(project, new)[1] if new else ""
+    with suppress(PlaybookError):
+        choose.find_model(project.folder)
+        new = [size for size in _unread(project).values() if size > 0]
+        return _estimate(project, new)[1] if new and not history.sessions(project) else ""
+    return ""
 
 
 def _unread(project: "Project") -> dict[str, int]:

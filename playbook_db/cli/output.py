@@ -122,17 +122,13 @@ def _is_number(cell: str) -> bool:
 
 def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
     """Print *texts* as they come; with *paged* through a pager where a person looks on."""
-    if paged and _has_pager():
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if paged and on_terminal and (os.environ.get("PAGER") or shutil.which("less")):
         os.environ.setdefault("LESS", "-FRX")  # as git has it: no pager for what fits on the screen, and colours
         click.echo_via_pager(texts)
         return
     for text in texts:
         click.echo(text, nl=False)
-
-
-def _has_pager() -> bool:
-    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    return on_terminal and bool(os.environ.get("PAGER") or shutil.which("less"))
 
 
 def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:

@@ -126,11 +126,11 @@ def _take_out_older(folder: str) -> bool:
     any."""
     from datetime import UTC, datetime
 
-    from playbook_db.claude_code.setup import older_hooks
+    from playbook_db.claude_code.setup import install, older_hooks
 
     found = older_hooks.find(folder)
     for hooks in found:
-        kept = older_hooks.take_out(hooks, now=datetime.now(UTC))
+        kept = install.take_out(hooks.path, hooks.commands, now=datetime.now(UTC))
         say(f"{hooks.path}: took out {count_of(len(hooks.commands), 'hook')} of the older system")
         say(f"the file as it was: {kept}")
     for aside in older_hooks.set_templates_aside() if found else ():
@@ -211,6 +211,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     without one, and without --yes, it is left alone. A terminal is also asked whether ours shall replace the hooks of
     the older system, which has JSON files alone, and whether to learn from the sessions that this project had.
     """
+    from playbook_db.cli.learn import bootstrap, estimate_of_bootstrap
     from playbook_db.cli.look.status import MIRRORS
     from playbook_db.services.project import read_playbook
     from playbook_db.services.sharing import mirror
@@ -226,29 +227,14 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
         points, where, state = len(read_playbook(project).points), project.store.where, mirror.state(project)
         text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
         print_answer(text, as_json=as_json, project=project.key, points=points, database=where, mirror=state)
-        learnable = _earlier_sessions(project)
+        learnable = estimate_of_bootstrap(project)
     spool.keep_reserve()
     _offer_replacement(ctx)
     if learnable and is_interactive():
-        from playbook_db.cli.learn import bootstrap
-
         notify(["this project had sessions before; what they teach can be in its playbook from the start:"])
         ctx.invoke(bootstrap, yes=False)
     elif learnable:
         notify([f"{learnable}. To learn from them: playbook bootstrap"])
-
-
-def _earlier_sessions(project: "Project") -> str:
-    """What there is to learn from sessions that this project had, and at what cost; `""` where some were learned from
-    already, or there is no model to ask."""
-    from playbook_db.cli.learn import estimate_of_bootstrap
-    from playbook_db.errors import PlaybookError
-    from playbook_db.services.reading import history
-
-    try:
-        return "" if history.sessions(project) else estimate_of_bootstrap(project)
-    except PlaybookError:  # no model, or one that needs consent: `bootstrap` explains it
-        return ""
 
 
 def _offer_replacement(ctx: click.Context) -> None:
@@ -285,13 +271,7 @@ def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
 
 
 def _is_wanted(project: "Project", yes: bool) -> bool:
-    """Show what would come in from the file that waits; whether the user wants it in."""
-    _show_waiting(project)
-    return yes or (is_interactive() and click.confirm("Take it in?", err=True))
-
-
-def _show_waiting(project: "Project") -> None:
-    """Show what would come in from the file that waits, on stderr."""
+    """Show on stderr what would come in from the file that waits; whether the user wants it in."""
     from playbook_db.domain import playbook_file
     from playbook_db.projects import folder_of_mirror
     from playbook_db.services.playbook import import_export
@@ -310,6 +290,7 @@ def _show_waiting(project: "Project") -> None:
     if len(revised.changes) > _SHOWN_POINTS:
         notify([f"  ... and {len(revised.changes) - _SHOWN_POINTS} more"])
     notify(one_line(note) for note in revised.notes)
+    return yes or (is_interactive() and click.confirm("Take it in?", err=True))
 
 
 @cli.group("project")

@@ -22,17 +22,9 @@ from playbook_db.services.kept_store import REST_S, KeptStore
 from playbook_db.services.opening import open_project
 from playbook_db.services.project import Project, is_known
 from playbook_db.web import forget, history, numbers, point, points, review, sessions
-from playbook_db.web.look import HERE, Look, Page, Routes, Said, rendered
+from playbook_db.web.look import HERE, Look, Page, Said, rendered
 
-_PAGES: tuple[Routes, ...] = (
-    points.ROUTES,
-    point.ROUTES,
-    forget.ROUTES,
-    history.ROUTES,
-    review.ROUTES,
-    sessions.ROUTES,
-    numbers.ROUTES,
-)
+_PAGES = (points, point, forget, history, review, sessions, numbers)
 _NOT_DONE = 409
 _NO_PLAYBOOK = "There is no playbook of {}. Choose one of those that are there, on the page Projects."
 
@@ -50,7 +42,7 @@ class Site:
         routes: list[Route | Mount] = [
             Route(path, partial(self._answer, page), methods=[method])
             for pages in _PAGES
-            for (method, path), page in pages.items()
+            for (method, path), page in pages.ROUTES.items()
         ]
         routes.append(Mount("/static", StaticFiles(directory=HERE / "static")))
         handlers = {HTTPStatus.NOT_FOUND: _none, Exception: _failed}

@@ -69,16 +69,11 @@ def _page(look: Look, *, problem: PlaybookError | None = None, draft: str | None
         is_newest=last == MAX_COUNTER,
         event_words=EVENTS,
         sections=SECTION_SLUGS,
-        others=_others(look) if project.is_users and not retired else [],
+        others=list_projects(project.own.store) if project.is_users and not retired else [],
         problem=problem,
         draft=point.text if draft is None else draft,
         is_reworded=isinstance(problem, PointChangedError) and draft is not None,
     )
-
-
-def _others(look: Look) -> list[str]:
-    """The projects into which a point of the user's own can go."""
-    return [each.key for each in list_projects(look.project.own.store)]
 
 
 # What can be done to a point. Each tells what it did, and gives the page to show next, if that isn't the point's.

@@ -39,7 +39,7 @@ def decide(look: Look) -> Response:
     if place is None:
         return look.back("review", said=_what_became_of(look, name))
     item = items[place]
-    text = _with_our_line_breaks(look.form.get("text", "")).strip() if done == "edit" else None
+    text = look.text("text").strip() if done == "edit" else None
     if text == "":
         return _page(look, items, item, problem="A point needs a text; to have none, reject the proposal.", text=text)
     was = {key.removeprefix(_WAS): look.exact(key) or "" for key in look.form if key.startswith(_WAS)}
@@ -109,10 +109,6 @@ def _what_became_of(look: Look, name: str) -> str:
         return f"No proposal {name!r} waits. Nothing was decided."
     made = f", in revision {proposal.revision}" if proposal.revision else ""
     return f"{name} doesn't wait any more: it was {proposal.state} by {proposal.decided_by}{made}. Nothing was changed."
-
-
-def _with_our_line_breaks(text: str) -> str:
-    return text.replace("\r\n", "\n")  # a browser sends its own
 
 
 ROUTES: Routes = {("GET", "/review"): waiting, ("POST", "/review"): decide}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.claude_code.transcripts import transcript
-from playbook_db.claude_code.transcripts.chunks import MIN_CHUNK_CHARS, ChunkReader
+from playbook_db.claude_code.transcripts.chunks import ChunkReader
 from playbook_db.claude_code.transcripts.transcript import Transcript
 from playbook_db.domain.trust.evidence import ASSISTANTS_WORDS
 from playbook_db.services.learning.asking import Chunk
@@ -21,6 +21,7 @@ from tests.reading import read_chunks
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought, write_long
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "transcripts"
+SMALLEST = 1_000
 LARGE = 100_000
 MEGABYTE = 1 << 20
 
@@ -232,12 +233,10 @@ def test_nothing_new_gives_no_chunk(path: Path) -> None:
     assert chunks(path) == []
 
 
-def test_a_vanished_file_and_chunks_too_small_are_errors(path: Path) -> None:
-    """Neither is an empty transcript."""
+def test_a_vanished_file_is_an_error(path: Path) -> None:
+    """It is no empty transcript."""
     with pytest.raises(FileNotFoundError):
         chunks(path)
-    with pytest.raises(ValueError, match=str(MIN_CHUNK_CHARS)):
-        chunks(path, MIN_CHUNK_CHARS - 1)
 
 
 def test_no_text_can_pose_as_someone_elses_section(path: Path) -> None:
@@ -255,7 +254,7 @@ def test_no_text_can_pose_as_someone_elses_section(path: Path) -> None:
     assert "## Usage" in chunk.text
 
 
-@pytest.mark.parametrize("max_chars", [MIN_CHUNK_CHARS, 3_000, 20_000])
+@pytest.mark.parametrize("max_chars", [SMALLEST, 3_000, 20_000])
 def test_a_file_that_grew_gives_the_same_chunks_but_for_the_last(path: Path, max_chars: int) -> None:
     """And going on from any chunk's end gives the ones that follow."""
     built = a_session(9)
@@ -318,7 +317,7 @@ entries = st.builds(
 lines = st.builds(lambda entry: json.dumps(entry).encode(), entries) | st.binary(max_size=50)
 
 
-@given(st.lists(lines, max_size=15), st.sampled_from([b"\n", b"\r\n"]), st.integers(MIN_CHUNK_CHARS, 3_000))
+@given(st.lists(lines, max_size=15), st.sampled_from([b"\n", b"\r\n"]), st.integers(SMALLEST, 3_000))
 def test_whatever_stands_in_a_file_it_is_cut(tmp_path: Path, written: list[bytes], end: bytes, max_chars: int) -> None:
     """Emoji, NULs, halves of pairs, JSON of any shape: tiled, none too large, sendable, the same each time."""
     path = tmp_path / "any.jsonl"

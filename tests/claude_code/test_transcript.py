@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playbook_db.claude_code.transcripts import transcript
-from playbook_db.claude_code.transcripts.transcript import Entry, Line, Part, Transcript, began_at
+from playbook_db.claude_code.transcripts.transcript import Entry, Line, Part, began_at
 from tests.builders import json_values
 from tests.reading import read_lines
 from tests.transcripts_made_up import NEW, OLD, TranscriptBuilder, a_call, a_session, a_thought
@@ -354,25 +354,6 @@ def test_lines_tile_the_file(path: Path, version: str) -> None:
         path.stat().st_size,
     ]
     assert list(read_lines(str(path), found[7].start)) == found[7:]
-
-
-def test_another_file_in_its_place_is_not_taken_for_what_was_read(path: Path) -> None:
-    """Neither one that begins otherwise nor one that goes on otherwise; what comes behind is no matter."""
-    built = a_session()
-    read = Transcript(built.write(path))
-    assert len(list(read.lines())) == len(built.lines)
-    built.user("one more")
-    built.write(path)
-    assert read.is_as_read()
-
-    for place in (0, -2):
-        lines = list(built.lines)
-        built.lines[place] = built.lines[place].replace('"', "'", 1)
-        built.write(path)
-        assert not read.is_as_read()
-        built.lines = lines
-    path.write_bytes(built.content()[:99])
-    assert not read.is_as_read()
 
 
 # --- lines without measure ---

@@ -23,7 +23,7 @@ import pytest
 
 from playbook_db import cli, settings
 from playbook_db.claude_code.hooks import worker_start
-from playbook_db.claude_code.setup import doctor
+from playbook_db.claude_code.setup import doctor, trial
 from playbook_db.cli.main import main, run
 from playbook_db.projects import project_key
 from tests.databases import fill_once
@@ -97,8 +97,9 @@ def quick_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
 
     names = ("CompletedProcess", "SubprocessError", "TimeoutExpired")
     found = {name: getattr(subprocess, name) for name in names}
-    monkeypatch.setattr(doctor, "subprocess", SimpleNamespace(run=run_once, **found))
-    monkeypatch.setattr(doctor, "_RUNS", 1)
+    for module in (doctor, trial):
+        monkeypatch.setattr(module, "subprocess", SimpleNamespace(run=run_once, **found))
+    monkeypatch.setattr(trial, "_RUNS", 1)
     monkeypatch.setattr(worker_start, "WORKER", "playbook_db.claude_code.hooks.events")
 
 

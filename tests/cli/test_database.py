@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import playbook_db
-from playbook_db.claude_code import plugin_env
+from playbook_db.files import alone
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
@@ -336,7 +336,7 @@ def test_every_file_of_ours_is_the_user_s_alone(database: Path, playbook: Playbo
     try:
         for command in ("mirror on", "backup", "forget oth-003 --yes", "work", "db check --rebuild-search"):
             assert playbook(*command.split()).code == 0, command
-        with plugin_env._alone():
+        with alone(str(database.parent / "runtime.lock")):
             pass
     finally:
         os.umask(before)

@@ -113,7 +113,9 @@ def test_a_lost_session_is_learned_from_where_its_path_is_no_utf_8(
     except OSError:
         pytest.skip("this file system has names in UTF-8 only")
     playbook("add", "a point")
-    path = _session(Path(worker._folder_of(settings.home()), "s-1.jsonl"), "mend the bug")
+    path = _session(
+        Path(settings.claude_dir(), "projects", session_folder_name(settings.home()), "s-1.jsonl"), "mend the bug"
+    )
     note_start(path, settings.home())
     monkeypatch.setattr(worker, "SILENT_S", 0.0)
     with MessagesApi(*GOOD) as api:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from starlette.types import Message, Scope
@@ -168,7 +169,7 @@ def test_a_bug_is_told_by_a_page_and_in_the_terminal(
     def breaks(_: object) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(application, "_PAGES", ({("GET", "/points"): breaks},))
+    monkeypatch.setattr(application, "_PAGES", [SimpleNamespace(ROUTES={("GET", "/points"): breaks})])
     site = application.Site(f"sqlite:///{tmp_path / 'playbook.db'}", None)
     sent: list[Message] = []
     scope: Scope = {

@@ -162,7 +162,7 @@ def test_keys_can_be_seen_and_turned_off(seen: Seen) -> None:
     proposal = a_proposal(seen, "Keys can be turned off")
     seen.go(f"/review?proposal={proposal}")
     seen.keys("?")
-    assert "next proposal" in seen.driver.find_element(By.TAG_NAME, "dialog").text
+    assert "Edit and accept" in seen.driver.find_element(By.TAG_NAME, "dialog").text
     seen.keys(Keys.SPACE, Keys.ESCAPE)
     seen.keys("a")
     assert proposal in waiting(seen)

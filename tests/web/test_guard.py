@@ -262,7 +262,7 @@ def test_who_leaves_in_the_middle_has_nothing_done(monkeypatch: pytest.MonkeyPat
 
 def _pages() -> Iterator[tuple[str, str]]:
     """Each page with something odd in the place of each part and of each thing that it may be asked."""
-    paths = {path for pages in _PAGES for method, path in pages if method == "GET"}
+    paths = {path for pages in _PAGES for method, path in pages.ROUTES if method == "GET"}
     names = ("q", "section", "state", "sort", "page", "from", "to", "at", "since", "until", "name", "proposal", "by")
     for path, odd in product(sorted(paths), ODD):
         query = "&".join(f"{name}={odd}" for name in names)

@@ -47,7 +47,7 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
 def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "list[dict[str, Any]]") -> None:
     """Give the session in *folder* its playbook, and start the worker where something waits for it."""
     path = settings.sqlite_file(project_env.database_url(folder))
-    work_waits = _is_spool_filled() or _is_set_up_missing() or _is_worker_overdue()
+    work_waits = bool(spool.waiting()) or _is_set_up_missing() or _is_worker_overdue()
     book = shown = None
     problem = text = replica = key = ""
     is_ignored = False
@@ -66,7 +66,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
                     work_waits = work_waits or _has_mirror_changed(connection, project, folder)
                 else:
                     replica = at_hand.replica_of(path, project.id)
-                    work_waits = work_waits or _is_replica_old(replica)
+                    work_waits = work_waits or _is_old(replica, _REPLICA_FOR_S)
                     shown = showing.of_team(replica, project.team_name)
             if not is_ignored:
                 of_project = showing.Source(key, book, shown) if book and shown else None
@@ -130,19 +130,17 @@ def _keep(hook: hook_runner.Hook, keep_told: "Callable[[], object]") -> None:
         hook.note(f"{error}: what the user was told is not on record")
 
 
-def _is_spool_filled() -> bool:
+def _is_old(path: str, seconds: float) -> bool:
+    """Whether the file at *path* was last written longer than *seconds* ago, or isn't there."""
     try:
-        return any(name.endswith(".json") for name in os.listdir(settings.spool_dir()))
+        return not 0 <= time.time() - os.stat(path).st_mtime < seconds
     except OSError:
-        return False
+        return True
 
 
 def _is_worker_overdue() -> bool:
     """Whether it is time for a worker to find the sessions that ended without a word, as a kill lets them."""
-    try:
-        return not 0 <= time.time() - os.stat(settings.worker_lock()).st_mtime < _WORKER_EVERY_S
-    except OSError:
-        return os.path.exists(settings.data_dir())
+    return _is_old(settings.worker_lock(), _WORKER_EVERY_S) and os.path.exists(settings.data_dir())
 
 
 def _is_set_up_missing() -> bool:
@@ -161,11 +159,3 @@ def _has_mirror_changed(connection: "at_hand.Connection", project: hook_sql.Stor
         return project.mirror == "on"
     known = hook_sql.mirror_file(connection, project.id, projects.as_text(path))
     return known is None or (known.size_bytes, known.mtime_ns) != (status.st_size, status.st_mtime_ns)
-
-
-def _is_replica_old(replica: str) -> bool:
-    """Whether it is time for a worker to ask whether the team has learned anything."""
-    try:
-        return not 0 <= time.time() - os.stat(replica).st_mtime < _REPLICA_FOR_S
-    except OSError:
-        return True

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
+    Sources = tuple[showing.Source | None, showing.Source | None]  # the project's, and the user's own
+
 DEADLINE_S = 0.2
 _WAIT_S = 0.05  # for a database that somebody holds
 PROMPT, FAILURE, SUBAGENT = "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
@@ -109,9 +111,7 @@ def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool
     return sys.argv[1:2] == ["user"] or not registration.answers_elsewhere(name, registration.own_scope(), folder)
 
 
-def _sources(
-    connection: "at_hand.Connection", path: str, folder: str
-) -> "tuple[showing.Source | None, showing.Source | None]":
+def _sources(connection: "at_hand.Connection", path: str, folder: str) -> "Sources":
     """The playbook of the project in *folder*, or its team's, and the user's own; neither where the project is kept
     out."""
     key = projects.project_key(folder)
@@ -128,10 +128,7 @@ def _sources(
 
 
 def _tell_best(
-    hook: hook_runner.Hook,
-    event: events.Event,
-    sources: "tuple[showing.Source | None, showing.Source | None]",
-    pending: "list[dict[str, Any]]",
+    hook: hook_runner.Hook, event: events.Event, sources: "Sources", pending: "list[dict[str, Any]]"
 ) -> None:
     """Give a subagent the points that its session would be given with less room."""
     text, told = showing.compose(hook, event, *sources, limit_units=LIMIT_UNITS[SUBAGENT])
@@ -143,7 +140,7 @@ def _tell_fitting(
     hook: hook_runner.Hook,
     event: events.Event,
     connection: "at_hand.Connection",
-    sources: "tuple[showing.Source | None, showing.Source | None]",
+    sources: "Sources",
     question: str,
     pending: "list[dict[str, Any]]",
 ) -> None:

@@ -33,10 +33,9 @@ def run(
         for each in pending:
             keep_in_spool(hook, each, "the database didn't answer in time")
 
-    def work_on(hook: hook_runner.Hook) -> None:
-        work(hook, pending)
-
-    hook_runner.run(name, work_on, silence=SILENCE, deadline_s=deadline_s, at_deadline=at_deadline)
+    hook_runner.run(
+        name, lambda hook: work(hook, pending), silence=SILENCE, deadline_s=deadline_s, at_deadline=at_deadline
+    )
 
 
 class Source:

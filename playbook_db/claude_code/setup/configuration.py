@@ -20,12 +20,8 @@ from playbook_db.errors import SettingError
 from playbook_db.llm import anthropic_api
 
 SWITCHES = (*registration.SWITCHES, session_message.SETTING, registration.ON_PROMPT, registration.ON_ERROR)
-NAMES_IN_SETTINGS = (
-    *SWITCHES,
-    registration.SUBAGENTS,
-    registration.REVIEW,
-    registration.MCP_WRITES,
-)  # beside their `env`
+_MODES = {registration.REVIEW: registration.REVIEW_MODES, registration.MCP_WRITES: registration.MCP_MODES}
+NAMES_IN_SETTINGS = (*SWITCHES, registration.SUBAGENTS, *_MODES)  # beside their `env`
 VARIABLES = {  # with what counts where they aren't set
     "PLAYBOOK_DAILY_TOKENS": f"{settings.DAILY_TOKENS}",
     settings.HOLDOUT: "0",
@@ -79,12 +75,11 @@ class Setting:
 def read_all(folder: str) -> list[Setting]:
     """All settings as the project in *folder* has them, the switches of Claude Code's settings first."""
     waiting = set() if project_env.consent(folder) else project_env.questions(folder).keys()
-    switches = [_switch(name, folder) for name in SWITCHES]
     return [
-        *switches,
+        *(_switch(name, folder) for name in SWITCHES),
         _subagents(folder),
-        _review(folder),
-        _mcp_writes(folder),
+        _mode(registration.REVIEW, registration.review_choice(folder), "ask for less"),
+        _mode(registration.MCP_WRITES, registration.mcp_choice(folder), "say live"),
         *(_variable(name, default, folder, waiting) for name, default in VARIABLES.items()),
     ]
 
@@ -100,11 +95,9 @@ def write(name: str, value: str | None) -> tuple[str, bool]:
         return install.set_value([name], None if value is None else value == "true")
     if name == registration.SUBAGENTS:
         return install.set_value([name], None if value is None else _types(value))
-    if name in (registration.REVIEW, registration.MCP_WRITES):
-        known = registration.REVIEW_MODES if name == registration.REVIEW else registration.MCP_MODES
-        if value is not None and value not in known:
-            modes = ", ".join(known)
-            raise SettingError(f"{name} is one of {modes}, not {value!r}. Nothing was changed.")
+    if known := _MODES.get(name):
+        if value not in (*known, None):
+            raise SettingError(f"{name} is one of {', '.join(known)}, not {value!r}. Nothing was changed.")
         return install.set_value([name], value)
     if value is not None:
         _check(name, value)
@@ -128,12 +121,8 @@ def _check(name: str, value: str) -> None:
 
 
 def _switch(name: str, folder: str) -> Setting:
-    value, source = True, _DEFAULT
-    for path in registration.settings_files(folder):
-        given = registration.switch_in(name, path)
-        if given is not None:
-            value, source = given, path
-    return Setting(name, "true" if value else "false", source)
+    is_on, source = registration.switch_choice(name, folder)
+    return Setting(name, "true" if is_on else "false", source or _DEFAULT)
 
 
 def _types(value: str) -> list[str]:
@@ -156,16 +145,11 @@ def _subagents(folder: str) -> Setting:
     return Setting(registration.SUBAGENTS, json.dumps(types, ensure_ascii=False), source or _DEFAULT, note)
 
 
-def _review(folder: str) -> Setting:
-    mode, source, unheard = registration.review_choice(folder)
-    note = f"not heard, since only you can ask for less: {', '.join(unheard)}" if unheard else ""
-    return Setting(registration.REVIEW, mode, source or _DEFAULT, note)
-
-
-def _mcp_writes(folder: str) -> Setting:
-    mode, source, unheard = registration.mcp_choice(folder)
-    note = f"not heard, since only you can say live: {', '.join(unheard)}" if unheard else ""
-    return Setting(registration.MCP_WRITES, mode, source or _DEFAULT, note)
+def _mode(name: str, choice: tuple[str, str | None, list[str]], users: str) -> Setting:
+    """The setting *name*, of whose modes the user alone can say those that *users* says."""
+    mode, source, unheard = choice
+    note = f"not heard, since only you can {users}: {', '.join(unheard)}" if unheard else ""
+    return Setting(name, mode, source or _DEFAULT, note)
 
 
 def _variable(name: str, default: str, folder: str, waiting: object) -> Setting:

@@ -5,16 +5,12 @@ database of its own.
 """
 
 import functools
-import json
 import os
-import re
 import shutil
-import statistics
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from shlex import quote
@@ -22,10 +18,9 @@ from shlex import quote
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import plugin_env, registration, worker
 from playbook_db.claude_code.hooks import spool, worker_start
-from playbook_db.claude_code.setup import install, older_hooks
+from playbook_db.claude_code.setup import install, older_hooks, trial
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.times import ago, local
 from playbook_db.errors import (
     ConsentError,
@@ -42,25 +37,21 @@ from playbook_db.llm.model import Prompt, require
 from playbook_db.services import maintenance, templates
 from playbook_db.services.learning import diagnostics, queue
 from playbook_db.services.learning.budget import tokens_today
-from playbook_db.services.project import Project, Store, find_membership, is_ignored, open_store, read_playbook
+from playbook_db.services.project import Project, Store, find_membership, is_ignored, open_store
 from playbook_db.services.sharing import git, team
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.jobs import Job
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 
-_SOUND_SQLITE = (3, 51, 3)  # before, two connections that checkpoint at once can, rarely, damage the file
 _LITTLE_DISK_BYTES = 50 * 1024 * 1024
 _LOG_LINES = 3
 _LONG_WITHOUT_BACKUP = timedelta(days=7)
-_RUNS = 5  # of each hook
-_PROMPT = "Which words of playbook/doctor.py does the index for full text find in the playbook of this project?"
 _TIMEOUT_S = 20.0
 _ANSWER_S = 60.0  # for the tiny question
 _RECENT = timedelta(days=1)  # of a log; what is older was seen, or is over
 _TRY = "playbook doctor --online"
 _TINY = Prompt("You answer in one word.", ("Say: ok",), None, max_tokens=100)
-_SESSION = "doctor-made-this-up"
 _CAUSES = ("database", "template", "replica")  # of a hook that shows nothing
 _LONG_UNKNOWN = timedelta(days=1)  # that a team's playbook is as this machine last knew it
 
@@ -89,7 +80,8 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
         try:
             findings += check(url, folder)
         except PlaybookError as error:
-            findings.append(Finding(about, BROKEN, str(error), "playbook doctor"))
+            if not isinstance(error, DatabaseError) or check in (_database, _hooks):  # else _database has told it
+                findings.append(Finding(about, BROKEN, str(error), "playbook doctor"))
         except Exception as error:  # the outer door: one check that fails must not hide the others
             message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with what this prints"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
@@ -125,11 +117,6 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
         )
         yield Finding("interpreter", NOTE, message, remedy)
         return
-    if number < _SOUND_SQLITE:
-        message += (
-            ". SQLite before 3.51.3 can damage a file that two connections checkpoint at once; "
-            "here only one ever does, under a lock"
-        )
     yield Finding("interpreter", OK, message)
 
 
@@ -152,54 +139,39 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
-    where = maintenance.location(url)
-    if settings.sqlite_file(url) is None:
-        yield from _server(url, where, folder)
-        return
-    if not _is_there(url) and not at_hand.loss_of(where):
+    """Whether it can be used. Hooks never wait for a network, so that a server is of no use to them."""
+    where, on_server = maintenance.location(url), settings.sqlite_file(url) is None
+    if not on_server and not _is_there(url) and not at_hand.loss_of(where):
         yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")
         return
-    report = maintenance.check_database(url)
+    report = _report(url) if on_server else maintenance.check_database(url)
     if report.problems:
-        more = report.problems[1:]
-        message = report.problems[0] if where in report.problems[0] else f"{where}: {report.problems[0]}"
+        message, *more = report.problems
+        message = message if on_server or where in message else f"{where}: {message}"
         message += f" (and {len(more)} {'more problem' if len(more) == 1 else 'more problems'})" if more else ""
-        command = report.remedy.commands[0] if report.remedy else ("db", "check")
-        state = NOTE if command == ("db", "upgrade") else BROKEN  # the worker and most commands do that by themselves
-        yield Finding("database", state, message, " ".join(("playbook", *command)))
-        return
-    yield Finding(
-        "database", OK, f"{where}: schema {at_hand.SCHEMA:04d}, {os.path.getsize(where) / 1024:,.0f} KiB, sound"
-    )
-    with open_store(url) as store:
-        if not store.can_write(wait_s=1.0):
-            yield Finding("database", BROKEN, f"{where} is locked by another process", f"fuser -v {quote(where)}")
-
-
-def _server(url: str, where: str, folder: str) -> Iterator[Finding]:
-    """Of a database on a server: whether it can be used, and that the hooks, which never wait for a network, don't."""
-    report = _report(url)
-    if report.problems:
         command = report.remedy.commands[0] if report.remedy and report.remedy.commands else ("db", "check")
-        state = NOTE if command == ("init",) else BROKEN
-        yield Finding("database", state, report.problems[0], " ".join(("playbook", *command)))
+        # The worker and most commands upgrade a file by themselves.
+        state = NOTE if command == (("init",) if on_server else ("db", "upgrade")) else BROKEN
+        yield Finding("database", state, message, " ".join(("playbook", *command)))
     else:
-        yield Finding("database", OK, f"{where}: schema {at_hand.SCHEMA:04d}, sound")
-    if settings.sqlite_file(project_env.database_url(folder)) is None:
+        size = "" if on_server else f" {os.path.getsize(where) / 1024:,.0f} KiB,"
+        yield Finding("database", OK, f"{where}: schema {at_hand.SCHEMA:04d},{size} sound")
+    if on_server and settings.sqlite_file(project_env.database_url(folder)) is None:
         message = (
             "it is on a server, which hooks don't ask, so that no session waits for a network: none is shown anything. "
             "Keep your own playbooks in a file, and let this project join the one on the server"
         )
         yield Finding("database", NOTE, message, f"unset PLAYBOOK_DB_URL; playbook team join {quote(where)}")
+    if not on_server and not report.problems:
+        with open_store(url) as store:
+            if not store.can_write(wait_s=1.0):
+                yield Finding("database", BROKEN, f"{where} is locked by another process", f"fuser -v {quote(where)}")
 
 
 def _backups(url: str, folder: str) -> Iterator[Finding]:
     if not _is_there(url):
         return
-    try:
-        last, unsaved = maintenance.unsaved_for(url)
-    except DatabaseError:  # a finding of _database
-        return
+    last, unsaved = maintenance.unsaved_for(url)
     if last is None:
         yield Finding("backups", NOTE, "there is none yet; the worker takes one a day", "playbook backup")
         return
@@ -220,12 +192,11 @@ def _templates(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _project(url: str, folder: str) -> Iterator[Finding]:
-    if _is_there(url):
-        with suppress(DatabaseError), open_store(url) as store:  # a finding of _database
-            project = Project.in_folder(store, folder)
-            if is_ignored(project):
-                message = f"{project.key} is ignored: no session gets its playbook, and nothing is learned from any"
-                yield Finding("project", NOTE, message, "playbook project ignore --off")
+    with _opened(url) as store:
+        project = Project.in_folder(store, folder)
+        if is_ignored(project):
+            message = f"{project.key} is ignored: no session gets its playbook, and nothing is learned from any"
+            yield Finding("project", NOTE, message, "playbook project ignore --off")
 
 
 def _git(url: str, folder: str) -> Iterator[Finding]:
@@ -236,9 +207,7 @@ def _git(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _team(url: str, folder: str) -> Iterator[Finding]:
-    if not _is_there(url):
-        return
-    with suppress(DatabaseError), open_store(url) as store:  # a finding of _database
+    with _opened(url) as store:
         project = Project.in_folder(store, folder)
         membership = find_membership(project)
         if membership is None:
@@ -273,18 +242,14 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
     if waiting:
         message = "1 file waits" if waiting == 1 else f"{waiting} files wait"
         yield Finding("spool", NOTE, f"{message} in {settings.spool_dir()}", "playbook work")
-    if not _is_there(url):
-        return
-    try:
-        with open_store(url) as store:
-            jobs = queue.list_jobs(store)
-    except DatabaseError:  # a finding of _database
-        return
+    with _opened(url) as store:
+        jobs = queue.list_jobs(store)
     counts = {state: sum(job.state == state for job in jobs) for state in ("queued", "running", "done", "failed")}
     message = ", ".join(f"{count} {state}" for state, count in counts.items())
     failed = [job for job in jobs if job.state == "failed"]
-    if held := [job for job in jobs if job.state == "queued" and (job.error or "").startswith(hook_sql.WAITS)]:
-        message += f"; {len(held)} put off, the last, job {held[-1].id} of {held[-1].key}: {_why(held[-1])}"
+    if held := _held(jobs):
+        last, why = held[-1]
+        message += f"; {len(held)} put off, the last, job {last.id} of {last.key}: {why}"
     if failed:
         last = failed[-1]
         message += f"; the last to fail: job {last.id} of {last.key}: {last.error}"
@@ -294,9 +259,19 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("queue", OK, message)
 
 
-def _why(job: Job) -> str:
-    """Why *job* waits."""
-    return (job.error or "").removeprefix(hook_sql.WAITS)
+def _held(jobs: Iterable[Job]) -> list[tuple[Job, str]]:
+    """Those of *jobs* that wait through no fault of their own, each with why."""
+    errors = [(job, job.error or "") for job in jobs if job.state == "queued"]
+    return [(job, why.removeprefix(hook_sql.WAITS)) for job, why in errors if why.startswith(hook_sql.WAITS)]
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[Store]:
+    """The database. Raises DatabaseError where it isn't there, or can't be used: _database tells that."""
+    if not _is_there(url):
+        raise DatabaseError(f"{url} isn't there.")
+    with open_store(url) as store:
+        yield store
 
 
 def _is_there(url: str) -> bool:
@@ -339,6 +314,11 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("hooks", BROKEN, "registered nowhere: Claude Code doesn't know of them", "playbook install")
     if settings.is_disabled():
         yield Finding("hooks", NOTE, "PLAYBOOK_DISABLE is set: the hooks do nothing", "unset PLAYBOOK_DISABLE")
+
+
+def _hooks(url: str, folder: str) -> Iterator[Finding]:
+    for hook, is_well, message in trial.try_hooks(folder):
+        yield Finding(hook, OK if is_well else BROKEN, message, "" if is_well else "playbook db check")
 
 
 def _worker(url: str, folder: str) -> Iterator[Finding]:
@@ -393,15 +373,10 @@ def _model(url: str, folder: str) -> Iterator[Finding]:
 
 def _refusals(url: str, folder: str) -> list[str]:
     """Why jobs of the project wait through no fault of their own, the day's budget aside."""
-    if not _is_there(url):
-        return []
-    try:
-        with open_store(url) as store:
-            jobs = queue.list_jobs(store, Project.in_folder(store, folder).key)
-    except DatabaseError:  # a finding of _database
-        return []
-    held = [job for job in jobs if job.state == "queued" and (job.error or "").startswith(hook_sql.WAITS)]
-    return [_why(job) for job in held if project_env.BUDGET not in _why(job)]
+    with suppress(DatabaseError), _opened(url) as store:
+        held = _held(queue.list_jobs(store, Project.in_folder(store, folder).key))
+        return [why for _, why in held if project_env.BUDGET not in why]
+    return []
 
 
 def _model_asked(url: str, folder: str) -> Iterator[Finding]:
@@ -422,13 +397,8 @@ def _model_asked(url: str, folder: str) -> Iterator[Finding]:
 def _spending(url: str, folder: str) -> Iterator[Finding]:
     budget = settings.daily_tokens()
     allowed = f"PLAYBOOK_DAILY_TOKENS allows {budget:,}" if budget else "PLAYBOOK_DAILY_TOKENS is 0: no limit"
-    if not _is_there(url):
-        return
-    try:
-        with open_store(url) as store:
-            used = tokens_today(store)
-    except DatabaseError:  # a finding of _database
-        return
+    with _opened(url) as store:
+        used = tokens_today(store)
     is_spent = 0 < budget <= used
     message = f"learning has used {used:,} tokens today (UTC); {allowed}{', so work waits' if is_spent else ''}"
     remedy = f"playbook config {project_env.BUDGET} {2 * budget}" if is_spent else ""
@@ -474,139 +444,3 @@ def _logs(url: str, folder: str) -> Iterator[Finding]:
         lines = [line for line in content.decode("utf-8", "replace").splitlines() if oldest <= line < "9"]
         for line in lines[-_LOG_LINES:]:
             yield Finding(name, NOTE, line)
-
-
-# The hooks, run with a made-up event as Claude Code would, and timed beside a bare interpreter.
-
-
-_Judge = Callable[[bytes, str], tuple[str, str]]  # of what a hook printed, and of what it wrote in its log
-
-
-def _hooks(url: str, folder: str) -> Iterator[Finding]:
-    """Run inject and remind on the user's own database, where they record nothing, as the session has no id; enqueue on
-    a database and a project of its own."""
-    programs, silence = install.programs(folder), _silence(project_env.database_url(folder), folder)
-    event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder, "transcript_path": "s.jsonl"}
-    here = {"CLAUDE_PROJECT_DIR": folder}
-    yield _try(programs, "inject", event, here, lambda output, log: _judge_inject(output, log, silence))
-    # An older installation has no such hook; its events are told above.
-    if os.path.exists(os.path.join(programs.hooks_folder, "remind.py")):
-        event = {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT, "cwd": folder, "transcript_path": "s.jsonl"}
-        yield _try(programs, "remind", event, here, _judge_remind)
-    with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as made:
-        project, transcript = os.path.join(made, "project"), os.path.join(made, "transcript.jsonl")
-        os.mkdir(project)
-        database = os.path.join(made, "config", "playbook", "playbook.db")
-        event = {
-            "hook_event_name": "SessionEnd", "reason": "other", "session_id": _SESSION, "cwd": project,
-            "transcript_path": transcript,
-        }  # fmt: skip
-        elsewhere = {
-            "CLAUDE_CONFIG_DIR": os.path.join(made, "config"), "CLAUDE_PROJECT_DIR": project,
-            "PLAYBOOK_DB_URL": database, "PLAYBOOK_NO_SETUP": "1",
-        }  # fmt: skip
-        with open_store(settings.database_url(database)) as store:
-            yield _try(programs, "enqueue", event, elsewhere, lambda output, log: _judge_enqueue(output, log, store))
-
-
-def _silence(url: str, folder: str) -> str:
-    """Why a session in *folder* is shown nothing, where that is as it should be; `""` where it should be shown some."""
-    path = settings.sqlite_file(url)
-    if path is None:
-        return "the database is on a server"
-    if at_hand.loss_of(path) or not os.path.exists(path):
-        return "" if at_hand.loss_of(path) else "there is no database yet"
-    with suppress(DatabaseError), open_store(url) as store:
-        project = Project.in_folder(store, folder)
-        if is_ignored(project):
-            return "this project is ignored"
-        if read_playbook(Project.of_user(store)).points:
-            return ""
-        if find_membership(project) is not None:
-            replica = team.read_status(project, asks=False).replica
-            return "" if replica and replica.points else "the team's playbook is empty, or not here yet"
-        return "" if read_playbook(project).points else "the playbook is empty"
-    return ""
-
-
-def _judge_inject(output: bytes, log: str, silence: str) -> tuple[str, str]:
-    """What the hook did, in words, or `""` and what is wrong."""
-    try:
-        text = json.loads(output).get("hookSpecificOutput", {}).get("additionalContext", "")
-    except (ValueError, AttributeError):
-        return "", f"it printed {output[:80]!r}, which is no JSON object"
-    if not text and (log or not silence):
-        return "", f"it shows no playbook: {log or 'the database is gone, or can not be read'}"
-    if not text:
-        return f"shows nothing, as {silence}", ""
-    names = re.findall(r"^\[([^\]]+)\] helpful=", text, re.MULTILINE)
-    own = sum(map(is_users_name, names))
-    limit = prompt_text.CLIENT_LIMIT_UNITS
-    points = ("1 point" if len(names) == 1 else f"{len(names)} points") + f", {own} of your own," * bool(own)
-    used = f"shows {points} in {prompt_text.utf16_units(text):,} of {limit:,} characters"
-    return ("", f"it {used}, but: {log}") if log else (used, "")
-
-
-def _judge_remind(output: bytes, log: str) -> tuple[str, str]:
-    try:
-        is_object = isinstance(json.loads(output), dict)
-    except ValueError:
-        is_object = False
-    problem = log if is_object else f"it printed {output[:80]!r}, which is no JSON object"
-    return "" if problem else "looks for what fits a prompt, an error or a subagent", problem
-
-
-def _judge_enqueue(output: bytes, log: str, store: Store) -> tuple[str, str]:
-    if output:
-        return "", f"it printed {output[:80]!r}, where it must say nothing"
-    if log:
-        return "", log
-    is_queued = [job.session_id for job in queue.list_jobs(store)] == [_SESSION]
-    return ("notes a session's end", "") if is_queued else ("", "it left no job")
-
-
-def _try(programs: install.Programs, hook: str, event: object, variables: Mapping[str, str], judge: _Judge) -> Finding:
-    with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as logs:
-        return _try_with(logs, programs, hook, event, variables, judge)
-
-
-def _try_with(
-    logs: str, programs: install.Programs, hook: str, event: object, variables: Mapping[str, str], judge: _Judge
-) -> Finding:
-    # As registered for the user, which always answers; the worker is a program that does nothing. What it has to say
-    # goes into a log of its own: it is judged, and isn't found again by the next doctor.
-    python, log = programs.python, os.path.join(logs, "hooks.log")
-    command = [python, "-I", "-S", os.path.join(programs.hooks_folder, f"{hook}.py"), "user", "/bin/true", logs]
-    environment = {name: value for name, value in os.environ.items() if name != "PLAYBOOK_DISABLE"} | dict(variables)
-
-    def run(command: list[str], payload: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(command, input=payload, env=environment, capture_output=True, timeout=_TIMEOUT_S)
-
-    times_ms, bare_ms = [], []
-    for _ in range(_RUNS):
-        started = time.perf_counter()
-        done = run(command, json.dumps(event).encode())
-        ended = time.perf_counter()
-        run([python, "-I", "-S", "-c", "pass"])
-        times_ms.append((ended - started) * 1000)
-        bare_ms.append((time.perf_counter() - ended) * 1000)
-        if done.returncode or done.stderr:
-            summary, problem = "", f"it ended with exit code {done.returncode} and said {done.stderr[:200]!r}"
-        else:
-            summary, problem = judge(done.stdout, _said(log))
-        if problem:
-            break
-    speed = f"{statistics.median(times_ms):.0f} ms, a bare interpreter {statistics.median(bare_ms):.0f} ms"
-    if problem:
-        return Finding(hook, BROKEN, f"{problem} ({speed})", "playbook db check")
-    return Finding(hook, OK, f"{summary}; {speed}")
-
-
-def _said(log: str) -> str:
-    """What a hook has written into *log*, without times and its name."""
-    try:
-        lines = projects.read_plain(log).decode("utf-8", "replace").splitlines()
-    except OSError:
-        return ""
-    said = " ".join(dict.fromkeys(line.partition(": ")[2] for line in lines))
-    return said.removesuffix(" run: playbook doctor").removesuffix(" The session went on without the playbook;")

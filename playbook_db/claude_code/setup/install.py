@@ -7,7 +7,6 @@ error is an InstallError.
 """
 
 import contextlib
-import functools
 import glob
 import json
 import os
@@ -15,7 +14,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from playbook_db import settings
 from playbook_db.claude_code import registration
@@ -24,12 +23,9 @@ from playbook_db.errors import InstallError, Remedy
 from playbook_db.files import replace_file, shipped_file, write_new
 from playbook_db.projects import read_plain
 
-_ATTEMPTS = 3  # to replace a file that other programs are writing
 _BACKUP = ".before-playbook-"  # in the name of a backup, before its time
 _BOM = "\ufeff"
 _NEW = b"{}\n"  # a settings file before it has settings
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -83,26 +79,6 @@ class Registrations:
     unreadable: tuple[tuple[str, str], ...]
 
 
-class ChangedMeanwhileError(Exception):
-    """Another program has written the file that this names since we read it; we left it as that program wrote it."""
-
-
-def _until_unchanged(act: Callable[P, T]) -> Callable[P, T]:
-    """*act*, done again if another program writes its file meanwhile."""
-
-    @functools.wraps(act)
-    def attempts(*args: P.args, **options: P.kwargs) -> T:
-        for _ in range(_ATTEMPTS):
-            try:
-                return act(*args, **options)
-            except ChangedMeanwhileError as error:
-                file = error
-        raise InstallError(f"{file} keeps being changed by another program. We changed nothing; try again later.")
-
-    return attempts
-
-
-@_until_unchanged
 def install(scope: str, folder: str, *, now: datetime) -> Installed:
     """Register our hooks in the settings file of *scope* for the project in *folder*. Raises InstallError."""
     path = _settings_file(scope, folder)
@@ -121,7 +97,6 @@ def install(scope: str, folder: str, *, now: datetime) -> Installed:
     return Installed(path, new != data, backup, python, worker_python, tuple(notes))
 
 
-@_until_unchanged
 def uninstall(scope: str, folder: str) -> Uninstalled | None:
     """Remove our hooks from the settings file of *scope*. Returns None if it has none. Raises InstallError.
 
@@ -136,7 +111,7 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
         return None
     backups = find_backups(path)
     is_ours_alone = new == _NEW and not backups
-    _replace(path, None if is_ours_alone else new, expected=data, private=scope == "user")
+    _replace(path, None if is_ours_alone else new, expected=data)
     spent = [backup for backup in backups if _read(backup) == new]
     for backup in spent:
         with _os_errors_explained(backup, "removed"):
@@ -144,8 +119,7 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
     return Uninstalled(path, is_ours_alone, tuple(backup for backup in backups if backup not in spent))
 
 
-@_until_unchanged
-def take_out(path: str, commands: Collection[str], *, now: datetime, private: bool) -> str | None:
+def take_out(path: str, commands: Collection[str], *, now: datetime) -> str | None:
     """Remove all hooks that run one of *commands* from the settings file at *path*. Returns the path of the backup.
     Raises InstallError."""
 
@@ -154,10 +128,9 @@ def take_out(path: str, commands: Collection[str], *, now: datetime, private: bo
 
     data = _read(path)
     new = _edited(path, data, lambda text: settings_json.without_hooks(text, is_meant))
-    return _replace(path, new, expected=data, private=private, backup_at=now)
+    return _replace(path, new, expected=data, backup_at=now)
 
 
-@_until_unchanged
 def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
     """Set the key path *way* of the user's settings to *value*, or remove it if *value* is None. Returns the path
     of the file, and whether it changed. Raises InstallError."""
@@ -165,7 +138,7 @@ def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
     data = _read(path)
     new = _edited(path, data or None, lambda text: settings_json.with_value(text, way, value))
     if changed := new != (data or _NEW):
-        _replace(path, new, expected=data, private=True)
+        _replace(path, new, expected=data)
     return path, changed
 
 
@@ -182,11 +155,10 @@ def find_registrations(folder: str) -> Registrations:
             continue
         try:
             document = json.loads(read_plain(path).decode("utf-8-sig"))
+            if not isinstance(document, dict):
+                raise ValueError("it holds no object")
         except (OSError, ValueError, RecursionError) as error:
             unreadable.append((path, f"{path} can't be read ({error}); Claude Code passes over it"))
-            continue
-        if not isinstance(document, dict):
-            unreadable.append((path, f"{path} holds no object; Claude Code passes over it"))
             continue
         if document.get("disableAllHooks") is True:
             off.append(path)
@@ -355,17 +327,18 @@ def _read(path: str) -> bytes | None:
 
 
 def _replace(
-    path: str, data: bytes | None, *, expected: bytes | None, private: bool, backup_at: datetime | None = None
+    path: str, data: bytes | None, *, expected: bytes | None, private: bool = True, backup_at: datetime | None = None
 ) -> str | None:
     """Put *data* in the place of the file, which holds *expected*; for both, None: no file. A copy of the file is kept
     beside it if *backup_at* says when; its path.
 
-    An existing file keeps its mode; a new one is for the user alone if *private*. Raises ChangedMeanwhileError.
+    An existing file keeps its mode; a new one is for the user alone if *private*. Raises InstallError, also if another
+    program has written the file since we read it.
     """
 
     def check() -> None:
         if _read(path) != expected:
-            raise ChangedMeanwhileError(path)
+            raise InstallError(f"Another program has just changed {path}. We changed nothing; run the command again.")
 
     real = os.path.realpath(path)
     backup = f"{path}{_BACKUP}{backup_at:%Y%m%dT%H%M%S.%fZ}" if backup_at else None

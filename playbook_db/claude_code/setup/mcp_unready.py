@@ -13,27 +13,26 @@ if TYPE_CHECKING:
 
 _LATEST = "2025-11-25"  # of the protocol's versions those with `initialize`; the client's own is as good
 _NO_METHOD, _NO_REQUEST, _NO_JSON = -32601, -32600, -32700
-_LONGEST_LINE = 1 << 20  # bytes; of a longer one only the end of the line counts
+_NOTHING: "dict[str, dict[str, Any]]" = {  # the answer by method
+    "ping": {},
+    "tools/list": {"tools": []},
+    "resources/list": {"resources": []},
+    "resources/templates/list": {"resourceTemplates": []},
+    "prompts/list": {"prompts": []},
+}
 
 
 def serve(why: str) -> int:
     """Answer on stdin and stdout, with *why* there are no tools, until stdin ends. The exit code."""
-    source, target = sys.stdin.buffer, sys.stdout.buffer
-    is_rest = False
-    while True:
-        line = source.readline(_LONGEST_LINE)
-        if not line:
-            return 0
-        was_rest, is_rest = is_rest, not line.endswith(b"\n")
-        if was_rest or not line.strip():
-            continue
-        reply = _no_request(None, _NO_JSON, "the line is too long") if is_rest else answer(line, why)
+    for line in filter(bytes.strip, sys.stdin.buffer):
+        reply = answer(line, why)
         if reply is not None:
             try:
-                target.write(json.dumps(reply).encode("ascii") + b"\n")
-                target.flush()
+                sys.stdout.buffer.write(json.dumps(reply).encode("ascii") + b"\n")
+                sys.stdout.buffer.flush()
             except OSError:  # the client has left
-                return 0
+                break
+    return 0
 
 
 def answer(line: bytes, why: str) -> "dict[str, Any] | None":
@@ -49,27 +48,20 @@ def answer(line: bytes, why: str) -> "dict[str, Any] | None":
         return None  # a notification, or an answer to nothing that was asked
     if not isinstance(number, (int, str)) or not isinstance(method, str):
         return _no_request(None, _NO_REQUEST, "this is no message of JSON-RPC")
-    result = _result(method, message.get("params"), why)
+    result = _begun(message.get("params"), why) if method == "initialize" else _NOTHING.get(method)
     if result is None:
         return _no_request(number, _NO_METHOD, "there is no method " + method[:80])
     return {"jsonrpc": "2.0", "id": number, "result": result}
 
 
-def _result(method: str, params: object, why: str) -> "dict[str, Any] | None":
-    if method == "initialize":
-        asked = params.get("protocolVersion") if isinstance(params, dict) else None
-        return {
-            "protocolVersion": asked if isinstance(asked, str) and len(asked) < 40 else _LATEST,
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": "playbook", "version": "0"},
-            "instructions": "The playbook's tools aren't there yet: " + why,
-        }
-    lists = {"tools/list": "tools", "resources/list": "resources", "prompts/list": "prompts"}
-    if method in lists:
-        return {lists[method]: []}
-    if method == "resources/templates/list":
-        return {"resourceTemplates": []}
-    return {} if method == "ping" else None
+def _begun(params: object, why: str) -> "dict[str, Any]":
+    asked = params.get("protocolVersion") if isinstance(params, dict) else None
+    return {
+        "protocolVersion": asked if isinstance(asked, str) and len(asked) < 40 else _LATEST,
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "playbook", "version": "0"},
+        "instructions": "The playbook's tools aren't there yet: " + why,
+    }
 
 
 def _no_request(number: object, code: int, why: str) -> "dict[str, Any]":

@@ -5,16 +5,13 @@ and registers the scripts in the user's settings, under whatever Python. Other p
 tells them apart is the `common.py` beside.
 """
 
-import json
 import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 from playbook_db import settings
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.setup import install
 from playbook_db.projects import read_plain
 
 _SCRIPTS = ("user_prompt_inject.py", "session_end.py", "precompact.py", "subagent_stop.py")
@@ -25,23 +22,17 @@ TEMPLATES = {"reflector.txt": "{transcript}", "curator.txt": "{analysis}", "refl
 
 @dataclass(frozen=True, slots=True)
 class OlderHooks:
-    """The `commands` of the older system's hooks in the settings file at `path`, that of `scope`."""
+    """The `commands` of the older system's hooks in the settings file at `path`."""
 
-    scope: str
     path: str
     commands: tuple[str, ...]
 
 
 def find(folder: str) -> list[OlderHooks]:
     """Where the older system's hooks are registered for the project in *folder*."""
-    files = {registration.settings_file(scope, folder): scope for scope in reversed(registration.SCOPES)}
-    found = [OlderHooks(scope, path, tuple(_commands(path, folder))) for path, scope in files.items()]
-    return [hooks for hooks in reversed(found) if hooks.commands]
-
-
-def take_out(hooks: OlderHooks, *, now: datetime) -> str | None:
-    """Take *hooks* out of their settings file; the copy that holds the file as it was. Raises InstallError."""
-    return install.take_out(hooks.path, hooks.commands, now=now, private=hooks.scope == "user")
+    files = dict.fromkeys(registration.settings_files(folder))
+    found = [OlderHooks(path, tuple(_commands(path, folder))) for path in files]
+    return [hooks for hooks in found if hooks.commands]
 
 
 def set_templates_aside() -> list[str]:
@@ -62,11 +53,7 @@ def set_templates_aside() -> list[str]:
 
 
 def _commands(path: str, folder: str) -> Iterator[str]:
-    try:
-        document = json.loads(read_plain(path).decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return
-    for _, group in registration.groups_of_hooks(document):
+    for _, group in registration.groups_of_hooks(registration.read_settings(path)):
         for entry in group["hooks"]:
             command = entry.get("command") if isinstance(entry, dict) else None
             if isinstance(command, str) and _is_older(command, folder):

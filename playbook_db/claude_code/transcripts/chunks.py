@@ -21,8 +21,6 @@ from playbook_db.domain.trust.evidence import FETCHED, FILES, Place
 from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts, is_correction
 from playbook_db.services.learning.asking import Chunk
 
-MIN_CHUNK_CHARS = 1_000
-
 _MAX_OUTSIDE = 20  # texts from outside that are carried on to later chunks
 _NOTE_CHARS = 200  # kept free for what a chunk says of lines that were not read
 _LEAST_CHARS = 100  # of a part, with its heading, in an entry that is larger than a chunk
@@ -39,7 +37,7 @@ class ChunkReader:
     larger than one is condensed harder. *redact* is given whole what is to be condensed, before it is: half a secret
     is not known for one. What can be evidence is judged by the project's *files*; the latest texts from outside
     earlier in the transcript are among the places of each later chunk. Whatever reads raises OSError if the file can't
-    be read; ValueError says that *max_chars* is below MIN_CHUNK_CHARS.
+    be read.
     """
 
     def __init__(
@@ -50,8 +48,6 @@ class ChunkReader:
         redact: Callable[[str], str] = str,
         files: ProjectFiles | None = None,
     ) -> None:
-        if max_chars < MIN_CHUNK_CHARS:
-            raise ValueError(f"a chunk needs {MIN_CHUNK_CHARS} characters; {max_chars} are too few")
         self.transcript = transcript
         self.end = 0  # of what was cut or gone past
         self._limit = max_chars - _NOTE_CHARS

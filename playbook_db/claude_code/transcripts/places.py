@@ -133,7 +133,7 @@ def _judged(call: ToolCall, text: str, files: ProjectFiles) -> tuple[str, str]:
     files.read.clear()
     trust = FETCHED
     if call.tool == "Bash" and "command" in call.given:
-        trust = trust_of_output(call.given["command"], files, call.folder, files.commands)
+        trust = trust_of_output(call.given["command"], files, call.folder)
     elif call.tool in _FILE_TOOLS:
         path = next((call.given[name] for name in ("file_path", "notebook_path", "path") if name in call.given), ".")
         if path.endswith(_OUR_FILE):

@@ -8,11 +8,10 @@ names a session that is over; the tool use stands in the transcript of the one t
 
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from playbook_db import project_env, settings
-from playbook_db.claude_code import learner
+from playbook_db.claude_code import learner, worker
 from playbook_db.claude_code.hooks import events
 from playbook_db.claude_code.transcripts import transcript
 from playbook_db.claude_code.transcripts.chunks import ChunkReader
@@ -76,30 +75,18 @@ def read(tool_use: str | None, session: str, folder: str) -> SoFar:
     return SoFar(session, tuple(redacted) if paths else UNKNOWN, frozenset(cited), secrets)
 
 
-def _transcripts(folder: str) -> Iterator[str]:
+def _transcripts(folder: str) -> list[str]:
     """The transcripts of sessions and subagents that began in *folder*, the last that was written to first."""
-    times: dict[str, float] = {}
-    for kept in _kept(folder):
-        for here, _, names in os.walk(kept):
-            for name in names:
-                if name.endswith(".jsonl"):
-                    path = os.path.join(here, name)
-                    try:
-                        times[path] = os.stat(path).st_mtime
-                    except OSError:
-                        continue
-    yield from sorted(times, key=lambda path: times[path], reverse=True)[:_LATEST]
+    folders = dict.fromkeys((folder, os.path.realpath(folder)))
+    paths = {path for each in folders for path in worker.list_transcripts(each)}
+    return sorted(paths, key=os.path.getmtime, reverse=True)[:_LATEST]
 
 
 def _transcripts_of(session: str, folder: str) -> list[str]:
-    paths = (os.path.join(kept, f"{os.path.basename(session)}.jsonl") for kept in _kept(folder))
-    return list(filter(os.path.isfile, paths)) if session else []
-
-
-def _kept(folder: str) -> list[str]:
-    """Where Claude Code keeps the transcripts of sessions that began in *folder*."""
     names = dict.fromkeys(map(events.session_folder_name, (folder, os.path.realpath(folder))))
-    return [os.path.join(settings.claude_dir(), "projects", name) for name in names]
+    own = f"{os.path.basename(session)}.jsonl"
+    paths = (os.path.join(settings.claude_dir(), "projects", name, own) for name in names)
+    return list(filter(os.path.isfile, paths)) if session else []
 
 
 def _stands_in(path: str, tool_use: str) -> bool:

@@ -5,12 +5,12 @@ is fetched: better a proposal too many than a web page that speaks as a test.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import dropwhile, takewhile
 from posixpath import basename, join
-from typing import Protocol
 
+from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.domain.trust.evidence import FETCHED, FILES, TESTS, TRUST
 
 # What tests, checks, compiles or builds a project. If a second word stands here, the command needs it after options.
@@ -119,53 +119,36 @@ class ShellCommand:
     is_piped: bool = False
 
 
-class Ground(Protocol):
-    """What the project's own files are."""
-
-    @property
-    def has_new_commits(self) -> bool:
-        """Whether the branch may have other commits than when the session began."""
-
-    def shows(self, path: str, folder: str) -> bool:
-        """As `holds`, for a file or folder whose content the command prints."""
-
-    def holds(self, path: str, folder: str) -> bool:
-        """Whether *path*, written in *folder*, is one of the project's own files or folders."""
-
-    def contains(self, path: str, folder: str) -> bool:
-        """Whether *path*, written in *folder*, is in the project, be it in a folder with others' code."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Here:
-    """The project as commands in `folder` see it, and the beginnings of further commands that count as tests."""
+    """The project's `files` as commands in `folder` see them."""
 
-    ground: Ground
+    files: ProjectFiles
     folder: str
-    tests: tuple[tuple[str, ...], ...]
 
     def holds(self, path: str) -> bool:
         is_plain = not path.startswith("~") and "$" not in path and not _BRACES.search(path)
-        return is_plain and self.ground.holds(path, self.folder)
+        return is_plain and self.files.holds(path, self.folder)
 
     def shows(self, path: str) -> bool:
-        return self.holds(path) and self.ground.shows(path, self.folder)
+        return self.holds(path) and self.files.shows(path, self.folder)
 
     def is_test(self, words: Sequence[str]) -> bool:
-        plain = tuple(word.removeprefix("./") for word in words)
-        return any(plain[: len(test)] == test for test in self.tests)
+        """Whether *words* begin as one of the commands that the user says are tests."""
+        plain = [word.removeprefix("./") for word in words]
+        tests = ([word.removeprefix("./") for word in test.split()] for test in self.files.commands)
+        return any(plain[: len(test)] == test for test in tests)
 
     def has(self, program: str) -> bool:
         """Whether *program* is found by its name, in one of the system's folders, or in the project."""
         usual = "/" not in program or program.startswith(_SYSTEM_FOLDERS)
-        return usual or self.ground.contains(program, self.folder)
+        return usual or self.files.contains(program, self.folder)
 
 
-def trust_of_output(line: str, ground: Ground, folder: str, more_tests: Iterable[str] = ()) -> str:
-    """The class of what the command *line* printed, run in *folder*; `""` where it only said something itself, or
-    showed our own playbook. *more_tests* are beginnings of further commands that count as tests."""
-    tests = tuple(tuple(word.removeprefix("./") for word in test.split()) for test in more_tests)
-    here = _Here(ground, folder, tests)
+def trust_of_output(line: str, files: ProjectFiles, folder: str) -> str:
+    """The class of what the command *line* printed, run in *folder* of the project with *files*; `""` where it only
+    said something itself, or showed our own playbook."""
+    here = _Here(files, folder)
     if not here.holds("."):
         return FETCHED
     try:
@@ -382,7 +365,7 @@ def _trust_git(rest: list[str], here: _Here) -> str | None:
     is_own = all(word.startswith("-") or _OWN_REVISION.match(word) or here.holds(word) for word in revisions)
     if name == "diff" and is_own:  # the assistant's changes
         return None
-    is_history = name in _GIT_HISTORY and is_own and not here.ground.has_new_commits
+    is_history = name in _GIT_HISTORY and is_own and not here.files.has_new_commits
     return FILES if is_history or name in _GIT_STATE else FETCHED
 
 

@@ -23,7 +23,6 @@ from playbook_db.projects import as_text, open_plain
 
 LINE_LIMIT = 64 << 20  # bytes; a longer line is passed over
 _SKIPPED_AT_ONCE = 1 << 20
-_ENDS_BYTES = 4096  # of what was read of a file, by which it is known again
 _FIRST_LINES = 100  # of a transcript, one of which tells when the session began
 
 _ROLES = ("user", "assistant")
@@ -140,7 +139,6 @@ class Transcript:
         self.session_id = session_of(path)
         self._first_uuid: str | None = None
         self._end = 0
-        self._ends = b""  # of what was read, so that another file in its place is known
         self._ahead: list[Line] = []  # read already, and not yet gone past
         self._uuids: set[int] = set()  # numbers, as there may be a million
         self._calls, self._usage = _Calls(), _Usage()
@@ -162,15 +160,10 @@ class Transcript:
                 self.put_back(line if line.start >= until else Line(int(until), line.end, None))
                 return
             yield line
-        self._ends = self._read_ends()
 
     def put_back(self, line: Line) -> None:
         """Let *line*, the last one, come again."""
         self._ahead.insert(0, line)
-
-    def is_as_read(self) -> bool:
-        """Whether the file still begins and ends as when all of it was read, but for what came behind that."""
-        return self._ends == self._read_ends()
 
     def _take_ahead(self) -> Iterator[Line]:
         while self._ahead:
@@ -199,12 +192,6 @@ class Transcript:
         count = len(self._uuids)
         self._uuids.add(_key_of(uuid))
         return len(self._uuids) == count
-
-    def _read_ends(self) -> bytes:
-        with open(open_plain(self.path), "rb") as file:
-            first = file.read(min(_ENDS_BYTES, self._end))
-            file.seek(max(0, self._end - _ENDS_BYTES))
-            return first + file.read(_ENDS_BYTES)[: self._end]
 
 
 def session_of(path: str) -> str:
@@ -295,12 +282,9 @@ def _speech(content: dict[str, Any]) -> str:
     """What the user or the assistant said in a line; `""` where nobody did."""
     if content.get("type") not in _ROLES or any(content.get(mark) for mark in _NOT_SPEECH):
         return ""
-    message = content.get("message")
-    text = message.get("content") if isinstance(message, dict) else None
-    if isinstance(text, list):
-        blocks = (block.get("text") for block in text if isinstance(block, dict) and block.get("type") == "text")
-        text = "\n".join(block for block in blocks if isinstance(block, str))
-    return text if isinstance(text, str) and not text.lstrip().startswith(_ECHOES) else ""
+    texts = (block.get("text") for block in _blocks(content) if block.get("type") == "text")
+    text = "\n".join(each for each in texts if isinstance(each, str))
+    return "" if text.lstrip().startswith(_ECHOES) else text
 
 
 class _Calls:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from playbook_db.cli.change.points import print_done
 from playbook_db.cli.context import as_json, notify, opened, point_names
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import beside, one_line, print_answer, print_json, print_revised, print_texts
+from playbook_db.cli.output import beside, one_line, print_answer, print_json, print_texts
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -49,11 +50,7 @@ def dedup(
         raise click.UsageError("--text goes with --merge.")
     with opened(*(merge or ()), *(apart or ())) as project:
         if merge:
-            revised = edit.merge_points(project, *merge, text=text)
-            if as_json:
-                print_json(records.batch_record(revised, dry_run=False))
-            else:
-                print_revised(revised)
+            print_done(edit.merge_points(project, *merge, text=text), as_json=as_json)
         elif apart:
             edit.keep_apart(project, *apart)
             words = f"{one_line(apart[0])} and {one_line(apart[1])} stay apart until the text of one changes"

@@ -24,7 +24,7 @@ def add(text: str, section: str | None, as_json: bool) -> None:
     from playbook_db.services.playbook import edit
 
     with opened(may_be_new=True) as project:
-        _print(edit.add(project, text, section=section), as_json=as_json)
+        print_done(edit.add(project, text, section=section), as_json=as_json)
 
 
 @cli.command("edit")
@@ -49,7 +49,7 @@ def edit_point(name: str, text: str | None, section: str | None, as_json: bool) 
             if text is None:
                 notify(["left as it is"])
                 return
-        _print(edit.edit(project, name, text=text, section=section, was=was), as_json=as_json)
+        print_done(edit.edit(project, name, text=text, section=section, was=was), as_json=as_json)
 
 
 @cli.command()
@@ -99,7 +99,7 @@ def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
     from playbook_db.services.playbook import edit
 
     with opened(*names) as project:
-        _print(edit.retire(project, *names, reason=reason), as_json=as_json)
+        print_done(edit.retire(project, *names, reason=reason), as_json=as_json)
 
 
 @cli.command()
@@ -116,7 +116,7 @@ def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
     if not names:  # not by click, which asks for a NAME where it is the TAG that is missing
         raise click.UsageError("Give the NAME of a key point, or several, before the TAG.")
     with opened(*names) as project:
-        _print(edit.vote(project, names[0], tag, *names[1:]), as_json=as_json)
+        print_done(edit.vote(project, names[0], tag, *names[1:]), as_json=as_json)
 
 
 @cli.command()
@@ -148,7 +148,7 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
         if not dry_run:
             diagnostics.operations(project.folder, operations, revised.skipped, revised.changes)
         notify(revised.notes)
-        _print(revised, as_json=as_json, dry_run=dry_run)
+        print_done(revised, as_json=as_json, dry_run=dry_run)
 
 
 @cli.command()
@@ -163,10 +163,11 @@ def prune(dry_run: bool, as_json: bool) -> None:
         revised = edit.prune(project, dry_run=dry_run)
         if not dry_run:
             diagnostics.pruning(project.folder, [change.point for change in revised.changes])
-        _print(revised, as_json=as_json, dry_run=dry_run)
+        print_done(revised, as_json=as_json, dry_run=dry_run)
 
 
-def _print(revised: "RevisionResult", *, as_json: bool, dry_run: bool = False) -> None:
+def print_done(revised: "RevisionResult", *, as_json: bool, dry_run: bool = False) -> None:
+    """Print what a revision did, and say which texts are long."""
     from playbook_db.services.playbook import edit
 
     notify(edit.notes_on_length(revised.changes))

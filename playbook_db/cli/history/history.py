@@ -196,6 +196,7 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: 
     A point has the text and votes that it had; with --at, those of then. Without NAME the whole playbook becomes what
     it was then; `playbook undo` takes that back.
     """
+    from playbook_db.cli.change.points import print_done
     from playbook_db.services.playbook import edit
     from playbook_db.services.playbook import undo as undo_service
 
@@ -214,11 +215,7 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: 
             revised = edit.restore(project, *names)
         else:
             revised = undo_service.restore_as_of(project, names[0], moment)
-        notify(edit.notes_on_length(revised.changes))
-        if as_json:
-            print_json(records.batch_record(revised, dry_run=False))
-        else:
-            print_revised(revised)
+        print_done(revised, as_json=as_json)
 
 
 def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None:

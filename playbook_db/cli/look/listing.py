@@ -86,7 +86,10 @@ def list_points(
         if as_json:
             print_json([records.point_record(point, retirement) for point, retirement in left])
             return
-        rows = [(*_cells(point), f"r{why.revision}", why.reason or "", point.text) for point, why in left]
+        rows = [
+            (point.name, str(point.helpful), str(point.harmful), f"r{why.revision}", why.reason or "", point.text)
+            for point, why in left
+        ]
         nothing = "no such key point has left" if words or only else "no key point has left yet"
         print_table(("name", "+", "-", "left in", "reason", "text"), rows, nothing=nothing)
         return
@@ -114,10 +117,6 @@ def _list_proposed(limit: int | None, *, as_json: bool) -> None:
     service.require_person()
     with opened() as project:
         review.print_proposals(service.all_waiting(project)[:limit], as_json=as_json)
-
-
-def _cells(point: "PromptPoint") -> tuple[str, str, str]:
-    return point.name, str(point.helpful), str(point.harmful)
 
 
 def _ordered(

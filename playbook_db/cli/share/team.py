@@ -167,6 +167,3 @@ def _lines(status: "TeamStatus") -> list[str]:
 
 def _ago(moment: datetime) -> str:
     return ago(moment, now=datetime.now(UTC))
-
-
-COMMANDS = {"team": team}

@@ -74,7 +74,7 @@ def edit(
         _require_same(point, was, f"; your text was: {text}" if text else ".")
         if was_in is not None and point.section != section_named(was_in):
             what = f"moved to {point.section} meanwhile. Nothing was changed."
-            raise PointChangedError(name, what, now=point.text, section=point.section)
+            raise PointChangedError(name, what)
         edited = replace(point, text=text or point.text, section=chosen or point.section)
         if edited != point:
             book.draft.change(edited, kind="edit")
@@ -313,7 +313,7 @@ def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
     somebody; None is somebody who didn't look."""
     if was is not None and point.text != was:
         what = f"reworded meanwhile. Nothing was changed{more}"
-        raise PointChangedError(point.name, what, now=point.text, section=point.section)
+        raise PointChangedError(point.name, what)
 
 
 def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:

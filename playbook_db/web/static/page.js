@@ -67,22 +67,11 @@ if (search && document.getElementById("results")) {
 }
 
 /* One key each. */
-const reviews = () => [...document.querySelectorAll("[data-review]")];
+const buttons = [...document.querySelectorAll("[data-review] [data-key]")];
 const isOff = () => localStorage.getItem(KEYS_OFF) !== null;
 
-function current() {
-  return document.activeElement.closest("[data-review]") || reviews()[0];
-}
-
-function move(step) {
-  const all = reviews();
-  const at = all.indexOf(document.activeElement.closest("[data-review]"));
-  const next = all[Math.min(Math.max(at + step, 0), all.length - 1)];
-  if (next) next.focus();
-}
-
 function press(key) {
-  const button = current()?.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  const button = buttons.find((each) => each.dataset.key === key);
   if (button) button.click();
   return Boolean(button);
 }
@@ -97,12 +86,7 @@ function help() {
   list.className = "facts";
   const keys = [["?", "these keys"]];
   if (search) keys.push(["/", "to the search"]);
-  if (reviews().length) {
-    keys.push(["j", "next proposal"], ["k", "previous proposal"]);
-    current().querySelectorAll("[data-key]").forEach((button) => {
-      keys.push([button.dataset.key, button.dataset.name]);
-    });
-  }
+  keys.push(...buttons.map((button) => [button.dataset.key, button.dataset.name]));
   for (const [key, what] of keys) {
     const term = document.createElement("dt");
     term.append(Object.assign(document.createElement("kbd"), { textContent: key }));
@@ -132,17 +116,12 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "?") help();
   else if (isOff() || event.shiftKey || event.repeat) return;
   else if (event.key === "/" && search) search.querySelector("[type=search]").focus();
-  else if (event.key === "j") move(1);
-  else if (event.key === "k") move(-1);
   else if (!press(event.key)) return;
   event.preventDefault();
 });
 
-for (const review of reviews()) {
-  review.tabIndex = -1;
-  for (const button of review.querySelectorAll("[data-key]")) {
-    button.dataset.name = button.textContent.trim();
-    button.setAttribute("aria-keyshortcuts", button.dataset.key);
-    button.append(" ", Object.assign(document.createElement("kbd"), { textContent: button.dataset.key, ariaHidden: "true" }));
-  }
+for (const button of buttons) {
+  button.dataset.name = button.textContent.trim();
+  button.setAttribute("aria-keyshortcuts", button.dataset.key);
+  button.append(" ", Object.assign(document.createElement("kbd"), { textContent: button.dataset.key, ariaHidden: "true" }));
 }

@@ -1,0 +1,160 @@
+"""The hooks, run with made-up events as Claude Code would, and timed beside a bare interpreter.
+
+For doctor. Nothing of the user's changes: the hook that writes is tried in a folder and a database of its own.
+"""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+
+from playbook_db import project_env, projects, settings
+from playbook_db.claude_code.setup import install
+from playbook_db.domain import prompt_text
+from playbook_db.domain.sections import is_users_name
+from playbook_db.errors import DatabaseError
+from playbook_db.services.learning import queue
+from playbook_db.services.project import Project, Store, find_membership, is_ignored, open_store, read_playbook
+from playbook_db.services.sharing import team
+from playbook_db.store import at_hand
+
+_RUNS = 5  # of each hook
+_PROMPT = "Which words of playbook/doctor.py does the index for full text find in the playbook of this project?"
+_TIMEOUT_S = 20.0
+_SESSION = "doctor-made-this-up"
+
+# Of what a hook printed, and of what it wrote in its log: what the hook did, in words, or `""` and what is wrong.
+_Judge = Callable[[bytes, str], tuple[str, str]]
+
+
+def try_hooks(folder: str) -> Iterator[tuple[str, bool, str]]:
+    """Each hook for the project in *folder*, whether it does what it should, and that in words.
+
+    Inject and remind are run on the user's own database, where they record nothing, as the session has no id; enqueue
+    on a database and a project of its own.
+    """
+    silence = _silence(project_env.database_url(folder), folder)
+    event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder, "transcript_path": "s.jsonl"}
+    here = {"CLAUDE_PROJECT_DIR": folder}
+    yield _try("inject", folder, event, here, partial(_judge_inject, silence=silence))
+    # An older installation has no such hook; doctor tells which events it lacks.
+    if os.path.exists(os.path.join(install.programs(folder).hooks_folder, "remind.py")):
+        event = event | {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT}
+        yield _try("remind", folder, event, here, _judge_remind)
+    with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as made:
+        project, transcript = os.path.join(made, "project"), os.path.join(made, "transcript.jsonl")
+        os.mkdir(project)
+        database = os.path.join(made, "config", "playbook", "playbook.db")
+        event = {
+            "hook_event_name": "SessionEnd", "reason": "other", "session_id": _SESSION, "cwd": project,
+            "transcript_path": transcript,
+        }  # fmt: skip
+        elsewhere = {
+            "CLAUDE_CONFIG_DIR": os.path.join(made, "config"), "CLAUDE_PROJECT_DIR": project,
+            "PLAYBOOK_DB_URL": database, "PLAYBOOK_NO_SETUP": "1",
+        }  # fmt: skip
+        with open_store(settings.database_url(database)) as store:
+            yield _try("enqueue", folder, event, elsewhere, partial(_judge_enqueue, store=store))
+
+
+def _silence(url: str, folder: str) -> str:
+    """Why a session in *folder* is shown nothing, where that is as it should be; `""` where it should be shown some."""
+    path = settings.sqlite_file(url)
+    if path is None:
+        return "the database is on a server"
+    if at_hand.loss_of(path) or not os.path.exists(path):
+        return "" if at_hand.loss_of(path) else "there is no database yet"
+    with suppress(DatabaseError), open_store(url) as store:
+        project = Project.in_folder(store, folder)
+        if is_ignored(project):
+            return "this project is ignored"
+        if read_playbook(Project.of_user(store)).points:
+            return ""
+        if find_membership(project) is not None:
+            replica = team.read_status(project, asks=False).replica
+            return "" if replica and replica.points else "the team's playbook is empty, or not here yet"
+        return "" if read_playbook(project).points else "the playbook is empty"
+    return ""
+
+
+def _judge_inject(output: bytes, log: str, *, silence: str) -> tuple[str, str]:
+    try:
+        text = json.loads(output).get("hookSpecificOutput", {}).get("additionalContext", "")
+    except (ValueError, AttributeError):
+        return "", f"it printed {output[:80]!r}, which is no JSON object"
+    if not text and (log or not silence):
+        return "", f"it shows no playbook: {log or 'the database is gone, or can not be read'}"
+    if not text:
+        return f"shows nothing, as {silence}", ""
+    names = re.findall(r"^\[([^\]]+)\] helpful=", text, re.MULTILINE)
+    own = sum(map(is_users_name, names))
+    limit = prompt_text.CLIENT_LIMIT_UNITS
+    points = ("1 point" if len(names) == 1 else f"{len(names)} points") + f", {own} of your own," * bool(own)
+    used = f"shows {points} in {prompt_text.utf16_units(text):,} of {limit:,} characters"
+    return ("", f"it {used}, but: {log}") if log else (used, "")
+
+
+def _judge_remind(output: bytes, log: str) -> tuple[str, str]:
+    try:
+        is_object = isinstance(json.loads(output), dict)
+    except ValueError:
+        is_object = False
+    problem = log if is_object else f"it printed {output[:80]!r}, which is no JSON object"
+    return "" if problem else "looks for what fits a prompt, an error or a subagent", problem
+
+
+def _judge_enqueue(output: bytes, log: str, *, store: Store) -> tuple[str, str]:
+    if output:
+        return "", f"it printed {output[:80]!r}, where it must say nothing"
+    if log:
+        return "", log
+    is_queued = [job.session_id for job in queue.list_jobs(store)] == [_SESSION]
+    return ("notes a session's end", "") if is_queued else ("", "it left no job")
+
+
+def _try(
+    hook: str, folder: str, event: Mapping[str, str], variables: Mapping[str, str], judge: _Judge
+) -> tuple[str, bool, str]:
+    # As registered for the user, which always answers; the worker is a program that does nothing. What it has to say
+    # goes into a log of its own: it is judged, and isn't found again by the next doctor.
+    programs = install.programs(folder)
+    environment = {name: value for name, value in os.environ.items() if name != "PLAYBOOK_DISABLE"} | dict(variables)
+
+    def run(*arguments: str, payload: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        command = [programs.python, "-I", "-S", *arguments]
+        return subprocess.run(command, input=payload, env=environment, capture_output=True, timeout=_TIMEOUT_S)
+
+    times_ms, bare_ms = [], []
+    with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as logs:
+        for _ in range(_RUNS):
+            started = time.perf_counter()
+            program = os.path.join(programs.hooks_folder, f"{hook}.py")
+            done = run(program, "user", "/bin/true", logs, payload=json.dumps(event).encode())
+            ended = time.perf_counter()
+            run("-c", "pass")
+            times_ms.append((ended - started) * 1000)
+            bare_ms.append((time.perf_counter() - ended) * 1000)
+            if done.returncode or done.stderr:
+                summary, problem = "", f"it ended with exit code {done.returncode} and said {done.stderr[:200]!r}"
+            else:
+                summary, problem = judge(done.stdout, _said(os.path.join(logs, "hooks.log")))
+            if problem:
+                break
+    speed = f"{statistics.median(times_ms):.0f} ms, a bare interpreter {statistics.median(bare_ms):.0f} ms"
+    return (hook, False, f"{problem} ({speed})") if problem else (hook, True, f"{summary}; {speed}")
+
+
+def _said(log: str) -> str:
+    """What a hook has written into *log*, without times and its name."""
+    try:
+        lines = projects.read_plain(log).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    said = " ".join(dict.fromkeys(line.partition(": ")[2] for line in lines))
+    return said.removesuffix(" run: playbook doctor").removesuffix(" The session went on without the playbook;")
