@@ -291,9 +291,9 @@ def test_who_said_a_text_is_the_same_in_a_chunk_that_is_read_by_itself(path: Pat
     built.result("x" * 250, uuid="a")
     built.user("x" * 550, uuid="b")
     built.write(path)
-    all_chunks = chunks(path, MIN_CHUNK_CHARS)
+    all_chunks = chunks(path, SMALLEST)
 
-    assert [chunks(path, MIN_CHUNK_CHARS, chunk.start) for chunk in all_chunks] == [
+    assert [chunks(path, SMALLEST, chunk.start) for chunk in all_chunks] == [
         all_chunks[index:] for index in range(len(all_chunks))
     ]
 
