@@ -434,7 +434,7 @@ class UnreleasedSchemaError(DatabaseError):
             f"{where} was made by a checkout from before version 0.1.0, and can't be migrated; it was left as it is.",
             Remedy(
                 "With that checkout run `playbook export -o playbook.json` in each project; then move the database "
-                "away. With this one run `playbook init --new` once, and `playbook import playbook.json` in each project."
+                "away. With this one run `playbook init --new` once, then `playbook import playbook.json` in each."
             ),
         )
 
