@@ -9,7 +9,16 @@ import click
 
 from playbook_db.cli.context import as_json, dry_run_option, notify, of_user, opened, point_names, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_json, print_points, print_revised, print_texts, say, write_text
+from playbook_db.cli.output import (
+    one_line,
+    print_json,
+    print_points,
+    print_revised,
+    print_texts,
+    say,
+    shown_json,
+    write_text,
+)
 from playbook_db.domain.merging.undo import SOURCES
 from playbook_db.services import records
 
@@ -143,7 +152,7 @@ def _json_list(items: Iterable[Any]) -> Iterator[str]:
 
     begin = "[\n"
     for item in items:
-        yield begin + "  " + json.dumps(item, indent=2, ensure_ascii=False).replace("\n", "\n  ")
+        yield begin + "  " + shown_json(json.dumps(item, indent=2, ensure_ascii=False)).replace("\n", "\n  ")
         begin = ",\n"
     yield "[]\n" if begin == "[\n" else "\n]\n"
 
