@@ -21,7 +21,7 @@ STARTERS = {
     ("llm/claude_cli.py", "_run"),  # the client
     ("claude_code/setup/doctor.py", "_interpreter"),  # the user's Python, and that of the hooks and of the worker
     ("claude_code/setup/doctor.py", "_worker"),
-    ("claude_code/setup/doctor.py", "run"),
+    ("claude_code/setup/trial.py", "run"),
     ("claude_code/plugin_env.py", "_find_python"),
     ("claude_code/plugin_env.py", "_run"),  # uv, pip
     ("platforms.py", "_become"),  # the worker
