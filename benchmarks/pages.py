@@ -259,7 +259,7 @@ _BESIDE = (
     "INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)"
     " SELECT 1, session_id, 1, 'startup', number, '[1,2,3,4,5,6,7,8,9,10]', 0, time, 'SessionStart'"
     " FROM revisions WHERE session_id IS NOT NULL AND number % 20 = 0",
-    "INSERT INTO citations (playbook_id, session_id, point_id, stretches, time)"
+    "INSERT INTO citations (playbook_id, session_id, point_id, chunks, time)"
     " SELECT 1, session_id, 1 + number / 20 % 10, 1, time FROM injections AS i"
     " JOIN revisions USING (playbook_id, session_id, time)",
     "INSERT INTO proposals (playbook_id, id, kind, operation, evidence, trust, session_id, created_at)"

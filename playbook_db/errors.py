@@ -371,15 +371,27 @@ class ServerAwayError(ServerError):
     left, or the connection was lost. Later, the same may go well."""
 
 
+_RENAMED = {  # tables and columns, in schema 10
+    "taken_back": "undone_ranges", "took_back_from": "undoes_from", "took_back_to": "undoes_to",
+    "taken_back_in": "undone_in", "kept_apart": "distinct_points", "asked": "selected_by", "scrubbed_at": "purged_at",
+    "learnt_to": "learned_offset", "used_at": "sessions_at_last_use", "stretches": "chunks",
+    "shown_in": "sessions_shown", "cited_in": "sessions_cited",
+}  # fmt: skip
+
+
 class QueryError(PlaybookError):
-    """The given SQL can't be run. *problem* is the message of SQLite, *views* are the views that can be queried."""
+    """The given SQL can't be run. *problem* is the database's message, *views* are the views that can be queried."""
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
         known = f" The views are: {', '.join(views)}." if views and problem.startswith("no such table") else ""
         listed = " A view's columns: PRAGMA table_info(VIEW)." if problem.startswith("no such column") else ""
         bound = " The one parameter that has a value is :project." if "binding" in problem else ""
+        is_missing = problem.startswith("no such") or "does not exist" in problem
+        words = problem.replace(".", " ").replace('"', " ").split()
+        old = next((word for word in words if is_missing and word in _RENAMED), "")
+        renamed = f" `{old}` is called `{_RENAMED[old]}` now." if old else ""
         what = problem.rstrip(".")
-        super().__init__(f"{what}.{known}{listed}{bound} What the views and their columns mean: docs/sql.md")
+        super().__init__(f"{what}.{renamed}{known}{listed}{bound} What the views and their columns mean: docs/sql.md")
 
 
 class QueryRefusedError(PlaybookError):

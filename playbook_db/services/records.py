@@ -109,7 +109,7 @@ def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
         "dry_run": dry_run,
         "changes": [change_record(change) for change in revised.changes],
         "skipped": [
-            {"operation": item.index + 1, "reason": item.reason, "given": item.item} for item in revised.skipped
+            {"number": item.index + 1, "reason": item.reason, "operation": item.item} for item in revised.skipped
         ],
     }
 
@@ -170,9 +170,9 @@ def review_record(result: "ReviewResult") -> Record:
 
 
 def reviews_record(results: "Iterable[ReviewResult]") -> Record:
-    """What became of proposals for one playbook; of those for the user's own beside a project's it is in `own`."""
-    first, *own = map(review_record, results)
-    return first | ({"own": own[0]} if own else {})
+    """What became of proposals for one playbook; of those for the user's own beside a project's it is in `user`."""
+    first, *users = map(review_record, results)
+    return first | ({"user": users[0]} if users else {})
 
 
 def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
@@ -182,7 +182,7 @@ def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
         "project": revised.key,
         "revision": revised.revision,
         "dry_run": dry_run,
-        "took_back": asdict(undone.revisions) if undone.message and undone.revisions else None,
+        "undoes": asdict(undone.revisions) if undone.message and undone.revisions else None,
         "message": undone.message,
         "changes": [change_record(change) for change in revised.changes],
         "notes": list(revised.notes),
@@ -200,7 +200,7 @@ def forget_record(forgotten: "Forgotten", *, dry_run: bool) -> Record:
                 "project": key,
                 "revision": erasure.revision,
                 "forgotten": list(erasure.names),
-                "blanked": [point.name for point in erasure.shortened],
+                "shortened": [point.name for point in erasure.shortened],
                 "fields": count_by_column(erasure.fields),
                 "revisions": list(erasure.revisions),
             }
@@ -210,7 +210,7 @@ def forget_record(forgotten: "Forgotten", *, dry_run: bool) -> Record:
         "backups": list(forgotten.backups),
         "new_backup": forgotten.new_backup,
         "notes": list(forgotten.notes),
-        "scrubbed": forgotten.is_rewritten,
+        "purged": forgotten.is_rewritten,
     }
 
 
@@ -222,8 +222,8 @@ def log_record(revision: "LoggedRevision") -> Record:
     return {
         "revision": revision.number,
         **_fields(revision, "time", "source", "actor", "role", session="session_id", message="message"),
-        "took_back": asdict(revision.undoes) if revision.undoes else None,
-        "taken_back_in": revision.undone_in,
+        "undoes": asdict(revision.undoes) if revision.undoes else None,
+        "undone_in": revision.undone_in,
         "changes": [_logged_change_record(change) for change in revision.changes],
         **_fields(revision, "skipped", "neutral_votes", "unmatched_votes"),
         "keys": list(revision.keys),
@@ -246,7 +246,7 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
     return {
         "from": _side_record(before),
         "to": _side_record(after),
-        "added": [point_record(placed.point) | {"behind": placed.behind} for placed in comparison.added],
+        "added": [point_record(placed.point) | {"previous": placed.behind} for placed in comparison.added],
         "retired": [point_record(point) for point in comparison.retired],
         "reworded": [{"name": pair.after.name} | _rewording(pair.before, pair.after) for pair in comparison.reworded],
         "moved": [
@@ -254,7 +254,7 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
                 "name": moved.before.name,
                 "section_before": moved.before.section,
                 "section": moved.now.point.section,
-                "behind": moved.now.behind,
+                "previous": moved.now.behind,
             }
             for moved in comparison.moved
         ],
@@ -285,7 +285,7 @@ def life_record(name: str, life: "Life", lifespan: "PointLifespan", uses: "Itera
         **_marks_record(lifespan),
         "merged": list(life.merged),
         "by_event": [event_use_record(use) for use in uses],
-        "events": [_record(event, session_id="session", text="told") for event in life.events],
+        "events": [_record(event, session_id="session") for event in life.events],
     }
 
 
@@ -389,7 +389,7 @@ def check_record(report: "Report", *, not_checked: Iterable[str]) -> Record:
         "database": report.where,
         "ok": not report.problems,
         "problems": list(report.problems),
-        "not_looked_at": list(not_checked),
+        "not_checked": list(not_checked),
     }
 
 
@@ -405,7 +405,7 @@ def repair_record(repaired: "Repaired", *, dry_run: bool) -> Record:
     return record | {
         "live_points": sum(held.points for held in repaired.holds),
         "revisions": sum(held.revision for held in repaired.holds),
-        "written_anew": repaired.is_whole,
+        "rebuilt": repaired.is_whole,
         "backup": None if repaired.backup is None else repaired.backup.path,
         "projects": [
             _fields(each, project="key", revision="revision")
@@ -421,7 +421,7 @@ def repair_record(repaired: "Repaired", *, dry_run: bool) -> Record:
 
 def doctor_record(findings: Iterable["DataclassInstance"]) -> Record:
     """What doctor found (`doctor`)."""
-    records = [_record(finding, message="told") for finding in findings]
+    records = [asdict(finding) for finding in findings]
     return {"ok": all(record["state"] != "broken" for record in records), "findings": records}
 
 
@@ -429,7 +429,7 @@ def status_record(status: "Status") -> Record:
     """Where a playbook stands (`status`), as `services.status` has it; `learned` is null where nothing was yet."""
     return {
         **_fields(status, project="key", database="database", mirror="mirror", ignored="is_ignored"),
-        **_fields(status, "team", "team_as_of", "points", "shown", "own_points", "own_shown", "revision"),
+        **_fields(status, "team", "team_as_of", "points", "shown", "user_points", "user_shown", "revision"),
         "learned": status.learned and _record(status.learned, session_id="session", counts="changes"),
         "proposals": status.proposals,
         "jobs": _fields(status, "queued", "running", "failed"),
@@ -453,7 +453,7 @@ def statistics_record(numbers: "Statistics") -> Record:
     `points.age` counts the live points that came in the last 7, 30 and 90 days, each with those before it, or earlier;
     each `..._share` is a part of `use.shown`, null where nothing was shown, and in `use.by_event` of what that event
     told sessions of first, null where these are too few; `votes.unmatched` are for no live point;
-    `stretches` are chunks of transcripts; `members` are who wrote, their `actor` null for sessions in a file of one's
+    `chunks` are those of transcripts; `members` are who wrote, their `actor` null for sessions in a file of one's
     own; `holdout` compares sessions that were shown the playbook with those that were not, `low` and `high` of each
     `difference` are null where they are too few; sizes are null where they can't be told.
     """
@@ -477,8 +477,8 @@ def statistics_record(numbers: "Statistics") -> Record:
         },
         "votes": {**numbers.votes, "unmatched": numbers.unmatched_votes},
         "learning": {
-            **_record(learning, chunks="stretches"),
-            **_fields(learning, "tokens", "cost_usd_a_helpful_point"),
+            **asdict(learning),
+            **_fields(learning, "tokens", "cost_usd_per_helpful_point"),
         },
         "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in numbers.weeks],
         "revisions": {"all": sum(numbers.revisions.values()), "by_source": numbers.revisions},

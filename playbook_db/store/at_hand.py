@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection as Connection
     from typing import Any
 
-SCHEMA = 9  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 10  # the migration that this code is written for, as in PRAGMA user_version
 
 
 OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables

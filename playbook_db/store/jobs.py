@@ -18,7 +18,7 @@ _MOST_LOOKED_AT = 50  # projects with a job that is due, when one is claimed
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A stretch of work for the project `key`. `transcript_path` is what to learn from; for a subagent, `parent_path`
+    """A piece of work for the project `key`. `transcript_path` is what to learn from; for a subagent, `parent_path`
     is its session's. `state` is queued, running, done or failed; times are UTC, ISO 8601."""
 
     key: str

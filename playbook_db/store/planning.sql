@@ -16,7 +16,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('revisions', 'revisions', '80000 20000 1'),
     ('revisions', 'ix_revisions_session', '60000 15000 2'),
     ('revisions', 'ix_revisions_undo', '400 100 1'),
-    ('taken_back', 'taken_back', '400 100 1'),
+    ('undone_ranges', 'undone_ranges', '400 100 1'),
     ('changes', 'changes', '240000 60000 3 1'),
     ('changes', 'ix_changes_point', '240000 60000 100 2 1'),
     ('changes', 'ix_changes_text', '40000 10000 10 1 1'),

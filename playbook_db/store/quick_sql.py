@@ -116,7 +116,7 @@ class StoredMarks(NamedTuple):
     confirmed_at: "str | None"
     created_in: int
     created_at: str
-    cited_in: int
+    sessions_cited: int
 
 
 class Retirement(NamedTuple):

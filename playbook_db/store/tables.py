@@ -186,29 +186,29 @@ revisions = table(
     *required(TEXT, "time", "source", "actor"),
     *optional(TEXT, "session_id", "message", "header"),
     Column("final_newline", Integer),
-    *optional(COUNT, "took_back_from", "took_back_to"),
+    *optional(COUNT, "undoes_from", "undoes_to"),
     Column("role", TEXT),
     *at_least(1, "revisions", "number"),
     one_of("revisions", "source", *SOURCES),
     *not_blank("revisions", "actor"),
     CheckConstraint("(header IS NULL) = (final_newline IS NULL)", name="ck_revisions_header"),
     CheckConstraint(
-        "(took_back_from IS NULL) = (took_back_to IS NULL) AND took_back_from >= 1"
-        " AND took_back_from <= took_back_to AND took_back_to < number",
-        name="ck_revisions_took_back",
+        "(undoes_from IS NULL) = (undoes_to IS NULL) AND undoes_from >= 1"
+        " AND undoes_from <= undoes_to AND undoes_to < number",
+        name="ck_revisions_undoes",
     ),
     with_rowid=False,
 )
 index("ix_revisions_session", revisions, "session_id", where=revisions.c.session_id.is_not(None))
-index("ix_revisions_undo", revisions, "number", where=revisions.c.took_back_from.is_not(None))
+index("ix_revisions_undo", revisions, "number", where=revisions.c.undoes_from.is_not(None))
 
-# What the undos in force take back, kept beside the revisions: stretches that don't overlap.
-taken_back = table(
-    "taken_back",
-    *in_playbook("taken_back", "first"),
+# What the undos in force take back, kept beside the revisions: ranges that don't overlap.
+undone_ranges = table(
+    "undone_ranges",
+    *in_playbook("undone_ranges", "first"),
     *required(COUNT, "first", "last", "undo"),
-    of_revision("taken_back", "undo"),
-    CheckConstraint("first >= 1 AND first <= last AND last < undo", name="ck_taken_back_stretch"),
+    of_revision("undone_ranges", "undo"),
+    CheckConstraint("first >= 1 AND first <= last AND last < undo", name="ck_undone_ranges_order"),
     with_rowid=False,
 )
 
@@ -326,14 +326,14 @@ proposals = table(
 index("ix_proposals_waiting", proposals, "id", where=proposals.c.state == "waiting")
 
 # Points that nearly say the same and stay apart, as somebody decided when the playbook was at that revision.
-kept_apart = table(
-    "kept_apart",
-    *in_playbook("kept_apart", "first_id", "second_id"),
+distinct_points = table(
+    "distinct_points",
+    *in_playbook("distinct_points", "first_id", "second_id"),
     *required(COUNT, "first_id", "second_id", "revision"),
     *required(TEXT, "time", "actor"),
-    of_point("kept_apart", "first_id"),
-    of_point("kept_apart", "second_id"),
-    CheckConstraint("first_id < second_id", name="ck_kept_apart_order"),
+    of_point("distinct_points", "first_id"),
+    of_point("distinct_points", "second_id"),
+    CheckConstraint("first_id < second_id", name="ck_distinct_points_order"),
     with_rowid=False,
 )
 
@@ -361,12 +361,12 @@ erasures = table(
     "erasures",
     *in_playbook("erasures", "id"),
     *required(COUNT, "id", "revision"),
-    *required(TEXT, "asked", "points"),
+    *required(TEXT, "selected_by", "points"),
     Column("fields", COUNT, nullable=False, server_default=sql("0")),
     Column("time", TEXT, nullable=False),
-    *optional(TEXT, "finished_at", "scrubbed_at"),
+    *optional(TEXT, "finished_at", "purged_at"),
     of_revision("erasures"),
-    one_of("erasures", "asked", "name", "match"),
+    one_of("erasures", "selected_by", "name", "match"),
     *at_least(0, "erasures", "fields"),
 )
 
@@ -377,12 +377,12 @@ transcripts = table(
     "transcripts",
     *in_playbook("transcripts", "path"),
     *required(TEXT, "path", "session_id"),
-    Column("learnt_to", COUNT, nullable=False, server_default=sql("0")),
+    Column("learned_offset", COUNT, nullable=False, server_default=sql("0")),
     Column("last_uuid", TEXT),
     Column("updated_at", TEXT, nullable=False),
     Column("first_uuid", TEXT),
     *not_blank("transcripts", "path"),
-    *at_least(0, "transcripts", "learnt_to"),
+    *at_least(0, "transcripts", "learned_offset"),
 )
 index("ix_transcripts_first", transcripts, "first_uuid")
 
@@ -402,7 +402,7 @@ reflections = table(
     *optional(TEXT, "bullet_tags", "finished_at", "lessons"),
     of_revision("reflections"),
     *at_least(0, "reflections", "input_tokens", "output_tokens", "cached_tokens"),
-    CheckConstraint("from_offset <= to_offset", name="ck_reflections_stretch"),
+    CheckConstraint("from_offset <= to_offset", name="ck_reflections_offsets"),
 )
 index("ix_reflections_revision", reflections, "revision")
 index("ix_reflections_session", reflections, "session_id")
@@ -488,7 +488,7 @@ showings = table(
             nullable=False,
             server_default=sql("0"),
         )
-        for name in ("used_at", "by_prompt", "at_error", "to_subagent")
+        for name in ("sessions_at_last_use", "by_prompt", "at_error", "to_subagent")
     ),
     of_point("showings"),
     *at_least(1, "showings", "sessions"),
@@ -499,10 +499,10 @@ citations = table(
     "citations",
     *in_playbook("citations", "session_id", "point_id"),
     Column("session_id", TEXT, nullable=False),
-    *required(COUNT, "point_id", "stretches"),
+    *required(COUNT, "point_id", "chunks"),
     Column("time", TEXT, nullable=False),
     of_point("citations"),
-    *at_least(1, "citations", "stretches"),
+    *at_least(1, "citations", "chunks"),
     with_rowid=False,
 )
 index("ix_citations_point", citations, "point_id")

@@ -6,9 +6,9 @@
 CREATE TRIGGER revisions_no_update BEFORE UPDATE ON revisions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
     OR (NEW.playbook_id, NEW.number, NEW.time, NEW.source, NEW.actor, NEW.session_id, NEW.final_newline,
-        NEW.took_back_from, NEW.took_back_to, NEW.role)
+        NEW.undoes_from, NEW.undoes_to, NEW.role)
         IS NOT (OLD.playbook_id, OLD.number, OLD.time, OLD.source, OLD.actor, OLD.session_id, OLD.final_newline,
-                OLD.took_back_from, OLD.took_back_to, OLD.role)
+                OLD.undoes_from, OLD.undoes_to, OLD.role)
     OR (NEW.message IS NOT OLD.message AND instr(NEW.message, '[forgotten]') = 0)
     OR (NEW.header IS NOT OLD.header AND instr(NEW.header, '[forgotten]') = 0)
 BEGIN
@@ -161,11 +161,11 @@ CREATE TRIGGER erasures_no_delete BEFORE DELETE ON erasures BEGIN
 END;
 
 CREATE TRIGGER erasures_no_update BEFORE UPDATE ON erasures
-WHEN (NEW.playbook_id, NEW.id, NEW.revision, NEW.asked, NEW.time)
-        IS NOT (OLD.playbook_id, OLD.id, OLD.revision, OLD.asked, OLD.time)
+WHEN (NEW.playbook_id, NEW.id, NEW.revision, NEW.selected_by, NEW.time)
+        IS NOT (OLD.playbook_id, OLD.id, OLD.revision, OLD.selected_by, OLD.time)
     OR (OLD.finished_at IS NOT NULL
         AND (NEW.points, NEW.fields, NEW.finished_at) IS NOT (OLD.points, OLD.fields, OLD.finished_at))
-    OR (OLD.scrubbed_at IS NOT NULL AND NEW.scrubbed_at IS NOT OLD.scrubbed_at)
+    OR (OLD.purged_at IS NOT NULL AND NEW.purged_at IS NOT OLD.purged_at)
 BEGIN
     SELECT RAISE(ABORT, 'an erasure stays on record for ever');
 END;

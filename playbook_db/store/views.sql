@@ -43,20 +43,20 @@ WHERE NOT EXISTS (SELECT 1 FROM changes AS c WHERE c.playbook_id = r.playbook_id
 -- The range before or around a revision, one step down the index: ranges of undos in force don't overlap.
 CREATE VIEW undos AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.actor, r.session_id, r.message,
-       r.took_back_from, r.took_back_to,
-       (SELECT CASE WHEN t.last >= r.number THEN t.undo END FROM taken_back AS t
+       r.undoes_from, r.undoes_to,
+       (SELECT CASE WHEN t.last >= r.number THEN t.undo END FROM undone_ranges AS t
         WHERE t.playbook_id = r.playbook_id AND t.first <= r.number
-        ORDER BY t.first DESC LIMIT 1) AS taken_back_in
+        ORDER BY t.first DESC LIMIT 1) AS undone_in
 FROM playbooks AS p
 JOIN revisions AS r ON r.playbook_id = p.id
-WHERE r.took_back_from IS NOT NULL;
+WHERE r.undoes_from IS NOT NULL;
 
 CREATE VIEW lineage AS
 SELECT p.key AS playbook, k.name, t.name AS successor, r.number AS revision, r.time, r.source, r.actor, r.session_id,
        c.reason,
-       (SELECT CASE WHEN b.last >= c.revision THEN b.undo END FROM taken_back AS b
+       (SELECT CASE WHEN b.last >= c.revision THEN b.undo END FROM undone_ranges AS b
         WHERE b.playbook_id = c.playbook_id AND b.first <= c.revision
-        ORDER BY b.first DESC LIMIT 1) AS taken_back_in
+        ORDER BY b.first DESC LIMIT 1) AS undone_in
 FROM playbooks AS p
 JOIN changes AS c ON c.playbook_id = p.id AND c.successor_id IS NOT NULL
 JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
@@ -66,9 +66,9 @@ JOIN key_points AS t ON t.playbook_id = c.playbook_id AND t.id = c.successor_id;
 CREATE VIEW vote_log AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.actor, r.session_id,
        k.name, v.tag, v.rationale, 1 AS is_matched,
-       (SELECT CASE WHEN t.last >= v.revision THEN t.undo END FROM taken_back AS t
+       (SELECT CASE WHEN t.last >= v.revision THEN t.undo END FROM undone_ranges AS t
         WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
-        ORDER BY t.first DESC LIMIT 1) AS taken_back_in,
+        ORDER BY t.first DESC LIMIT 1) AS undone_in,
        v.ignored, v.evidence
 FROM playbooks AS p
 JOIN votes AS v ON v.playbook_id = p.id
@@ -76,7 +76,7 @@ JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
 JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
 UNION ALL
 SELECT p.key, r.number, r.time, r.actor, r.session_id, v.name, v.tag, v.rationale, 0,
-       (SELECT CASE WHEN t.last >= v.revision THEN t.undo END FROM taken_back AS t
+       (SELECT CASE WHEN t.last >= v.revision THEN t.undo END FROM undone_ranges AS t
         WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
         ORDER BY t.first DESC LIMIT 1),
        v.ignored, v.evidence
@@ -94,7 +94,7 @@ FROM playbooks AS p
 JOIN key_points AS k ON k.playbook_id = p.id
 JOIN votes AS v ON v.playbook_id = k.playbook_id AND v.point_id = k.id
 JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
-WHERE coalesce((SELECT t.last FROM taken_back AS t
+WHERE coalesce((SELECT t.last FROM undone_ranges AS t
                 WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
                 ORDER BY t.first DESC LIMIT 1), 0) < v.revision
 GROUP BY p.key, k.name;
@@ -109,7 +109,7 @@ JOIN key_points AS k ON k.playbook_id = i.playbook_id AND k.id = CAST(shown.valu
                     AND instr(i.points, CAST(k.id AS TEXT)) > 0;
 
 CREATE VIEW cited_points AS
-SELECT p.key AS playbook, c.session_id, c.time, k.name, c.stretches
+SELECT p.key AS playbook, c.session_id, c.time, k.name, c.chunks
 FROM citations AS c
 JOIN playbooks AS p ON p.id = c.playbook_id
 JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id;
@@ -117,9 +117,9 @@ JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id;
 -- A session that is resumed or compacted is shown its points anew, and counts once.
 CREATE VIEW point_use AS
 SELECT p.key AS playbook, k.name, s.name AS section, k.text,
-       coalesce(w.sessions, 0) AS shown_in,
+       coalesce(w.sessions, 0) AS sessions_shown,
        (SELECT count(*) FROM citations AS c
-        WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id) AS cited_in,
+        WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id) AS sessions_cited,
        1.0 * (SELECT count(*) FROM citations AS c
               WHERE c.playbook_id = k.playbook_id AND c.point_id = k.id
                 AND EXISTS (SELECT 1 FROM injections AS i CROSS JOIN json_each(i.points) AS point
@@ -136,7 +136,7 @@ JOIN key_points AS k ON k.playbook_id = p.id
 JOIN sections AS s ON s.slug = k.section
 LEFT JOIN showings AS w ON w.playbook_id = k.playbook_id AND w.point_id = k.id
 LEFT JOIN votes AS v ON v.playbook_id = k.playbook_id AND v.point_id = k.id
-                    AND coalesce((SELECT t.last FROM taken_back AS t
+                    AND coalesce((SELECT t.last FROM undone_ranges AS t
                                   WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
                                   ORDER BY t.first DESC LIMIT 1), 0) < v.revision
 WHERE k.retired_in IS NULL
@@ -184,7 +184,7 @@ JOIN injections AS i ON i.playbook_id = r.playbook_id AND i.session_id = r.sessi
       WHERE b.playbook_id = i.playbook_id AND b.session_id = i.session_id AND b.seq < i.seq
         AND instr(b.points, CAST(v.point_id AS TEXT)) > 0
         AND instr(replace(replace(replace(b.points, ' ', ''), '[', ','), ']', ','), ',' || v.point_id || ',') > 0)
-WHERE coalesce((SELECT t.last FROM taken_back AS t
+WHERE coalesce((SELECT t.last FROM undone_ranges AS t
                 WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
                 ORDER BY t.first DESC LIMIT 1), 0) < v.revision;
 
@@ -248,9 +248,9 @@ FROM reflections AS f
 JOIN playbooks AS p ON p.id = f.playbook_id;
 
 CREATE VIEW erasure_log AS
-SELECT p.key AS playbook, e.revision, r.time, r.actor, e.asked,
+SELECT p.key AS playbook, e.revision, r.time, r.actor, e.selected_by,
        (SELECT group_concat(point.value, ', ') FROM json_each(e.points) AS point) AS names,
-       e.fields, e.finished_at, e.scrubbed_at
+       e.fields, e.finished_at, e.purged_at
 FROM erasures AS e
 JOIN playbooks AS p ON p.id = e.playbook_id
 JOIN revisions AS r ON r.playbook_id = e.playbook_id AND r.number = e.revision;

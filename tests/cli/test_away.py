@@ -132,7 +132,7 @@ def test_doctor_looks_at_the_team_and_the_replica(playbook: Playbook, team_repli
 
     def findings() -> dict[str, tuple[str, str, str]]:
         told = playbook("doctor", "--json").json["findings"]
-        return {each["about"]: (each["state"], each["told"], each["remedy"]) for each in told}
+        return {each["about"]: (each["state"], each["message"], each["remedy"]) for each in told}
 
     known = findings()
     os.utime(team_replica, (0, 0))

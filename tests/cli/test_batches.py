@@ -34,7 +34,7 @@ def test_a_batch_is_one_revision_and_says_what_it_skipped(playbook: Playbook, fo
         ("add", "oth-002"),
         ("edit", "oth-001"),
     ]
-    assert {skip["operation"]: skip["reason"] for skip in result["skipped"]} == {
+    assert {skip["number"]: skip["reason"] for skip in result["skipped"]} == {
         2: "the playbook says this already",
         4: "there is no point oth-404",
         5: "not an object",

@@ -66,7 +66,7 @@ def test_a_wrong_index_for_full_text_is_told_with_what_makes_it_anew(playbook: P
 
     (database,) = findings()["database"]
 
-    assert "the index for full text isn't what the points give" in database["told"]
+    assert "the index for full text isn't what the points give" in database["message"]
     assert database["remedy"] == "playbook db check --rebuild-search"
 
 
@@ -82,7 +82,7 @@ def test_an_sqlite_without_fts5_is_told(findings: Findings, monkeypatch: pytest.
     (interpreter,) = findings()["interpreter"]
 
     assert interpreter["state"] == "note"
-    assert "has no FTS5" in interpreter["told"]
+    assert "has no FTS5" in interpreter["message"]
 
 
 def test_a_log_that_is_a_pipe_is_passed_over(playbook: Playbook, home: Path) -> None:
@@ -109,10 +109,10 @@ def test_where_all_is_well_nothing_is_broken_and_nothing_changes(findings: Findi
     found = findings()
 
     assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
-    assert "shows 1 point in" in found["inject"][0]["told"]
-    assert found["remind"][0]["told"].startswith("looks for what fits a prompt")
-    assert "a bare interpreter" in found["enqueue"][0]["told"]
-    assert "SQLite" in found["interpreter"][0]["told"]
+    assert "shows 1 point in" in found["inject"][0]["message"]
+    assert found["remind"][0]["message"].startswith("looks for what fits a prompt")
+    assert "a bare interpreter" in found["enqueue"][0]["message"]
+    assert "SQLite" in found["interpreter"][0]["message"]
     with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db")) as connection:
         assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM injections").fetchone() == (0,)
@@ -134,10 +134,10 @@ def test_a_damaged_database_is_broken(findings: Findings, home: Path) -> None:
 
     found = findings()
 
-    assert str(path) in found["database"][0]["told"]
+    assert str(path) in found["database"][0]["message"]
     assert found["database"][0]["state"] == "broken"
     assert found["inject"][0]["state"] == "broken"
-    assert "it shows no playbook: " in found["inject"][0]["told"]
+    assert "it shows no playbook: " in found["inject"][0]["message"]
     assert findings().keys() == found.keys()
     assert "hooks.log" not in found
 
@@ -154,7 +154,7 @@ def test_files_that_a_clone_brought_are_told(findings: Findings, folder: Path) -
     subprocess.run(shlex.split(finding["remedy"]), check=True, capture_output=True)
 
     assert finding["state"] == "note"
-    assert "only you can say that" in found["mcp"][0]["told"]
+    assert "only you can say that" in found["mcp"][0]["message"]
     assert "diagnostics" not in findings()
 
 
@@ -181,7 +181,7 @@ def test_a_locked_database_is_broken(findings: Findings, home: Path) -> None:
         found = findings()
 
     assert [finding["state"] for finding in found["database"]] == ["ok", "broken"]
-    assert "locked" in found["database"][1]["told"]
+    assert "locked" in found["database"][1]["message"]
 
 
 @pytest.mark.usefixtures("well")
@@ -193,7 +193,7 @@ def test_a_points_count_that_is_not_true_is_broken(findings: Findings, home: Pat
 
     (finding,) = findings()["database"]
 
-    assert (finding["state"], "count of live points" in finding["told"]) == ("broken", True)
+    assert (finding["state"], "count of live points" in finding["message"]) == ("broken", True)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_settings_that_keep_the_hooks_from_running_are_broken(
     found = findings()
 
     broken = [
-        finding["told"] for about in ("hooks", "settings") for finding in found.get(about, [])
+        finding["message"] for about in ("hooks", "settings") for finding in found.get(about, [])
         if finding["state"] == "broken"
     ]  # fmt: skip
     assert any(told in each and str(path.parent.parent) in each for each in broken), broken
@@ -236,7 +236,11 @@ def test_an_installation_of_the_version_before_lacks_events_until_it_is_made_aga
     (finding,) = findings()["hooks"]
 
     told = f"{path} lacks UserPromptSubmit, PostToolUseFailure, SubagentStart"
-    assert (finding["state"], finding["told"], finding["remedy"]) == ("broken", told, "playbook install --scope user")
+    assert (finding["state"], finding["message"], finding["remedy"]) == (
+        "broken",
+        told,
+        "playbook install --scope user",
+    )
     assert playbook("install").code == 0
     assert [finding["state"] for finding in findings()["hooks"]] == ["ok"]
 
@@ -254,7 +258,7 @@ def test_a_hook_that_says_no_object_to_a_prompt_is_broken(
 
     (finding,) = findings()["remind"]
 
-    assert (finding["state"], "no JSON object" in finding["told"]) == ("broken", True)
+    assert (finding["state"], "no JSON object" in finding["message"]) == ("broken", True)
 
 
 @pytest.mark.parametrize(
@@ -271,7 +275,7 @@ def test_what_learning_may_use_is_told(
     (finding,) = findings()["spending"]
 
     assert finding["state"] == state
-    assert told in finding["told"]
+    assert told in finding["message"]
 
 
 @pytest.mark.parametrize(
@@ -289,7 +293,7 @@ def test_a_share_of_sessions_that_is_held_out_is_named(
     (finding,) = findings()["holdout"]
 
     assert finding["state"] == state
-    assert text in finding["told"]
+    assert text in finding["message"]
 
 
 def test_what_a_session_may_write_at_once_is_named(
@@ -305,7 +309,7 @@ def test_what_a_session_may_write_at_once_is_named(
     [live] = findings()["mcp"]
 
     assert [unheard["state"], live["state"]] == ["note", "note"]
-    assert "only you can say that" in unheard["told"]
+    assert "only you can say that" in unheard["message"]
     assert live["remedy"] == "playbook config playbook_mcp_writes --unset"
 
 
@@ -324,9 +328,9 @@ def test_jobs_that_wait_a_worker_at_work_and_the_last_log_lines_are_told(finding
         fcntl.flock(held, fcntl.LOCK_EX)
         found = findings()
 
-    assert found["spool"][0]["told"].startswith("1 file waits")
-    assert found["worker"][0]["told"] == "at work just now"
-    assert [finding["told"] for finding in found["hooks.log"]] == [
+    assert found["spool"][0]["message"].startswith("1 file waits")
+    assert found["worker"][0]["message"] == "at work just now"
+    assert [finding["message"] for finding in found["hooks.log"]] == [
         f"{now} {line}" for line in ("b", "c", "for https://host")
     ]
 
@@ -342,7 +346,7 @@ def test_a_folder_that_others_can_read_and_a_disabled_playbook_are_told(
     found = findings()
 
     assert found["data folder"][0]["remedy"].startswith("chmod 700")
-    assert "PLAYBOOK_DISABLE" in found["hooks"][-1]["told"]
+    assert "PLAYBOOK_DISABLE" in found["hooks"][-1]["message"]
 
 
 def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
@@ -364,8 +368,8 @@ def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
     found = findings()
 
     assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
-    assert "environment is ready" in found["worker"][0]["told"]
-    assert found["worker"][1]["told"] == f"{runtime}/bin/python can run it"
+    assert "environment is ready" in found["worker"][0]["message"]
+    assert found["worker"][1]["message"] == f"{runtime}/bin/python can run it"
     (runtime / "bin" / "python").unlink()
     (runtime / "bin" / "python").symlink_to("/bin/false")
     assert findings()["worker"][1]["remedy"].startswith(
@@ -396,7 +400,7 @@ def test_an_ignored_project_is_told_as_such(findings: Findings, playbook: Playbo
     found = findings()
 
     assert (found["project"][0]["state"], found["project"][0]["remedy"]) == ("note", "playbook project ignore --off")
-    assert found["inject"][0]["told"].startswith("shows nothing, as this project is ignored")
+    assert found["inject"][0]["message"].startswith("shows nothing, as this project is ignored")
 
 
 @pytest.mark.parametrize("told", ["there is no database yet", "the playbook is empty"])
@@ -405,7 +409,7 @@ def test_why_a_session_is_shown_nothing_is_told(findings: Findings, playbook: Pl
     if told == "the playbook is empty":
         playbook("init")
 
-    assert findings()["inject"][0]["told"].startswith(f"shows nothing, as {told}")
+    assert findings()["inject"][0]["message"].startswith(f"shows nothing, as {told}")
 
 
 @pytest.mark.usefixtures("well")
@@ -430,10 +434,10 @@ def test_a_database_on_a_server_is_told_with_what_brings_it_into_sessions(
         ("note", "playbook init"),
         ("note", f"unset PLAYBOOK_DB_URL; playbook team join {quote(where)}"),
     ]
-    assert found["database"][0]["told"] == f"{where}: schema {SCHEMA:04d}, sound"
-    assert "which hooks don't ask" in found["database"][1]["told"]
-    assert found["inject"][0]["told"].startswith("shows nothing, as the database is on a server")
-    assert found["queue"][0]["told"] == "0 queued, 0 running, 0 done, 0 failed"
+    assert found["database"][0]["message"] == f"{where}: schema {SCHEMA:04d}, sound"
+    assert "which hooks don't ask" in found["database"][1]["message"]
+    assert found["inject"][0]["message"].startswith("shows nothing, as the database is on a server")
+    assert found["queue"][0]["message"] == "0 queued, 0 running, 0 done, 0 failed"
     assert {finding["state"] for each in found.values() for finding in each} == {"ok", "note"}
     assert "(not made yet)" not in status
     assert "1; a session is shown none, since hooks ask no server: playbook doctor" in status
@@ -454,7 +458,7 @@ def test_a_database_on_a_server_that_the_hooks_have_no_part_in_is_only_looked_at
 
     postgres.drop_database(url)
     assert [finding["state"] for finding in found if finding["about"] == "database"] == ["ok"]
-    assert [finding["told"][:13] for finding in found if finding["about"] == "inject"] == ["shows 1 point"]
+    assert [finding["message"][:13] for finding in found if finding["about"] == "inject"] == ["shows 1 point"]
 
 
 @pytest.mark.usefixtures("well")
@@ -466,8 +470,8 @@ def test_a_hook_that_shows_nothing_where_it_should_is_broken(findings: Findings,
     found = findings()
     (finding,), (cause,) = found["inject"], found["template"]
 
-    assert (finding["state"], "lacks {key_points}" in finding["told"]) == ("broken", True)
-    assert "doctor" not in finding["told"]
+    assert (finding["state"], "lacks {key_points}" in finding["message"]) == ("broken", True)
+    assert "doctor" not in finding["message"]
     assert (
         finding["remedy"] == cause["remedy"] == "mv {0} {0}.aside".format(home / ".claude" / "prompts" / "playbook.txt")
     )
@@ -493,8 +497,8 @@ def test_the_model_is_asked_where_that_is_wanted(
         (asked,) = api.messages()
 
     assert offline["state"] == "ok"
-    assert offline["told"].startswith(f"configured, not tried: claude-opus-5-5 at {api.url}")
-    assert (online["state"], told in online["told"]) == (state, True)
+    assert offline["message"].startswith(f"configured, not tried: claude-opus-5-5 at {api.url}")
+    assert (online["state"], told in online["message"]) == (state, True)
     assert (asked.body["max_tokens"], len(asked.said) < 50) == (100, True)
 
 
@@ -520,7 +524,7 @@ def test_a_model_that_refused_is_not_called_ok(
 
     assert [budget[about][0]["state"] for about in ("queue", "model access")] == ["note", "ok"]
     assert [refused[about][0]["state"] for about in ("queue", "model access")] == ["note", "note"]
-    assert "work waits, as it was refused: claude gave no answer: 401" in refused["model access"][0]["told"]
+    assert "work waits, as it was refused: claude gave no answer: 401" in refused["model access"][0]["message"]
     assert refused["model access"][0]["remedy"] == "playbook doctor --online"
 
 
@@ -556,7 +560,7 @@ def test_a_plugin_is_a_registration_too(
 
     assert found["plugin"][0]["state"] == "ok"
     assert not [finding for finding in found.get("hooks", []) if finding["state"] == "broken"]
-    assert "isn't set up yet" in found["worker"][0]["told"]
+    assert "isn't set up yet" in found["worker"][0]["message"]
 
 
 @pytest.mark.usefixtures("well")
@@ -571,8 +575,8 @@ def test_the_last_backup_is_told_and_that_it_is_too_old(findings: Findings, play
 
     assert (none["state"], none["remedy"]) == ("note", "playbook backup")
     assert (old["state"], old["remedy"]) == ("note", "playbook backup")
-    assert f"the last of {local('2026-03-01T08:09:10+00:00')}: {folder}" in old["told"]
-    assert "what changed since is in none" in old["told"]
+    assert f"the last of {local('2026-03-01T08:09:10+00:00')}: {folder}" in old["message"]
+    assert "what changed since is in none" in old["message"]
 
 
 @pytest.mark.usefixtures("well")
@@ -581,8 +585,8 @@ def test_points_of_ones_own_are_counted_and_shown_where_the_project_has_none(
 ) -> None:
     """What is told of inject says how many of them a session is shown."""
     playbook("--user", "add", "say it briefly")
-    assert "shows 2 points, 1 of your own, in" in findings()["inject"][0]["told"]
+    assert "shows 2 points, 1 of your own, in" in findings()["inject"][0]["message"]
 
     playbook("retire", "oth-001")
 
-    assert "shows 1 point, 1 of your own, in" in findings()["inject"][0]["told"]
+    assert "shows 1 point, 1 of your own, in" in findings()["inject"][0]["message"]

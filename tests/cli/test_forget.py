@@ -105,7 +105,7 @@ def test_a_pattern_leaves_the_advice_that_was_reworded(playbook: Playbook) -> No
     assert (share["forgotten"], share["fields"], share["revisions"], share["revision"]) == (
         [], {"changes.text": 1}, [1], 4
     )  # fmt: skip
-    assert answer["scrubbed"] is True
+    assert answer["purged"] is True
     assert playbook("show", "oth-001", "--json").json["text"] == "the staging token is in the vault"
 
 

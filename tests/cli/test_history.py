@@ -342,9 +342,9 @@ def test_a_log_marks_what_was_taken_back_later(lived: Playbook) -> None:
         "    taken back in revision 6",
     ]
     assert "taken back in revision 6" in lived("show", "3").out
-    assert [revision["taken_back_in"] for revision in lived("log", "--json").json] == [None, None, None, 6, None, None]
-    assert lived("show", "3", "--json").json["taken_back_in"] == 6
-    assert [revision["took_back"] for revision in lived("log", "--json", "-n", "2").json] == [
+    assert [revision["undone_in"] for revision in lived("log", "--json").json] == [None, None, None, 6, None, None]
+    assert lived("show", "3", "--json").json["undone_in"] == 6
+    assert [revision["undoes"] for revision in lived("log", "--json", "-n", "2").json] == [
         {"first": 3, "last": 3},
         None,
     ]

@@ -40,7 +40,7 @@ def test_each_command_has_json() -> None:
     [
         (["add", "more"], {"revision", "dry_run", "changes", "skipped"}),
         (["restore", "oth-002"], {"revision", "changes"}),
-        (["restore", "--at", "1"], {"revision", "took_back"}),
+        (["restore", "--at", "1"], {"revision", "undoes"}),
         (["render"], {"text"}),
         (["import", "in.json"], {"revision", "changes"}),
         (["dedup"], {"project", "candidates"}),

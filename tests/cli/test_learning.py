@@ -380,7 +380,7 @@ def test_why_tells_a_points_whole_life(
         playbook("learn", _session(tmp_path / "s-2.jsonl", "and another"))
 
     life = playbook("why", "pat-001", "--json").json
-    told = {(event["kind"], event["told"], event["session"], event["successor"]) for event in life["events"]}
+    told = {(event["kind"], event["text"], event["session"], event["successor"]) for event in life["events"]}
     assert {
         ("add", "run the tests first", None, None),
         ("helpful", "pat-001 was helpful", "s-1", None),

@@ -62,7 +62,7 @@ def test_what_was_repaired_is_one_json_document(playbook: Playbook) -> None:
     record = playbook("db", "repair", "--yes", "--json").json
 
     assert (record["damaged"], record["repaired"], record["live_points"], record["revisions"]) == (True, True, 2, 1)
-    assert (record["written_anew"], record["backup"]) == (False, None)
+    assert (record["rebuilt"], record["backup"]) == (False, None)
     (project,) = record["projects"]
     assert project.pop("project")
     assert project == {"revision": 1, "history_kept_to": 0, "last_known_revision": 2}

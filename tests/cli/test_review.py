@@ -339,7 +339,7 @@ def test_what_is_for_all_projects_is_decided_in_any_of_them(for_all_projects: No
     done = playbook("review", "--accept", "up1", "--reject", "1", "--json").json
 
     assert (done["rejected"], done["accepted"]) == ([1], [])
-    assert done["own"]["accepted"] == [1]
+    assert done["user"]["accepted"] == [1]
     assert [point["text"] for point in playbook("list", "--user", "--json").json] == ["Answer in English"]
     assert "Answer in English" not in playbook("list").out
     assert _waiting(playbook) == []

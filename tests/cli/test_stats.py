@@ -67,8 +67,8 @@ def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook,
         ],
         "votes": ["helpful", "harmful", "neutral", "unmatched"],
         "learning": [
-            "sessions", "stretches", "calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd", "unpriced",
-            "helpful_points", "tokens", "cost_usd_a_helpful_point",
+            "sessions", "chunks", "calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd", "unpriced",
+            "helpful_points", "tokens", "cost_usd_per_helpful_point",
         ],
         "revisions": ["all", "by_source"],
         "holdout": [
@@ -97,7 +97,7 @@ def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook,
         "name": "pat-003", "text": _HOSTILE, "shown": 1234, "cited": 1, "helpful": 0, "harmful": 0,
     }  # fmt: skip
     assert told["votes"] == {"helpful": 2, "harmful": 1, "neutral": 1, "unmatched": 0}
-    assert told["learning"]["cost_usd_a_helpful_point"] == 1234.75
+    assert told["learning"]["cost_usd_per_helpful_point"] == 1234.75
     assert list(told["weeks"][-1]) == ["monday", "helpful", "harmful", "neutral", "calls", "tokens", "cost_usd"]
     assert told["revisions"] == {"all": 8, "by_source": {"edit": 8}}
     assert list(told["file"]["tables"][0]) == ["name", "rows", "size_bytes"]

@@ -40,7 +40,7 @@ def test_a_revision_or_a_range_is_named(playbook: Playbook) -> None:
     assert first.startswith("took back revision 1 (edit: added oth-001)\n")
     undone = playbook("undo", "r2..r3", "--json").json
 
-    assert undone["took_back"] == {"first": 2, "last": 3}
+    assert undone["undoes"] == {"first": 2, "last": 3}
     assert (undone["revision"], undone["dry_run"]) == (5, False)
     assert [(change["kind"], change["name"]) for change in undone["changes"]] == [
         ("retire", "oth-002"),
@@ -89,7 +89,7 @@ def test_where_nothing_is_left_to_take_back_there_is_no_revision(playbook: Playb
     assert (undone.code, undone.out) == (0, "nothing changed\n")
     assert "nothing of revision 2 is left to take back" in undone.err
     told = playbook("undo", "--json").json
-    assert (told["revision"], told["took_back"], told["changes"]) == (None, None, [])
+    assert (told["revision"], told["undoes"], told["changes"]) == (None, None, [])
     assert told["notes"] == ["nothing of revision 2 is left to take back"]
 
 
@@ -194,7 +194,7 @@ def test_what_a_session_taught_is_taken_back(taught: Playbook) -> None:
     assert "`playbook undo 7` brings it back" in undone.err
     taught("undo", "7")
     assert [point["text"] for point in taught("list", "--json").json] == ["one", "two", "three"]
-    assert taught("undo", "--session", "s-1", "--json").json[0]["took_back"] == {"first": 1, "last": 2}
+    assert taught("undo", "--session", "s-1", "--json").json[0]["undoes"] == {"first": 1, "last": 2}
 
 
 def test_a_sessions_undo_is_rehearsed_to_the_end(taught: Playbook) -> None:

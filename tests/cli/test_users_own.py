@@ -112,8 +112,8 @@ def test_status_tells_how_many_of_ones_own_there_are(playbook: Playbook) -> None
     playbook("--user", "add", "say it briefly")
 
     status = playbook("status", "--json").json
-    assert (status["points"], status["shown"], status["own_points"], status["own_shown"]) == (0, 0, 1, 1)
+    assert (status["points"], status["shown"], status["user_points"], status["user_shown"]) == (0, 0, 1, 1)
     assert "1 point; a session is shown 1: playbook list --user" in playbook("status").out
     status = playbook("status", "--user", "--json").json
-    assert (status["points"], status["shown"], status["own_points"]) == (1, 1, 1)
+    assert (status["points"], status["shown"], status["user_points"]) == (1, 1, 1)
     assert status["project"] == "user"

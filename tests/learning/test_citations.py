@@ -21,7 +21,7 @@ def _citations(project: Project) -> dict[tuple[str, str], int]:
     """In how many chunks each session cited each point."""
     with project.store.snapshot() as connection:
         rows = connection.exec_driver_sql(
-            "SELECT c.session_id, k.name, c.stretches FROM citations AS c"
+            "SELECT c.session_id, k.name, c.chunks FROM citations AS c"
             " JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id"
         )
         return {(session, name): chunks for session, name, chunks in rows}

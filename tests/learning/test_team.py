@@ -428,7 +428,7 @@ def test_what_was_said_while_a_session_was_skipped_here_is_never_learned(
     ann.work()
 
     assert api.messages() == []
-    assert rows(team_server, "SELECT learnt_to FROM transcripts") == [(os.path.getsize(path),)]
+    assert rows(team_server, "SELECT learned_offset FROM transcripts") == [(os.path.getsize(path),)]
 
 
 def test_a_session_that_is_skipped_is_passed_over_here_and_there(
@@ -442,8 +442,8 @@ def test_a_session_that_is_skipped_is_passed_over_here_and_there(
 
     assert api.messages() == []
     size = os.path.getsize(path)
-    assert rows(team_server, "SELECT learnt_to FROM transcripts") == [(size,)]
-    assert ann.rows("SELECT learnt_to FROM transcripts") == [(size,)]
+    assert rows(team_server, "SELECT learned_offset FROM transcripts") == [(size,)]
+    assert ann.rows("SELECT learned_offset FROM transcripts") == [(size,)]
 
 
 def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(

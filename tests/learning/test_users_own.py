@@ -82,7 +82,7 @@ def test_a_vote_goes_to_the_playbook_that_a_name_belongs_to(
     for project, name in ((learner_project, "pat-001"), (own, "upref-001")):
         assert history.life(project, name).events[-1].session_id == "s-1"
         with project.store.read(project.key) as book:
-            assert book.marks()[name].cited_in == 1
+            assert book.marks()[name].sessions_cited == 1
 
 
 def test_taking_back_a_session_tells_of_what_it_taught_the_other_playbook(

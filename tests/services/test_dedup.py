@@ -35,7 +35,7 @@ def test_points_that_are_kept_apart_are_listed_no_more(stocked: Project) -> None
     assert listed(stocked) == []
     assert read_playbook(stocked).content == before.content
     with stocked.store.read(stocked.key) as book:
-        assert book.kept_apart() == [("oth-001", "oth-003")]
+        assert book.distinct_points() == [("oth-001", "oth-003")]
         assert book.revision == 6
 
 
@@ -81,7 +81,7 @@ def test_a_retired_point_is_no_candidate(stocked: Project) -> None:
 
     assert listed(stocked) == []
     with stocked.store.read(stocked.key) as book:
-        assert book.kept_apart() == []
+        assert book.distinct_points() == []
 
 
 @pytest.mark.smoke

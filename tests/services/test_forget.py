@@ -141,7 +141,7 @@ def test_an_erasure_is_one_revision_that_tells_of_itself_and_not_of_the_text(spr
     columns = "text, forgotten, retired_in, retired_reason"
     (point,) = _rows(spread, f"SELECT {columns} FROM key_points WHERE name = 'pat-001'")
     assert point == (MARK, 1, last + 1, "forgotten")
-    (erasure,) = _rows(spread, "SELECT revision, asked, points, fields, finished_at, scrubbed_at FROM erasures")
+    (erasure,) = _rows(spread, "SELECT revision, selected_by, points, fields, finished_at, purged_at FROM erasures")
     fields = len(done.erasures[spread.key].fields)
     assert erasure[:4] == (last + 1, "name", '["pat-001"]', fields)
     assert None not in erasure[4:]
@@ -287,7 +287,7 @@ def test_a_reader_keeps_traces_in_the_log_until_it_ends(
     reader.close()
     assert forget.finish_waiting(spread.store)
     assert _holding(tmp_path) == []
-    assert _rows(spread, "SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL") == [(0,)]
+    assert _rows(spread, "SELECT count(*) FROM erasures WHERE purged_at IS NULL") == [(0,)]
 
 
 @pytest.mark.sqlite
@@ -411,7 +411,7 @@ def test_what_a_kill_kept_from_being_done_is_done_by_the_same_command(
 
     assert _holding(tmp_path) == []
     assert len(list((tmp_path / "backups").iterdir())) == 1
-    assert _rows(spread, "SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL") == [(0,)]
+    assert _rows(spread, "SELECT count(*) FROM erasures WHERE purged_at IS NULL") == [(0,)]
 
 
 @pytest.mark.sqlite

@@ -94,14 +94,12 @@ def test_the_most_cited_come_first(filled: Project) -> None:
             listed = str([ids[name] for name in ("pat-001", "mis-001", "mis-002")][: len(shown)])
             given = {**of, "session_id": f"s{number}", "points": listed, "event": "SessionStart"}
             book.connection.execute(sql(ADD_INJECTION), given)
-        cite = (
-            "INSERT INTO citations (playbook_id, session_id, point_id, stretches, time) VALUES (:p, 's2', :id, 1, :t)"
-        )
+        cite = "INSERT INTO citations (playbook_id, session_id, point_id, chunks, time) VALUES (:p, 's2', :id, 1, :t)"
         book.connection.execute(sql(cite), {"p": book.playbook_id, "id": ids["mis-002"], "t": book.now})
 
     found = listing.read(filled, order="used", page_rows=50)
 
-    uses = [(point.name, point.shown_in, point.cited_in) for point in found.points]
+    uses = [(point.name, point.sessions_shown, point.sessions_cited) for point in found.points]
     assert uses == [("mis-002", 1, 1), ("pat-001", 3, 0), ("mis-001", 2, 0)]
 
 

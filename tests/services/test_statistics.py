@@ -83,7 +83,7 @@ def test_where_there_is_no_playbook_all_is_zero_and_none_is_made(project: Projec
     assert (numbers.live, numbers.retired, numbers.weeks, numbers.revisions) == (0, 0, (), {})
     assert numbers.ages == ((7, 0), (30, 0), (90, 0))
     assert numbers.use.share_of_shown(numbers.use.cited) is None
-    assert numbers.learning.cost_usd_a_helpful_point is None
+    assert numbers.learning.cost_usd_per_helpful_point is None
     assert (numbers.use.most, numbers.use.least) == ((), ())
     with project.store.read(project.key) as book:
         assert book.playbook_id == 0
@@ -227,7 +227,7 @@ def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) ->
     assert (learning.sessions, learning.chunks) == (2, 3)
     assert (learning.calls, learning.unpriced, learning.cost_usd) == (3, 1, 1.5)
     assert (learning.input_tokens, learning.output_tokens, learning.cached_tokens, learning.tokens) == (300, 30, 3, 333)
-    assert (learning.helpful_points, learning.cost_usd_a_helpful_point) == (1, 1.5)
+    assert (learning.helpful_points, learning.cost_usd_per_helpful_point) == (1, 1.5)
 
 
 @pytest.mark.smoke

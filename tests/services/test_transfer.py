@@ -89,8 +89,8 @@ def test_every_revision_reads_the_same_in_the_other_database(
         for key in KEYS:
             assert _states(target, key) == _states(source, key)
             with source.read(key) as was, target.read(key) as now:
-                assert now.kept_apart() == was.kept_apart()
-                assert bool(now.kept_apart()) == (key == KEYS[0])
+                assert now.distinct_points() == was.distinct_points()
+                assert bool(now.distinct_points()) == (key == KEYS[0])
                 assert [now.proposal(1), now.proposal(2)] == [was.proposal(1), was.proposal(2)]
                 assert len(now.waiting_proposals()) == (key == KEYS[0])
             assert len(_states(target, key)) == copied[key] + 1

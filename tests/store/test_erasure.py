@@ -22,7 +22,7 @@ _STRUCTURE = {
     "changes": ("kind", "section"),
     "votes": ("tag",),
     "proposals": ("kind", "trust", "session_id", "created_at", "state", "decided_at", "decided_by"),
-    "kept_apart": ("time", "actor"),
+    "distinct_points": ("time", "actor"),
     "session_outcomes": ("session_id", "updated_at"),
     "mirrors": ("path", "sha256"),
     "transcripts": ("path", "session_id", "last_uuid", "updated_at", "first_uuid"),
@@ -37,7 +37,7 @@ _STRUCTURE = {
     "memberships": ("url", "name", "joined_at"),
     "showings": ("last_at",),
     "citations": ("session_id", "time"),
-    "erasures": ("asked", "points", "time", "finished_at", "scrubbed_at"),
+    "erasures": ("selected_by", "points", "time", "finished_at", "purged_at"),
 }  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) 
     last = {"changes": "changes_on_record", "erasures": "erasures_of_last_revision"}
     with raw_connection(project.store) as raw, server_without(raw, **last):
         raw.execute(
-            "INSERT INTO erasures (playbook_id, id, revision, asked, points, time) VALUES (1,1,3,'name','[]','t')"
+            "INSERT INTO erasures (playbook_id, id, revision, selected_by, points, time) VALUES (1,1,3,'name','[]','t')"
         )
         raw.execute("UPDATE changes SET text = '[forgotten]' WHERE text IS NOT NULL")
         for statement in (
@@ -122,7 +122,7 @@ def test_a_forgotten_point_never_comes_back(project: Project) -> None:
             "UPDATE key_points SET forgotten = 1 WHERE id = 1",
             "UPDATE erasures SET finished_at = NULL",
             "UPDATE erasures SET fields = 0",
-            "UPDATE erasures SET scrubbed_at = NULL",
+            "UPDATE erasures SET purged_at = NULL",
             "DELETE FROM erasures",
             "INSERT INTO erasures SELECT * FROM erasures WHERE true"
             " ON CONFLICT (playbook_id, id) DO UPDATE SET finished_at = NULL",

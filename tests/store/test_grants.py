@@ -93,7 +93,7 @@ ALSO_FORBIDDEN_TO_READERS = [
     *(f"DELETE FROM {table}" for table in metadata.tables),
     *(f"UPDATE {table} SET playbook_id = 1" for table in metadata.tables if table not in ("playbooks", "sections")),
     "INSERT INTO playbooks (key) VALUES ('mine')",
-    "INSERT INTO erasures (playbook_id, id, revision, asked, time) VALUES (1, 1, 1, 'name', '2026-01-01')",
+    "INSERT INTO erasures (playbook_id, id, revision, selected_by, time) VALUES (1, 1, 1, 'name', '2026-01-01')",
     "UPDATE playbooks SET key = 'mine'",
     "SELECT nextval('playbooks_id_seq')",
     "SELECT 1 FROM playbooks FOR UPDATE",

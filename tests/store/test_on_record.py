@@ -1,5 +1,7 @@
 """On a server a point is what its history says: what anybody's SQL makes of it otherwise isn't kept."""
 
+import os
+import runpy
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +16,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history
 from playbook_db.store.engine import Store, open_store
+from playbook_db.store.migrate import migrations_folder
 from playbook_db.store.postgres.dialect import PostgresDialect
 from tests import postgres
 from tests.databases import DISTRIBUTED, empty
@@ -161,7 +164,7 @@ _ADDED = (
             "what stands beside the points",
         ),
         (
-            "INSERT INTO taken_back (playbook_id, first, last, undo) VALUES (1, 1, 1, 2)",
+            "INSERT INTO undone_ranges (playbook_id, first, last, undo) VALUES (1, 1, 1, 2)",
             "what stands beside the points",
         ),
     ],
@@ -204,6 +207,19 @@ def test_what_no_history_puts_right_is_told(fresh: str, shell: Shell) -> None:
         shell.execute("ALTER TABLE votes DROP CONSTRAINT later")
 
 
+def _rename_back(shell: Shell) -> None:
+    """Give tables, columns and constraints the names that they had before migration 0010."""
+    names = runpy.run_path(os.path.join(migrations_folder(), "versions", "0010_final_names.py"))
+    for table, constraints in names["_CONSTRAINTS"].items():
+        now = names["_TABLES"].get(table, table)
+        for old, new in constraints.items():
+            shell.execute(f"ALTER TABLE {now} RENAME CONSTRAINT {new} TO {old}")
+        for old, new in names["_COLUMNS"].get(table, {}).items():
+            shell.execute(f"ALTER TABLE {now} RENAME COLUMN {new} TO {old}")
+        if now != table:
+            shell.execute(f"ALTER TABLE {now} RENAME TO {table}")
+
+
 def test_a_server_from_before_gets_the_triggers_by_its_upgrade(fresh: str, store: Store, shell: Shell) -> None:
     """Nobody knows who wrote the revisions that were there; what was wrong is told, and no reason to refuse."""
     dialect = PostgresDialect(make_url(fresh))
@@ -213,6 +229,7 @@ def test_a_server_from_before_gets_the_triggers_by_its_upgrade(fresh: str, store
     columns = "playbook_id integer, point_id bigint, event text, sessions bigint"
     shell.execute(f"CREATE TABLE folded_showings ({columns}); CREATE TABLE folded_sessions ()")
     shell.execute("ALTER TABLE revisions DROP COLUMN role; UPDATE alembic_version SET version_num = '0007'")
+    _rename_back(shell)
     shell.execute("UPDATE key_points SET text = 'owned'")
 
     maintenance.upgrade(fresh)

@@ -50,7 +50,7 @@ def _live(raw: sqlite3.Connection, rng: random.Random) -> None:
     for number in range(2, REVISIONS + 2):
         time, session, is_undo = f"2026-01-01T00:00:00.{number:06d}+00:00", f"session-{number:05d}", number % 50 == 0
         raw.execute(
-            "INSERT INTO revisions (playbook_id, number, time, source, actor, session_id, took_back_from, took_back_to)"
+            "INSERT INTO revisions (playbook_id, number, time, source, actor, session_id, undoes_from, undoes_to)"
             " VALUES (1, ?, ?, ?, 'ann', ?, ?, ?)",
             (number, time, *(("undo", None, number - 1, number - 1) if is_undo else ("learn", session, None, None))),
         )
@@ -60,7 +60,7 @@ def _live(raw: sqlite3.Connection, rng: random.Random) -> None:
                 "INSERT INTO votes VALUES (1, ?, ?, ?, NULL, 'helpful', 'it held', 0, NULL)", (number, seq, point)
             )
         if is_undo:
-            raw.execute("INSERT INTO taken_back VALUES (1, ?, ?, ?)", (number - 1, number - 1, number))
+            raw.execute("INSERT INTO undone_ranges VALUES (1, ?, ?, ?)", (number - 1, number - 1, number))
         if number % 10 == 0:
             changes.append((live[0], "edit", f"text {number}", None))
         if len(live) < POINTS or number % 40 == 0:

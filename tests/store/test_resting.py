@@ -114,7 +114,9 @@ def test_a_use_begins_the_count_anew(project: Project, raw: Any, use: str) -> No
     show(raw, "3", "4")
 
     assert learn(project) == {"pat-002"}
-    assert [tuple(row) for row in raw.execute("SELECT point_id, used_at FROM showings ORDER BY point_id")] == [
+    assert [
+        tuple(row) for row in raw.execute("SELECT point_id, sessions_at_last_use FROM showings ORDER BY point_id")
+    ] == [
         (1, 2),
         (2, 0),
     ]

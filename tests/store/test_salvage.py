@@ -260,7 +260,7 @@ def test_what_was_saved_of_the_learning_takes_the_place_of_what_is_older(project
     a, b = saved.beside["transcripts"]
 
     with project.store.write(project.key) as book:
-        a["learnt_to"], b["learnt_to"] = 50, -1
+        a["learned_offset"], b["learned_offset"] = 50, -1
         salvage.put_rest(book, saved, None)
 
         assert book.cursors() == {"/t/a.jsonl": 50, "/t/b.jsonl": 20}

@@ -132,7 +132,8 @@ def test_a_counter_can_not_be_updated_to_nonsense(raw: Any, counter: object) -> 
         "UPDATE OR REPLACE key_points SET name = 'pat-002'",
         "UPDATE key_points SET retired_in = 1, forgotten = 1",
         "DELETE FROM playbooks",
-        "INSERT INTO erasures (playbook_id, id, revision, asked, points, time) VALUES (1, 1, 1, 'name', '[]', 'now')",
+        "INSERT INTO erasures (playbook_id, id, revision, selected_by, points, time)"
+        " VALUES (1, 1, 1, 'name', '[]', 'now')",
     ],
 )
 def test_the_history_can_not_be_rewritten(raw: Any, project: Project, statement: str) -> None:

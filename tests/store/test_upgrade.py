@@ -322,7 +322,9 @@ def test_ranks_of_older_databases_become_those_of_new_writes_and_showings_in_vai
 
     with closing(sqlite3.connect(path)) as connection:
         after = connection.execute(ranked).fetchall()
-        assert connection.execute("SELECT count(*) FROM showings WHERE used_at <> sessions").fetchone() == (0,)
+        assert connection.execute(
+            "SELECT count(*) FROM showings WHERE sessions_at_last_use <> sessions"
+        ).fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM key_points WHERE resting = 1 OR pinned = 1").fetchone() == (0,)
     assert [row[:3] for row in after] == [row[:3] for row in before]
     assert [row[3] for row in after] == pytest.approx([prompt_text.rank(*row[:3]) for row in before])

@@ -47,7 +47,7 @@ def test_point_that_was_never_shown_nor_voted_on_has_no_rates(raw: Any) -> None:
     """Nothing out of nothing is unknown, not 0."""
     row = use(raw, "pat-001")
 
-    assert (row["shown_in"], row["cited_in"], row["helpful"], row["harmful"]) == (0, 0, 0, 0)
+    assert (row["sessions_shown"], row["sessions_cited"], row["helpful"], row["harmful"]) == (0, 0, 0, 0)
     assert [row[c] for c in ("cited_rate", "helpful_rate", "last_shown_at", "last_cited_at")] == [None] * 4
 
 
@@ -58,8 +58,8 @@ def test_session_that_was_shown_a_point_twice_counts_once(raw: Any) -> None:
     show(raw, "b", 1, "[1]")
     cite(raw, "a", 1)
 
-    assert (use(raw, "pat-001")["shown_in"], use(raw, "pat-001")["cited_rate"]) == (2, 0.5)
-    assert (use(raw, "pat-002")["shown_in"], use(raw, "pat-002")["cited_rate"]) == (1, 0.0)
+    assert (use(raw, "pat-001")["sessions_shown"], use(raw, "pat-001")["cited_rate"]) == (2, 0.5)
+    assert (use(raw, "pat-002")["sessions_shown"], use(raw, "pat-002")["cited_rate"]) == (1, 0.0)
     assert [use(raw, name)["last_shown_at"] for name in ("pat-001", "pat-002", "pat-003")] == [later, TIME, None]
 
 
@@ -72,7 +72,7 @@ def test_citation_by_a_session_that_was_not_shown_the_point_leaves_its_rate(raw:
 
     row = use(raw, "pat-001")
 
-    assert (row["shown_in"], row["cited_in"], row["cited_rate"]) == (1, 3, 1.0)
+    assert (row["sessions_shown"], row["sessions_cited"], row["cited_rate"]) == (1, 3, 1.0)
 
 
 def test_vote_on_no_point_is_nobodys_use(project: Project, raw: Any) -> None:
@@ -155,7 +155,7 @@ def test_vote_that_was_taken_back_counts_nowhere(project: Project, raw: Any) -> 
     assert counted() == (0, 0, 1)
     undo.undo(project, RevisionRange(7, 7))
     assert counted() == (1, 1, 1)
-    log = raw.execute("SELECT revision, taken_back_in FROM vote_log ORDER BY revision")
+    log = raw.execute("SELECT revision, undone_in FROM vote_log ORDER BY revision")
     assert [tuple(row) for row in log] == [(4, 8), (5, None), (6, None)]
 
 
@@ -172,13 +172,13 @@ def test_each_row_knows_the_undo_whose_range_it_is_in(project: Project, raw: Any
 
     for name, is_matched in (("pat-001", 1), ("pat-404", 0)):
         rows = raw.execute("SELECT * FROM vote_log WHERE name = ? ORDER BY revision", (name,)).fetchall()
-        taken_back = [(4, 10), (5, 10), (6, None), (7, 11), (8, None)]
-        assert [(row["revision"], row["taken_back_in"]) for row in rows] == taken_back
+        undone_ranges = [(4, 10), (5, 10), (6, None), (7, 11), (8, None)]
+        assert [(row["revision"], row["undone_in"]) for row in rows] == undone_ranges
         assert {row["is_matched"] for row in rows} == {is_matched}
     assert use(raw, "pat-001")["helpful"] == 2
     assert raw.execute("SELECT helpful FROM votes_by_point WHERE name = 'pat-001'").fetchone()["helpful"] == 2
-    assert {row["taken_back_in"] for row in raw.execute("SELECT * FROM lineage")} == {12}
-    undos = raw.execute("SELECT revision, taken_back_in FROM undos ORDER BY revision")
+    assert {row["undone_in"] for row in raw.execute("SELECT * FROM lineage")} == {12}
+    undos = raw.execute("SELECT revision, undone_in FROM undos ORDER BY revision")
     assert [tuple(row) for row in undos] == [(10, None), (11, None), (12, None), (13, 14), (14, None)]
 
 
@@ -188,10 +188,10 @@ def test_undo_tells_its_range_and_what_became_of_it(project: Project, raw: Any) 
     for revisions in (RevisionRange(2, 3), RevisionRange(5, 5), RevisionRange(6, 6)):
         undo.undo(project, revisions)
 
-    rows = raw.execute("SELECT revision, took_back_from, took_back_to, taken_back_in FROM undos ORDER BY revision")
+    rows = raw.execute("SELECT revision, undoes_from, undoes_to, undone_in FROM undos ORDER BY revision")
 
     assert [tuple(row) for row in rows] == [(5, 2, 3, None), (6, 5, 5, 7), (7, 6, 6, None)]
-    assert [tuple(row) for row in raw.execute("SELECT first, last, undo FROM taken_back ORDER BY first")] == [
+    assert [tuple(row) for row in raw.execute("SELECT first, last, undo FROM undone_ranges ORDER BY first")] == [
         (2, 3, 5),
         (6, 6, 7),
     ]
@@ -203,7 +203,7 @@ def test_lineage_holds_each_merge_and_whether_it_was_taken_back(project: Project
     edit.apply_batch(project, [merged], origin="a test")
     undo.undo(project)
 
-    rows = raw.execute("SELECT name, successor, revision, taken_back_in FROM lineage ORDER BY name")
+    rows = raw.execute("SELECT name, successor, revision, undone_in FROM lineage ORDER BY name")
 
     assert [tuple(row) for row in rows] == [("pat-001", "pat-004", 4, 5), ("pat-002", "pat-004", 4, 5)]
 

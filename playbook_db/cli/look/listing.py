@@ -126,7 +126,7 @@ def _ordered(
     keys: dict[str | None, Callable[[PromptPoint], int]] = {
         "votes": lambda point: point.helpful - point.harmful,
         "age": lambda point: marks[point.name].created_in,
-        "used": lambda point: marks[point.name].cited_in,
+        "used": lambda point: marks[point.name].sessions_cited,
     }
     return sorted(points, key=keys[order], reverse=True) if order else points
 

@@ -185,7 +185,7 @@ def _learning_text(learning: "Learning") -> str:
     if not learning.calls and not learning.chunks:
         return "no session was learned from yet"
     text = f"{count_of(learning.sessions, 'session')} learned from, in {count_of(learning.chunks, 'chunk')}"
-    each = learning.cost_usd_a_helpful_point
+    each = learning.cost_usd_per_helpful_point
     if learning.calls and each is not None:
         text += f"; ${each:,.2f} for each point that helps more than it harms ({learning.helpful_points:,})"
     return text + (f"; the price of {count_of(learning.unpriced, 'call')} isn't known" if learning.unpriced else "")

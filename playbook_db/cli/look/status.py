@@ -65,9 +65,9 @@ def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
     if found.is_on_server and found.points:
         shown = "; a session is shown none, since hooks ask no server: playbook doctor"
     yield "points", f"{found.points:,}{shown}" + (f", revision {found.revision}" if found.revision else "")
-    if found.own_points and not is_users(found.key):
-        shown = "" if found.is_on_server else f"; a session is shown {found.own_shown}"
-        yield "your own", f"{count_of(found.own_points, 'point')}{shown}: playbook list --user"
+    if found.user_points and not is_users(found.key):
+        shown = "" if found.is_on_server else f"; a session is shown {found.user_shown}"
+        yield "your own", f"{count_of(found.user_points, 'point')}{shown}: playbook list --user"
     if found.is_ignored:
         yield "ignored", "no session is shown them, and none is learned from: playbook project ignore --off"
     if found.learned is None:

@@ -115,12 +115,12 @@ def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
     Nothing is taken back twice: of two that would the newer counts.
     """
     effective: list[Undo] = []
-    taken_back: set[int] = set()
+    undone: set[int] = set()
     for undo in undos:
         revisions = range(undo.undone.first, undo.undone.last + 1)
-        if undo.number not in taken_back and taken_back.isdisjoint(revisions):
+        if undo.number not in undone and undone.isdisjoint(revisions):
             effective.append(undo)
-            taken_back.update(revisions)
+            undone.update(revisions)
     return effective
 
 

@@ -105,7 +105,7 @@ def _read_context(project: Project, users: Project, chunk: Chunk) -> LearningCon
             playbook,
             book.revision,
             shown_to(project, book, session),
-            book.kept_apart(),
+            book.distinct_points(),
             book.point_signals([point.name for point in points_that_fit(playbook, chunk.cited)]),
             book.voted_on(session).keys(),
             book.waiting_reflection(chunk.key),

@@ -262,7 +262,7 @@ def find_live(project: Project, name: str) -> KeyPoint:
 def alike_points(project: Project, *, limit: int) -> list[tuple[KeyPoint, KeyPoint, float]]:
     """The *limit* pairs of points that are most alike, and how much from 0 to 1, without those that are kept apart."""
     with project.store.read(project.key) as book:
-        return duplicates.near_pairs(book.live_points(), apart=book.kept_apart(), limit=limit)
+        return duplicates.near_pairs(book.live_points(), apart=book.distinct_points(), limit=limit)
 
 
 @tried_again

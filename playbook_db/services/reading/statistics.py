@@ -105,7 +105,7 @@ class Learning:
         return self.input_tokens + self.output_tokens + self.cached_tokens
 
     @property
-    def cost_usd_a_helpful_point(self) -> float | None:
+    def cost_usd_per_helpful_point(self) -> float | None:
         """US dollars for each helpful point; None where there is none."""
         return self.cost_usd / self.helpful_points if self.helpful_points else None
 

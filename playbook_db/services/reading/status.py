@@ -36,7 +36,7 @@ class Status:
     """Where the playbook of the project `key` stands; where it is a team's, by the name `team`, as this machine knows
     it, and knew at the time `team_as_of` that it was current (None: it never did).
 
-    `shown` is how many of its `points` go into a session, `own_shown` how many of the `own_points` in the user's own
+    `shown` is how many of its `points` go into a session, `user_shown` how many of the `user_points` in the user's own
     playbook, none where the database `is_on_server`, which hooks never ask; `proposals` is how many wait for a person,
     those for the user's own playbook among them;
     `queued`, `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits.
@@ -52,8 +52,8 @@ class Status:
     team_as_of: str | None
     points: int
     shown: int
-    own_points: int
-    own_shown: int
+    user_points: int
+    user_shown: int
     revision: int
     learned: Learned | None
     proposals: int
@@ -88,7 +88,7 @@ def read(url: str, folder: str | None) -> Status:
     with open_store(url) as store, store.read(Project.of_user(store).key if folder is None else key) as book:
         own_key = repository.users_key(book.connection)
         status = _read(runner_of(book.connection), store.where, book.key, folder, book.stored(), own_key)
-        return replace(status, shown=0, own_shown=0, is_on_server=True) if store.is_shared else status
+        return replace(status, shown=0, user_shown=0, is_on_server=True) if store.is_shared else status
 
 
 def _read(
@@ -143,13 +143,13 @@ def _points(
 ) -> dict[str, Any]:
     """The fields of a status that are about the points."""
     here = _Playbook(execute, project)
-    shown, own_shown = (0, 0) if project.is_ignored else _shown(here, own)
+    shown, user_shown = (0, 0) if project.is_ignored else _shown(here, own)
     return {
         "team_as_of": known_at,
         "points": project.live_points,
         "shown": shown,
-        "own_points": own.project.live_points,
-        "own_shown": own_shown,
+        "user_points": own.project.live_points,
+        "user_shown": user_shown,
         "revision": project.revision,
         "proposals": _proposals(here) + (0 if own.project is project else _proposals(own)),
         "learned": _learned(list(execute(quick_sql.LAST_LEARNED, {"playbook_id": project.id}))),

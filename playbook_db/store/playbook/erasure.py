@@ -161,7 +161,7 @@ def erase(
     last = connection.scalar(select(func.max(erasures.c.id)).where(erasures.c.playbook_id == playbook_id))
     trace = {"playbook_id": playbook_id, "id": (last or 0) + 1}
     points = json.dumps([point.name for point in forgotten], ensure_ascii=False)
-    connection.execute(insert(erasures).values(**trace, revision=revision, asked=by, points=points, time=now))
+    connection.execute(insert(erasures).values(**trace, revision=revision, selected_by=by, points=points, time=now))
     _write_over(connection, fields)
     # What a proposal says is what a person would be asked: nobody is asked about words that are gone.
     worded = [field.key[1] for field in fields if field.name == "proposals.operation"]
@@ -181,7 +181,7 @@ def erase(
 
 def waiting(connection: Connection) -> list[tuple[int, int]]:
     """The playbook and the number of each erasure whose texts may still be in the bytes of the file."""
-    is_waiting = and_(erasures.c.finished_at.is_not(None), erasures.c.scrubbed_at.is_(None))
+    is_waiting = and_(erasures.c.finished_at.is_not(None), erasures.c.purged_at.is_(None))
     rows = connection.execute(select(erasures.c.playbook_id, erasures.c.id).where(is_waiting))
     return [(playbook_id, number) for playbook_id, number in rows]
 
@@ -190,7 +190,7 @@ def note_done(connection: Connection, done: Iterable[tuple[int, int]], *, now: s
     """Keep that nothing is left of what the erasures *done* took out; the first who says so is believed."""
     for playbook_id, number in done:
         is_it = and_(erasures.c.playbook_id == playbook_id, erasures.c.id == number)
-        connection.execute(update(erasures).where(is_it, erasures.c.scrubbed_at.is_(None)).values(scrubbed_at=now))
+        connection.execute(update(erasures).where(is_it, erasures.c.purged_at.is_(None)).values(purged_at=now))
 
 
 def _write_over(connection: Connection, fields: Iterable[Field]) -> None:

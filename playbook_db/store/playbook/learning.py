@@ -17,19 +17,19 @@ from playbook_db.store.tables import model_calls, playbooks, reflections, transc
 
 _NAMES_AT_ONCE = 500  # a database takes only so many values in one statement
 _MOVE_CURSOR = sql("""
-INSERT INTO transcripts (playbook_id, path, session_id, learnt_to, last_uuid, first_uuid, updated_at)
+INSERT INTO transcripts (playbook_id, path, session_id, learned_offset, last_uuid, first_uuid, updated_at)
 VALUES (:playbook_id, :path, :session_id, :offset, :last_uuid, :first_uuid, :now)
 ON CONFLICT (playbook_id, path) DO UPDATE
-SET session_id = excluded.session_id, learnt_to = excluded.learnt_to, updated_at = excluded.updated_at,
+SET session_id = excluded.session_id, learned_offset = excluded.learned_offset, updated_at = excluded.updated_at,
     last_uuid = coalesce(excluded.last_uuid, transcripts.last_uuid),
     first_uuid = coalesce(excluded.first_uuid, transcripts.first_uuid)
 """)
 _CITE = sql("""
-INSERT INTO citations (playbook_id, session_id, point_id, stretches, time)
+INSERT INTO citations (playbook_id, session_id, point_id, chunks, time)
 SELECT :playbook_id, :session_id, id, 1, :now FROM key_points
 WHERE playbook_id = :playbook_id AND name IN :names AND created_in <= :revision
 ON CONFLICT (playbook_id, session_id, point_id)
-DO UPDATE SET stretches = citations.stretches + 1, time = excluded.time
+DO UPDATE SET chunks = citations.chunks + 1, time = excluded.time
 """).bindparams(bindparam("names", expanding=True))
 _SHOWN_TO = sql("SELECT points FROM injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
 _NAMES_OF = sql("""
@@ -37,7 +37,7 @@ SELECT name FROM key_points
 WHERE playbook_id = :playbook_id AND id IN (SELECT CAST(value AS BIGINT) FROM json_each(:numbers))
 """)
 _NOTE_USE = sql("""
-UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND point_id IN (
+UPDATE showings SET sessions_at_last_use = sessions WHERE playbook_id = :playbook_id AND point_id IN (
     SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names)
 """).bindparams(bindparam("names", expanding=True))
 # The votes that a session cast itself, and that nothing took back.
@@ -60,9 +60,9 @@ WHERE i.playbook_id = :playbook_id AND i.event = 'SessionStart' AND i.points <> 
 _REST_IN_VAIN = sql("""
 UPDATE key_points SET resting = 1 WHERE playbook_id = :playbook_id AND id IN (
     SELECT w.point_id FROM showings AS w JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = w.point_id
-    WHERE w.playbook_id = :playbook_id AND w.sessions - w.used_at >= :shown
+    WHERE w.playbook_id = :playbook_id AND w.sessions - w.sessions_at_last_use >= :shown
       AND k.retired_in IS NULL AND k.pinned = 0 AND k.resting = 0
-    ORDER BY w.sessions - w.used_at DESC, k.rank, k.id LIMIT :most)
+    ORDER BY w.sessions - w.sessions_at_last_use DESC, k.rank, k.id LIMIT :most)
 """)
 # Those with a harmful vote after a revision whose last votes, without the weak ones, were all harmful.
 _REST_HARMFUL = sql(f"""
@@ -148,7 +148,7 @@ SELECT k.name, b.time AS created_at, k.confirmed_at, v.tag AS last_vote,
     w.last_at AS last_shown_at,
     (SELECT max(c.time) FROM citations AS c
      WHERE c.playbook_id = :playbook_id AND c.point_id = k.id) AS last_cited_at,
-    coalesce(w.sessions - w.used_at, 0) AS shown_in_vain, k.pinned, k.resting
+    coalesce(w.sessions - w.sessions_at_last_use, 0) AS shown_in_vain, k.pinned, k.resting
 FROM key_points AS k
 JOIN revisions AS b ON b.playbook_id = :playbook_id AND b.number = k.created_in
 LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id
@@ -257,16 +257,18 @@ class LearningRows(PlaybookRows):
 
     def cursor(self, path: str) -> tuple[int, str | None]:
         """Up to which byte the transcript at *path* has been learned from, and its first entry then, where known."""
-        query = select(transcripts.c.learnt_to, transcripts.c.first_uuid).where(
+        query = select(transcripts.c.learned_offset, transcripts.c.first_uuid).where(
             transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == as_text(path)
         )
         row = self.connection.execute(query).first()
-        return (row.learnt_to, row.first_uuid) if row else (0, None)
+        return (row.learned_offset, row.first_uuid) if row else (0, None)
 
     def cursors(self, *, first_uuid: str | None = None) -> dict[str, int]:
         """Up to which byte each transcript of the playbook has been learned from, by path; with *first_uuid* only of
         those that begin with this entry."""
-        query = select(transcripts.c.path, transcripts.c.learnt_to).where(transcripts.c.playbook_id == self.playbook_id)
+        query = select(transcripts.c.path, transcripts.c.learned_offset).where(
+            transcripts.c.playbook_id == self.playbook_id
+        )
         if first_uuid is not None:
             query = query.where(transcripts.c.first_uuid == first_uuid)
         return {as_path(path): offset for path, offset in self.connection.execute(query)}

@@ -76,8 +76,8 @@ class PointRow:
     confirmed_at: str | None
     retired_in: int | None
     retired_reason: str | None
-    shown_in: int
-    cited_in: int
+    sessions_shown: int
+    sessions_cited: int
     helpful_then: int
     harmful_then: int
 

@@ -99,8 +99,8 @@ EVERY_CHANGE = 2**31 - 1
 
 # What a revision did besides its changes is counted by steps down the indexes of those tables.
 _REVISIONS = """
-SELECT r.number, r.time, r.source, r.actor, r.role, r.session_id, r.message, r.took_back_from, r.took_back_to,
-    (SELECT CASE WHEN t.last >= r.number THEN t.undo END FROM taken_back AS t
+SELECT r.number, r.time, r.source, r.actor, r.role, r.session_id, r.message, r.undoes_from, r.undoes_to,
+    (SELECT CASE WHEN t.last >= r.number THEN t.undo END FROM undone_ranges AS t
      WHERE t.playbook_id = :playbook_id AND t.first <= r.number ORDER BY t.first DESC LIMIT 1) AS undone_in,
     (SELECT count(*) FROM votes AS v {by_voted}
      WHERE v.playbook_id = :playbook_id AND v.revision = r.number AND v.tag = 'neutral' {of_voted}) AS neutral_votes,
@@ -191,7 +191,7 @@ class LoggedRevision:
 def _logged(row: "Row[Any]", counts: dict[str, int], changes: Sequence[LoggedChange]) -> LoggedRevision:
     fields: dict[str, Any] = dict(row._mapping)
     header, header_before = fields.pop("header"), fields.pop("header_before")
-    first, last = fields.pop("took_back_from"), fields.pop("took_back_to")
+    first, last = fields.pop("undoes_from"), fields.pop("undoes_to")
     undoes = None if first is None else RevisionRange(first, last)
     keys: tuple[str, ...] = ()
     if header is not None:
@@ -250,7 +250,7 @@ _MERGED = sql("""
 SELECT DISTINCT k.name FROM changes AS c
 JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
 WHERE c.playbook_id = :playbook_id AND c.successor_id = :point_id
-  AND coalesce((SELECT t.last FROM taken_back AS t
+  AND coalesce((SELECT t.last FROM undone_ranges AS t
                 WHERE t.playbook_id = :playbook_id AND t.first <= c.revision
                 ORDER BY t.first DESC LIMIT 1), 0) < c.revision
 ORDER BY k.name

@@ -14,7 +14,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store.dialect import dialect_of
 
 # Whether a vote is in force, and whether it is weak: no quote can spell the mark, as JSON escapes quotation marks.
-IN_FORCE = """NOT EXISTS (SELECT 1 FROM taken_back AS t WHERE t.playbook_id = :playbook_id
+IN_FORCE = """NOT EXISTS (SELECT 1 FROM undone_ranges AS t WHERE t.playbook_id = :playbook_id
                     AND t.first <= v.revision AND t.last >= v.revision)"""
 IS_WEAK = """coalesce(instr(v.evidence, '"weak": true'), 0) > 0"""
 _WEAK_VOTES = sql(f"""

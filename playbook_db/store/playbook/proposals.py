@@ -52,7 +52,7 @@ UPDATE proposals SET state = :state, decided_at = :now, decided_by = :by, revisi
 WHERE playbook_id = :playbook_id AND id IN :ids AND state = 'waiting'
 """).bindparams(bindparam("ids", expanding=True))
 _KEEP_APART = sql("""
-INSERT INTO kept_apart (playbook_id, first_id, second_id, revision, time, actor)
+INSERT INTO distinct_points (playbook_id, first_id, second_id, revision, time, actor)
 SELECT one.playbook_id, one.id, other.id, :revision, :now, :actor
 FROM key_points AS one JOIN key_points AS other ON other.playbook_id = one.playbook_id AND other.id > one.id
 WHERE one.playbook_id = :playbook_id AND one.name IN :names AND other.name IN :names
@@ -62,7 +62,7 @@ DO UPDATE SET revision = excluded.revision, time = excluded.time, actor = exclud
 # One whose text changed since is another point, as far as the verdict goes.
 _KEPT_APART = sql("""
 SELECT one.name, other.name
-FROM kept_apart AS a
+FROM distinct_points AS a
 JOIN key_points AS one ON one.playbook_id = a.playbook_id AND one.id = a.first_id
 JOIN key_points AS other ON other.playbook_id = a.playbook_id AND other.id = a.second_id
 WHERE a.playbook_id = :playbook_id AND one.retired_in IS NULL AND other.retired_in IS NULL AND NOT EXISTS (
@@ -232,7 +232,7 @@ class ProposalRows(PlaybookRows):
         for pair in pairs:
             self._execute(_KEEP_APART, names=list(pair), **decided)
 
-    def kept_apart(self) -> list[tuple[str, str]]:
+    def distinct_points(self) -> list[tuple[str, str]]:
         """The pairs of live points, by their names, that stay two: neither text has changed since it was decided."""
         return [(one, other) for one, other in self._execute(_KEPT_APART)]
 

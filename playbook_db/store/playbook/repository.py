@@ -246,8 +246,8 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
             "actor": self.actor(origin.actor),
             "session_id": origin.session_id,
             "message": f"{message}, with other keys of {_named(extras)}" if extras else message,
-            "took_back_from": origin.undone.first if origin.undone else None,
-            "took_back_to": origin.undone.last if origin.undone else None,
+            "undoes_from": origin.undone.first if origin.undone else None,
+            "undoes_to": origin.undone.last if origin.undone else None,
         }
         self._last_position = None
         self.append_revision(columns, after, changes, votes, skipped, keeps_header=changed_header is not None)

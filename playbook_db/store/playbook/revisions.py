@@ -15,7 +15,7 @@ from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.trust import evidence
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.playbook_rows import PlaybookRows
-from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, taken_back, votes
+from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, undone_ranges, votes
 
 _FEW = 500  # names looked up one by one up to here; all names of the playbook beyond
 _KEPT_OPERATION_LENGTH = 4000  # characters of a skipped operation; a hostile one must not fill the database
@@ -30,12 +30,14 @@ _PASS_PIN_ON = sql("""
 UPDATE key_points SET pinned = 1 WHERE playbook_id = :playbook_id AND id = :successor_id
     AND (SELECT s.pinned FROM key_points AS s WHERE s.playbook_id = :playbook_id AND s.id = :id) = 1
 """)
-_NOTE_USE = sql("UPDATE showings SET used_at = sessions WHERE playbook_id = :playbook_id AND point_id = :id")
+_NOTE_USE = sql(
+    "UPDATE showings SET sessions_at_last_use = sessions WHERE playbook_id = :playbook_id AND point_id = :id"
+)
 _UPDATE_HEAD = sql("""
 UPDATE heads SET header = :header, final_newline = :final_newline, live_points = live_points + :more_points
 WHERE playbook_id = :playbook_id
 """)
-_NO_LONGER_TAKEN_BACK = sql("DELETE FROM taken_back WHERE playbook_id = :playbook_id AND undo IN :undos").bindparams(
+_NO_LONGER_UNDONE = sql("DELETE FROM undone_ranges WHERE playbook_id = :playbook_id AND undo IN :undos").bindparams(
     bindparam("undos", expanding=True)
 )
 _HIGHEST_ID = sql("SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id")
@@ -140,14 +142,14 @@ class RevisionWriter(PlaybookRows):
     def keep_in_force(self, now: Sequence[Undo], before: Sequence[Undo]) -> None:
         """Keep the undos that are in force *now*, where those *before* are kept."""
         if ended := [undo.number for undo in before if undo not in now]:
-            self._execute(_NO_LONGER_TAKEN_BACK, undos=ended)
+            self._execute(_NO_LONGER_UNDONE, undos=ended)
         rows = [
             {"playbook_id": self.playbook_id, "undo": undo.number, "first": undo.undone.first, "last": undo.undone.last}
             for undo in now
             if undo not in before
         ]
         if rows:
-            self.connection.execute(insert(taken_back), rows)
+            self.connection.execute(insert(undone_ranges), rows)
 
     def _insert(self, table: Table, revision: int, rows: list[dict[str, Any]]) -> None:
         if rows:

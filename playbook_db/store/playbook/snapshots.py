@@ -106,11 +106,11 @@ _NAMED_BY_TIME = sql(quick_sql.NAMED_BY_TIME)
 _NAMED_BY_HEADER = sql(quick_sql.NAMED_BY_HEADER)
 _TOOK_IN = sql(quick_sql.TOOK_IN)
 _UNDOS = sql("""
-SELECT number, took_back_from, took_back_to FROM revisions
-WHERE playbook_id = :playbook_id AND took_back_from IS NOT NULL ORDER BY number DESC
+SELECT number, undoes_from, undoes_to FROM revisions
+WHERE playbook_id = :playbook_id AND undoes_from IS NOT NULL ORDER BY number DESC
 """)
 _IN_FORCE = sql("""
-SELECT undo, first, last FROM taken_back
+SELECT undo, first, last FROM undone_ranges
 WHERE playbook_id = :playbook_id AND first <= :last AND last >= :first ORDER BY undo DESC
 """)
 

@@ -32,7 +32,7 @@ WHERE playbook = :key {of_point} GROUP BY event HAVING sum(shown) > 0
 """
 # The sessions that cited a point, with the event that first told them of it, where that is still on record.
 _CITATIONS = sql("""
-SELECT c.session_id, c.time, c.stretches,
+SELECT c.session_id, c.time, c.chunks,
        (SELECT i.event FROM injections AS i
         WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
           AND instr(replace(replace(replace(i.points, ' ', ''), '[', ','), ']', ','), ',' || c.point_id || ',') > 0
@@ -69,7 +69,7 @@ FROM (
     FROM votes WHERE playbook_id = (SELECT id FROM playbooks WHERE key = :key) GROUP BY playbook_id, revision
 ) AS v
 JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
-WHERE coalesce((SELECT t.last FROM taken_back AS t
+WHERE coalesce((SELECT t.last FROM undone_ranges AS t
                 WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
                 ORDER BY t.first DESC LIMIT 1), 0) < v.revision
 GROUP BY day, by_session, who

@@ -137,11 +137,11 @@ CREATE TRIGGER erasures_no_delete BEFORE DELETE ON erasures FOR EACH ROW
 EXECUTE FUNCTION refuse('an erasure stays on record for ever');
 
 CREATE TRIGGER erasures_no_update BEFORE UPDATE ON erasures FOR EACH ROW
-WHEN ((NEW.playbook_id, NEW.id, NEW.revision, NEW.asked, NEW.time)
-      IS DISTINCT FROM (OLD.playbook_id, OLD.id, OLD.revision, OLD.asked, OLD.time)
+WHEN ((NEW.playbook_id, NEW.id, NEW.revision, NEW.selected_by, NEW.time)
+      IS DISTINCT FROM (OLD.playbook_id, OLD.id, OLD.revision, OLD.selected_by, OLD.time)
       OR (OLD.finished_at IS NOT NULL
           AND (NEW.points, NEW.fields, NEW.finished_at) IS DISTINCT FROM (OLD.points, OLD.fields, OLD.finished_at))
-      OR (OLD.scrubbed_at IS NOT NULL AND NEW.scrubbed_at IS DISTINCT FROM OLD.scrubbed_at))
+      OR (OLD.purged_at IS NOT NULL AND NEW.purged_at IS DISTINCT FROM OLD.purged_at))
 EXECUTE FUNCTION refuse('an erasure stays on record for ever');
 
 CREATE TRIGGER erasures_of_last_revision BEFORE INSERT ON erasures FOR EACH ROW

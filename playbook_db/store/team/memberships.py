@@ -50,11 +50,12 @@ FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :sess
 HAVING count(CASE WHEN i.time = :time THEN 1 END) = 0
 """)
 _CURSORS = sql("""
-SELECT path, session_id, learnt_to, last_uuid, first_uuid, updated_at FROM transcripts WHERE playbook_id = :playbook_id
+SELECT path, session_id, learned_offset, last_uuid, first_uuid, updated_at FROM transcripts
+WHERE playbook_id = :playbook_id
 """)
 _TAKE_IN_CURSOR = sql("""
-INSERT INTO transcripts (playbook_id, path, session_id, learnt_to, last_uuid, first_uuid, updated_at)
-VALUES (:playbook_id, :path, :session_id, :learnt_to, :last_uuid, :first_uuid, :updated_at)
+INSERT INTO transcripts (playbook_id, path, session_id, learned_offset, last_uuid, first_uuid, updated_at)
+VALUES (:playbook_id, :path, :session_id, :learned_offset, :last_uuid, :first_uuid, :updated_at)
 ON CONFLICT (playbook_id, path) DO NOTHING
 """)
 _MEMBERS = sql("""

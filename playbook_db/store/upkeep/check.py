@@ -71,7 +71,7 @@ SELECT DISTINCT p.key FROM (
     UNION ALL
     SELECT playbook_id FROM ({_KEPT} EXCEPT SELECT * FROM counted) AS more
     UNION ALL
-    SELECT playbook_id FROM showings WHERE used_at > sessions
+    SELECT playbook_id FROM showings WHERE sessions_at_last_use > sessions
 ) AS wrong JOIN playbooks AS p ON p.id = wrong.playbook_id ORDER BY p.key
 """)
 SEARCH_IS_WRONG = "the index for full text isn't what the points give"

@@ -19,12 +19,12 @@ from playbook_db.store.dialect import dialect_of
 from playbook_db.store.tables import (
     changes,
     citations,
+    distinct_points,
     erasures,
     extra_fields,
     heads,
     injections,
     jobs,
-    kept_apart,
     key_points,
     mirrors,
     model_calls,
@@ -35,15 +35,15 @@ from playbook_db.store.tables import (
     session_outcomes,
     showings,
     skipped_operations,
-    taken_back,
     transcripts,
+    undone_ranges,
     votes,
 )  # fmt: skip
 
 _OF_REVISIONS = (changes, votes, skipped_operations)
 _AFTERWARDS = (
-    taken_back, extra_fields, mirrors, transcripts, reflections, model_calls, jobs, injections, citations, proposals,
-    kept_apart, session_outcomes,
+    undone_ranges, extra_fields, mirrors, transcripts, reflections, model_calls, jobs, injections, citations, proposals,
+    distinct_points, session_outcomes,
 )  # fmt: skip
 _COPIED = (heads, revisions, key_points, *_OF_REVISIONS, erasures, *_AFTERWARDS, showings)  # these a trigger fills
 _ROWS_AT_ONCE = 500
@@ -89,13 +89,13 @@ def _copy_history(source: Connection, target: Connection, old: int, new: int) ->
         for table in _OF_REVISIONS:
             _insert(target, table, new, parts[table](number))
         erased = parts[erasures](number)
-        _insert(target, erasures, new, [{**row, "finished_at": None, "scrubbed_at": None} for row in erased])
+        _insert(target, erasures, new, [{**row, "finished_at": None, "purged_at": None} for row in erased])
         open_erasures += erased
     for point in points:
         if any(point[column] != value for column, value in _LATER.items()):
             _update(target, key_points, new, point["id"], {column: point[column] for column in _LATER})
     for erasure in open_erasures:
-        _update(target, erasures, new, erasure["id"], {name: erasure[name] for name in ("finished_at", "scrubbed_at")})
+        _update(target, erasures, new, erasure["id"], {name: erasure[name] for name in ("finished_at", "purged_at")})
     return count
 
 
