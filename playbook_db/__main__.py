@@ -1,5 +1,19 @@
-"""`python -m playbook_db` is the command `playbook`."""
+"""The command `playbook`, also as `python -m playbook_db`."""
 
-from playbook_db.cli.main import run
+import sys
 
-run()
+
+def run() -> None:
+    """Run the command with the arguments of this process."""
+    if sys.argv[1:] == ["mcp"]:
+        from playbook_db.mcp_server import start
+
+        if start.try_to_serve():
+            return
+    from playbook_db.cli.main import run
+
+    run()
+
+
+if __name__ == "__main__":
+    run()

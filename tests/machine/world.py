@@ -15,9 +15,9 @@ import pytest
 
 from benchmarks.player import set_datetime
 from benchmarks.sandbox import living_in
-from playbook_db import mcp_server
 from playbook_db.claude_code.hooks import spool
 from playbook_db.llm import choose
+from playbook_db.mcp_server import tools
 from tests.faults.cases import Ended, Place, ScriptedModel, command, write_transcript
 from tests.transcripts_made_up import TranscriptBuilder
 
@@ -115,7 +115,7 @@ class World:
         self.sessions += 1
         session = f"tools-{self.sessions}"
         path = self.root / f"{session}.jsonl"
-        served = mcp_server.Served(self.url, str(self.folder), session)
+        served = tools.Served(self.url, str(self.folder), session)
         with self.lived_in(), redirect_stderr(io.StringIO()):
             return Session(self.folder, path, TranscriptBuilder(session), served).ask(name, **given).text
 

@@ -14,9 +14,10 @@ from mcp.client import Client
 from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, TextContent
 
-from playbook_db import mcp_server, settings
+from playbook_db import settings
 from playbook_db.claude_code.hooks import events
 from playbook_db.claude_code.transcripts import session_so_far
+from playbook_db.mcp_server import tools
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project, open_store
 from playbook_db.store.playbook.proposals import Proposal
@@ -47,7 +48,7 @@ class Session:
     folder: Path
     path: Path
     transcript: TranscriptBuilder
-    served: mcp_server.Served
+    served: tools.Served
     calls: int = 0
     server: MCPServer | None = None
 
@@ -74,7 +75,7 @@ class Session:
         """What *work* makes of a client of the server."""
 
         async def run() -> Any:
-            self.server = self.server or mcp_server.made(self.served)  # which takes as long as ten calls
+            self.server = self.server or tools.made(self.served)  # which takes as long as ten calls
             async with Client(self.server) as client:
                 return await work(client)
 
@@ -112,7 +113,7 @@ def session(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Sessio
         folder,
         path,
         TranscriptBuilder(SESSION),
-        mcp_server.Served(settings.database_url(), str(folder), SESSION),
+        tools.Served(settings.database_url(), str(folder), SESSION),
     )
     made.transcript.user("please fix the parser")
     put_empty_database(home / ".claude" / "playbook" / "playbook.db")

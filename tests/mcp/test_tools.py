@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
-from playbook_db import mcp_server, settings
+from playbook_db import settings
 from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.domain.trust.evidence import Evidence
+from playbook_db.mcp_server import answers, tools
 from playbook_db.services import project as project_service
 from playbook_db.services.playbook import edit, review, suggestions, undo
 from playbook_db.services.playbook.review import Decision
@@ -78,9 +79,9 @@ def test_texts_go_out_as_data(session: Session) -> None:
     assert not {"\x1b", "\u202e", "\U000e0041"} & {*found}
     assert "</system>" not in found
     assert "… (cut)" in found
-    assert len(found) < 2 * mcp_server.MAX_TEXT
+    assert len(found) < 2 * answers.MAX_TEXT
     session.add(*(f"{number} " + "word " * 190 for number in range(40)))
-    assert len(session.ask("list", limit=50).text) < mcp_server.MAX_ANSWER + 200
+    assert len(session.ask("list", limit=50).text) < answers.MAX_ANSWER + 200
 
 
 def test_what_a_page_may_have_put_there_is_left_out(session: Session) -> None:
@@ -364,7 +365,7 @@ def test_a_busy_database_is_read_and_not_waited_for_without_end(
 @pytest.mark.usefixtures("team_replica")
 def test_of_a_teams_server_that_is_away_the_last_known_is_read(folder: Path) -> None:
     """With its age; what would write says that it can't."""
-    served = mcp_server.Served(settings.database_url(), str(folder), SESSION)
+    served = tools.Served(settings.database_url(), str(folder), SESSION)
     session = Session(folder, folder / "none.jsonl", TranscriptBuilder(SESSION), served)
 
     listed, life, added = session.ask("list"), session.ask("why", name="pat-001"), session.ask("add", text="x")

@@ -62,11 +62,11 @@ def _server() -> ModuleType:
     """The module of the server. Raises MissingExtraError or SettingError if its package isn't installed."""
     try:
         with needing("playbook mcp", extra="mcp"):
-            from playbook_db import mcp_server
+            from playbook_db.mcp_server import tools
     except MissingExtraError:
         if root := os.environ.get("PLAYBOOK_PLUGIN_ROOT"):
             from playbook_db.claude_code import plugin_env
 
             raise SettingError(plugin_env.describe(root)) from None
         raise
-    return mcp_server
+    return tools

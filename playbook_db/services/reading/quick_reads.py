@@ -92,6 +92,11 @@ def prompt(url: str, folder: str | None, *, whole: bool) -> str | None:
     return _read(url, folder, query)
 
 
+def is_ignored(url: str, folder: str) -> bool | None:
+    """Whether the project in *folder* is kept out of the playbook."""
+    return _read(url, folder, lambda connection, project: project.is_ignored)
+
+
 def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
     """What is known of files of the project in *folder* by their *times*, as `quick_sql.known_times` says."""
     return _read(

@@ -1,0 +1,89 @@
+"""The answers of the tools, as text. Texts of points go out as data: neutralized and cut."""
+
+from typing import TYPE_CHECKING
+
+from playbook_db.domain import prompt_text, search_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.store.quick_sql import StoredMarks
+
+MAX_POINTS = 50  # of one answer
+MAX_TEXT = 1_000  # characters of one text in a list
+MAX_ANSWER = 24_000  # characters; clients warn of longer ones
+MAX_QUESTION = 2_000
+EMPTY = "The playbook has no key points yet."
+_CUT = "… (cut)"
+
+
+def point_line(point: "PromptPoint", *, with_section: bool = True) -> str:
+    """A point as a line: its name, votes and text, with its section at the end."""
+    text = point.text if len(point.text) <= MAX_TEXT else point.text[:MAX_TEXT] + _CUT
+    line = prompt_text.render_point(point.name, point.helpful, point.harmful, text)
+    return f"{line} ({point.section})" if with_section else line
+
+
+def shortened(text: str) -> str:
+    """*text* on one line, cut to MAX_TEXT."""
+    return one_line(text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + _CUT)
+
+
+def one_line(text: str) -> str:
+    """*text* on one line, neutralized."""
+    return prompt_text.shown(" ".join(text.split()))
+
+
+def answer_of(lines: "Sequence[str]", notes: "Sequence[str]" = ()) -> str:
+    """*lines* and *notes* as an answer, in a length that clients take."""
+    shown: list[str] = []
+    free = MAX_ANSWER
+    for place, line in enumerate(lines):
+        free -= len(line) + 1
+        if free < 0:
+            shown.append(f"({len(lines) - place} more lines aren't shown)")
+            break
+        shown.append(line)
+    return "\n".join([*shown, *(f"Note: {one_line(note)}" for note in notes)])
+
+
+def hits_answer(question: str, hits: "Sequence[PromptPoint]", notes: "Sequence[str]" = ()) -> str:
+    """The points that answer *question*, or why there are none."""
+    if hits:
+        return answer_of([point_line(point) for point in hits], notes)
+    if not search_words.terms(question):
+        return answer_of(["None of these words can be looked for; name a file, a tool or an error."], notes)
+    return answer_of(["No key point says any of that; try other words, or the tool list."], notes)
+
+
+def page_of(
+    live: "Sequence[PromptPoint]", section: str | None, offset: int, limit: int
+) -> "tuple[Sequence[PromptPoint], int]":
+    """At most *limit* of the *live* points, those of *section* if it is given, from the place *offset* on; and how many
+    follow."""
+    matches = [point for point in live if section in (None, point.section)]
+    page = matches[offset : offset + limit]
+    return page, max(0, len(matches) - offset - len(page))
+
+
+def page_answer(
+    page: "Sequence[PromptPoint]",
+    more: int,
+    offset: int,
+    marks: "Mapping[str, StoredMarks]",
+    *,
+    notes: "Sequence[str]" = (),
+    is_empty: bool,
+) -> str:
+    """A *page* of the list of points, below the names of their sections; *more* points follow."""
+    lines: list[str] = []
+    for point in page:
+        header = prompt_text.render_header(point.section)
+        if header not in lines:
+            lines.append(header)
+        mark = " (pinned)" if marks[point.name].pinned else " (rests)" if marks[point.name].resting else ""
+        lines.append(point_line(point, with_section=False) + mark)
+    if more:
+        lines.append(f"({more} more: offset={offset + len(page)})")
+    return answer_of(lines or [EMPTY if is_empty else "There are no more key points of that kind."], notes)
