@@ -190,7 +190,7 @@ def uninstall_hooks(scope: str, in_git: bool, share: bool, as_json: bool) -> Non
             end = "removed; nothing else was in it" if done.removed else "the hooks were taken out"
             if not as_json:
                 say(f"{done.path}: {end}")
-            notify(f"{copy} is kept: it isn't what the settings are now" for copy in done.kept)
+            notify(f"{copy} is kept: it isn't what the settings are now" for copy in done.backups)
     if problems:
         raise InstallError("\n".join(problems))
     if not changed and not as_json:
