@@ -279,7 +279,7 @@ def why(name: str, as_json: bool) -> None:
             f"r{event.revision}",
             local(event.time),
             f"{event.kind} into {event.successor}" if event.successor else event.kind,
-            _what_for(event),
+            _details(event),
             _by(event),
         )
         for event in life.events
@@ -287,7 +287,7 @@ def why(name: str, as_json: bool) -> None:
     print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"nothing is known of {name}")
 
 
-def _what_for(event: "LifeEvent") -> str:
+def _details(event: "LifeEvent") -> str:
     """What was said of it, and on lines of their own what the session showed."""
     texts = (event.text, event.message if event.source == "undo" else None, IGNORED if event.ignored else None)
     return "\n".join(["; ".join(filter(None, texts)), *map(evidence_line, event.evidence)]).strip()

@@ -32,7 +32,7 @@ _NOT_FOUND, _CONFLICT = 404, 409
 _NONE_SUCH = (MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError)  # what a form asked for
 
 
-def listed(request: PageRequest) -> Response:
+def list_revisions(request: PageRequest) -> Response:
     """The revisions, newest first."""
     request.require_history()
     fields = {name: request.query.get(name, "").strip() for name in _FILTERS}
@@ -79,7 +79,7 @@ def revision(request: PageRequest) -> Response:
     )
 
 
-def differs(request: PageRequest) -> Response:
+def compare(request: PageRequest) -> Response:
     """What differs between two states, by pages."""
     request.require_history()
     states = {name: request.query.get(name, "").strip() for name in ("from", "to")}
@@ -94,7 +94,7 @@ def differs(request: PageRequest) -> Response:
     return request.page("diff.html", title="Differences", **values | _differences(request, before, after))
 
 
-def as_it_was(request: PageRequest) -> Response:
+def playbook_at(request: PageRequest) -> Response:
     """The playbook at a revision or a time, by pages."""
     request.require_history()
     when = request.path.get("revision", "") or request.query.get("at", "").strip() or "now"
@@ -121,7 +121,7 @@ def change(request: PageRequest) -> Response:
     return _undo(request, target.number, session)
 
 
-def asks(request: PageRequest) -> Response:
+def ask_restore(request: PageRequest) -> Response:
     """What would change if all became as it was."""
     request.require_history()
     when = request.query.get("at", "").strip()
@@ -154,8 +154,8 @@ def _undo(request: PageRequest, number: int, session: str | None) -> Response:
     try:
         if session is None:
             return _done(request, [undo.undo(request.project, RevisionRange(number, number), prefer=prefer, was=base)])
-        done = undo.undo_session(request.project, session, prefer=prefer, was=base)
-        return _done(request, done, nothing=f"Nothing of what session {session} taught is in force.")
+        results = undo.undo_session(request.project, session, prefer=prefer, was=base)
+        return _done(request, results, nothing=f"Nothing of what session {session} taught is in force.")
     except UndoCollisionError as error:
         values = {"number": number, "session": session, "was": base, "collisions": error.collisions}
         return request.page("collision.html", title=error.text.partition(":")[0], status=_CONFLICT, **values)
@@ -163,16 +163,16 @@ def _undo(request: PageRequest, number: int, session: str | None) -> Response:
         return request.back("history", f"{number}", notice=f"{error.text} Nothing was taken back; look again.")
 
 
-def _done(request: PageRequest, several: "list[UndoResult]", nothing: str = "Nothing changed.") -> Response:
-    """On to the revision that was made, or back to the one that had nothing to be undone."""
-    for each in several:
+def _done(request: PageRequest, results: "list[UndoResult]", nothing: str = "Nothing changed.") -> Response:
+    """Go to the new revision, or back to the one that had nothing to undo."""
+    for each in results:
         if each.result.revision is not None:
             request.say(each.message or "Done", each.result)
         else:
             request.later += map(Notice, each.result.notes or [nothing])
-    if not several:
+    if not results:
         request.later.append(Notice(nothing))
-    revisions = [each.result.revision for each in several if each.result.revision is not None]
+    revisions = [each.result.revision for each in results if each.result.revision is not None]
     return request.back("history", *([f"{revisions[-1]}"] if revisions else request.path.values()))
 
 
@@ -212,11 +212,11 @@ def _number(text: str) -> int | None:
 
 
 ROUTES: Routes = {
-    ("GET", "/history"): listed,
-    ("GET", "/history/diff"): differs,
-    ("GET", "/history/at"): as_it_was,
-    ("GET", "/history/at/{revision}"): as_it_was,
-    ("GET", "/history/restore"): asks,
+    ("GET", "/history"): list_revisions,
+    ("GET", "/history/diff"): compare,
+    ("GET", "/history/at"): playbook_at,
+    ("GET", "/history/at/{revision}"): playbook_at,
+    ("GET", "/history/restore"): ask_restore,
     ("POST", "/history/restore"): restore,
     ("GET", "/history/{revision}"): revision,
     ("POST", "/history/{revision}"): change,

@@ -31,7 +31,7 @@ def home(request: PageRequest) -> Response:
     return request.back("points")
 
 
-def listed(request: PageRequest) -> Response:
+def list_points(request: PageRequest) -> Response:
     """The points that words, a section and a state leave."""
     if request.query.get("state") == "proposed":
         return request.back("review")
@@ -104,7 +104,7 @@ def _page(
 
 ROUTES: Routes = {
     ("GET", "/"): home,
-    ("GET", "/points"): listed,
+    ("GET", "/points"): list_points,
     ("POST", "/points"): add,
     ("GET", "/projects"): list_projects,
 }

@@ -24,7 +24,7 @@ def waiting(request: PageRequest) -> Response:
     chosen = request.query.get("proposal", "")
     item = next((each for each in items if each.name == chosen), None)
     if chosen and item is None:
-        request.notices.append(Notice(_what_became_of(request, chosen)))
+        request.notices.append(Notice(_outcome_text(request, chosen)))
     return _page(request, items, item or next(iter(items), None))
 
 
@@ -37,7 +37,7 @@ def decide(request: PageRequest) -> Response:
     items = review.all_waiting(request.project)
     place = next((place for place, each in enumerate(items) if each.name == name), None)
     if place is None:
-        return request.back("review", notice=_what_became_of(request, name))
+        return request.back("review", notice=_outcome_text(request, name))
     item = items[place]
     text = request.text("text").strip() if action == "edit" else None
     if text == "":
@@ -51,7 +51,7 @@ def decide(request: PageRequest) -> Response:
         items = review.all_waiting(request.project)
         still = next((each for each in items if each.name == name), None)
         if still is None:  # somebody was quicker, just now
-            return request.back("review", notice=_what_became_of(request, name))
+            return request.back("review", notice=_outcome_text(request, name))
         return _page(request, items, still, problem=f"{name} still waits: {reason}", text=text, was=was)
     _say_result(request, item, result)
     return request.back("review", proposal=_next(items, item))
@@ -103,7 +103,7 @@ def _say_result(request: PageRequest, item: "ReviewItem", result: review.ReviewR
         request.say(f"{item.name} accepted{pruned}", result.revision, project=own)
 
 
-def _what_became_of(request: PageRequest, name: str) -> str:
+def _outcome_text(request: PageRequest, name: str) -> str:
     """Why the proposal *name* doesn't wait."""
     proposal = review.decided(request.project, name)
     if proposal is None:

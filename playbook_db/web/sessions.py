@@ -15,7 +15,7 @@ _UUID_LENGTH = 36  # characters
 _REVISIONS = 10  # of one session, on a page: each with all that it did
 
 
-def listed(request: PageRequest) -> Response:
+def list_sessions(request: PageRequest) -> Response:
     """The queue, the sessions, the last days, and the comparison where some sessions are held out."""
     page = max(1, request.number("page"))
     sessions, count = service.listed(request.project, most=PAGE_ROWS, offset=(page - 1) * PAGE_ROWS)
@@ -42,7 +42,7 @@ def listed(request: PageRequest) -> Response:
     )
 
 
-def one(request: PageRequest) -> Response:
+def show_session(request: PageRequest) -> Response:
     """One session: its revisions with their changes, votes and reflections, and the calls of models for it."""
     page = max(1, request.number("page"))
     details = service.details(request.project, request.path["session"], most=_REVISIONS, offset=(page - 1) * _REVISIONS)
@@ -86,7 +86,7 @@ _BEGIN = "The next session begins it, or now: playbook work"
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
 
 ROUTES: Routes = {
-    ("GET", "/sessions"): listed,
+    ("GET", "/sessions"): list_sessions,
     ("POST", "/sessions"): change,
-    ("GET", "/sessions/{session:path}"): one,
+    ("GET", "/sessions/{session:path}"): show_session,
 }

@@ -46,7 +46,7 @@ def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[st
     until = time.monotonic() + _PATIENCE_S
     while tool_use:
         for path in _transcripts(folder):
-            if _stands_in(path, tool_use):
+            if _has_call(path, tool_use):
                 own = transcript.session_of(path)
                 return own, list(dict.fromkeys([*_transcripts_of(own, folder), path]))
         if time.monotonic() > until:
@@ -89,7 +89,7 @@ def _transcripts_of(session: str, folder: str) -> list[str]:
     return list(filter(os.path.isfile, paths)) if session else []
 
 
-def _stands_in(path: str, tool_use: str) -> bool:
+def _has_call(path: str, tool_use: str) -> bool:
     """Whether the end of the transcript at *path* has the call *tool_use*."""
     try:
         with open(path, "rb") as file:

@@ -50,10 +50,10 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
     with opened(is_own=True, may_be_new=True) as project, service.joining(project, url, name, ask=ask) as joining:
         invitation = joining.preview()
         _agree(invitation, yes=yes)
-        brought = joining.finish()
+        result = joining.finish()
     text = f"{one_line(project.key)} is {one_line(invitation.name)} in {invitation.where} now"
-    number = None if brought is None else brought.revision
-    if brought is not None and brought.changes:
+    number = None if result is None else result.revision
+    if result is not None and result.changes:
         text += f"; {_brings(invitation)} (revision {number})"
     if invitation.mirror is not None:
         notify([f"{invitation.mirror} stays as it is from now on: members share the playbook through the database"])
