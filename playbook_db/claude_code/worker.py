@@ -198,10 +198,10 @@ class _Models:
         environment = self._environment(folder)
         if environment not in self.by_environment:
             self.by_environment[environment] = choose.find_model(folder)
-        found = self.by_environment[environment]
-        if isinstance(found, AccountError):
-            raise found
-        return found
+        model = self.by_environment[environment]
+        if isinstance(model, AccountError):
+            raise model
+        return model
 
     def note_refusal(self, folder: str, error: AccountError) -> None:
         """Let nobody else ask the model for the project in *folder*."""
@@ -306,8 +306,8 @@ def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, 
             result.put_off += 1
         except Exception as error:  # whatever it is, the other jobs must have their turn
             for_good = isinstance(error, ModelError) and error.is_lasting
-            kept = queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
-            note(f"job {job.id} of {job.key}: {kept}")
+            reason = queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
+            note(f"job {job.id} of {job.key}: {reason}")
             result.failed += 1
     return was_any
 

@@ -102,8 +102,8 @@ def bootstrap(yes: bool, as_json: bool) -> None:
             text = f"nothing new in {paths}" if unread else "this project had no session yet"
             print_answer(text, as_json=as_json, **_learned_record(0, []))
             return
-        estimate, told = _estimate(project, [unread[path] for path in new])
-        notify([told])
+        estimate, estimate_text = _estimate(project, [unread[path] for path in new])
+        notify([estimate_text])
         budget = None
         if yes or is_interactive():
             if not yes and not click.confirm("Begin?", err=True):
@@ -279,7 +279,7 @@ def why(name: str, as_json: bool) -> None:
             f"r{event.revision}",
             local(event.time),
             f"{event.kind} into {event.successor}" if event.successor else event.kind,
-            _what_for(event),
+            _details(event),
             _by(event),
         )
         for event in life.events
@@ -287,10 +287,10 @@ def why(name: str, as_json: bool) -> None:
     print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"nothing is known of {name}")
 
 
-def _what_for(event: "LifeEvent") -> str:
+def _details(event: "LifeEvent") -> str:
     """What was said of it, and on lines of their own what the session showed."""
-    said = (event.text, event.message if event.source == "undo" else None, IGNORED if event.ignored else None)
-    return "\n".join(["; ".join(filter(None, said)), *map(evidence_line, event.evidence)]).strip()
+    texts = (event.text, event.message if event.source == "undo" else None, IGNORED if event.ignored else None)
+    return "\n".join(["; ".join(filter(None, texts)), *map(evidence_line, event.evidence)]).strip()
 
 
 def _by(event: "LifeEvent") -> str:
@@ -421,8 +421,8 @@ def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
     if as_json:
         print_json({"queued": count})
     elif of_all:
-        told = "is" if count == 1 else "are"
-        say(f"{count_of(count, 'job')} {told} queued; to begin now: playbook work" if count else "nothing waits")
+        verb = "is" if count == 1 else "are"
+        say(f"{count_of(count, 'job')} {verb} queued; to begin now: playbook work" if count else "nothing waits")
 
 
 @jobs.command()
