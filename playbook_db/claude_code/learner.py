@@ -82,7 +82,8 @@ def learn_transcript(
     source = Transcript(path)
     if pass_over(project, path):
         raise SkippedSessionError(source.session_id)
-    secrets = frozenset(secret_values(os.environ) | secret_values(project_env.brought(project.folder or project.key)))
+    variables = project_env.project_variables(project.folder or project.key)
+    secrets = frozenset(secret_values(os.environ) | secret_values(variables))
     review = cast(Review, registration.review_mode(project.folder or project.key))
     results: list[LearnResult] = []
     refused: list[str] = []

@@ -208,7 +208,7 @@ class _Models:
         self.by_environment[self._environment(folder)] = error
 
     def _environment(self, folder: str) -> _Environment:
-        return frozenset(project_env.of_jobs(folder).items())
+        return frozenset(project_env.job_environment(folder).items())
 
 
 def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None:
@@ -352,7 +352,7 @@ def _is_lost(path: str, learned_to: int, until: float, folder: str) -> bool:
     status = os.stat(path)
     if status.st_size <= learned_to or status.st_mtime > min(until, time.time() - SILENT_S):
         return False
-    if settings.is_disabled({**os.environ, **project_env.brought(folder)}):
+    if settings.is_disabled({**os.environ, **project_env.project_variables(folder)}):
         return False
     ends = ("subagent_stop",) if _is_subagents(path) else ("exit", "clear")
     return all(registration.is_on(f"playbook_update_on_{end}", folder) for end in ends)

@@ -313,7 +313,7 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)
     shown = 4 * len(render_points(read_playbook(project).points))  # to reflector and curator, each with their marks
     tokens = (sum(sizes) + chunks * shown) // CHARACTERS_A_TOKEN + chunks * _TOKENS_A_CHUNK
-    with choose.living_in(project_env.of_jobs(project.folder or project.key)):
+    with choose.living_in(project_env.job_environment(project.folder or project.key)):
         model = model_name()
         cost = prices.cost_usd(model, input_tokens=tokens, output_tokens=int(tokens * _OUTPUT_SHARE))
     price = "" if cost is None else f", about ${cost:.2f}"
@@ -347,7 +347,7 @@ def work(as_json: bool) -> None:
     from playbook_db.claude_code import worker
     from playbook_db.llm import choose
 
-    with choose.living_in(project_env.of_the_user(project_folder()) if "CLAUDECODE" in os.environ else os.environ):
+    with choose.living_in(project_env.user_environment(project_folder()) if "CLAUDECODE" in os.environ else os.environ):
         result = worker.run(database_url())
     if as_json:
         print_json(None if result is None else asdict(result))

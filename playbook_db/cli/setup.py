@@ -263,7 +263,7 @@ def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
     from playbook_db.services.sharing import mirror
 
     with opened(sync=False, may_be_new=True) as project:
-        is_wanted = state == "on" and mirror.is_foreign(project) and _is_wanted(project, yes)
+        is_wanted = state == "on" and mirror.needs_consent(project) and _is_wanted(project, yes)
         notify(mirror.switch(project, on=state == "on", takes_in=is_wanted).notes)
         where = project.mirror_path
         text = f"{where} is kept in step" if state == "on" else f"{where} is left alone from now on"
@@ -364,7 +364,7 @@ def trust(off: bool, yes: bool, as_json: bool) -> None:
                 raise click.UsageError("Nobody is there to be asked; say --yes to use that. Nothing was changed.")
             if not click.confirm("Use that for this project?", err=True):
                 return
-        project_env.keep(folder, agreed=not off)
+        project_env.record_consent(folder, agreed=not off)
         for job in queue.list_jobs(here.store, here.key):
             if job.not_before is not None:
                 queue.retry(here.store, here.key, job.id)

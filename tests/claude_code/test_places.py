@@ -395,8 +395,8 @@ def test_further_tests_of_a_project_count_with_consent(tmp_path: Path, monkeypat
     assert ProjectFiles.of(folder, LATER).commands == ()
     monkeypatch.setenv("PLAYBOOK_TEST_COMMANDS", "scripts/check,\n just ci ,")
     assert ProjectFiles.of(folder, LATER).commands == ("scripts/check", "just ci")
-    assert project_env.of_jobs(folder)  # nothing waits for it
-    project_env.keep(folder, agreed=True)
+    assert project_env.job_environment(folder)  # nothing waits for it
+    project_env.record_consent(folder, agreed=True)
     assert ProjectFiles.of(folder, LATER).commands == ("scripts/check", "just ci", "curl")
 
 

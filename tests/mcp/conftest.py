@@ -47,7 +47,7 @@ class Session:
     folder: Path
     path: Path
     transcript: TranscriptBuilder
-    served: mcp_server.Served
+    served: mcp_server.PlaybookTools
     calls: int = 0
     server: MCPServer | None = None
 
@@ -74,7 +74,7 @@ class Session:
         """What *work* makes of a client of the server."""
 
         async def run() -> Any:
-            self.server = self.server or mcp_server.made(self.served)  # which takes as long as ten calls
+            self.server = self.server or mcp_server.build_server(self.served)  # which takes as long as ten calls
             async with Client(self.server) as client:
                 return await work(client)
 
@@ -112,7 +112,7 @@ def session(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Sessio
         folder,
         path,
         TranscriptBuilder(SESSION),
-        mcp_server.Served(settings.database_url(), str(folder), SESSION),
+        mcp_server.PlaybookTools(settings.database_url(), str(folder), SESSION),
     )
     made.transcript.user("please fix the parser")
     put_empty_database(home / ".claude" / "playbook" / "playbook.db")

@@ -57,7 +57,7 @@ def _lines(folder: str, problem: str, book: "Book | None", shown: "Book | None",
     if is_plugin and not os.path.exists(settings.runtime_dir()):
         yield _set_up(), _keep_nothing
     question = _question(folder, command)
-    yield question, (lambda: project_env.keep(folder, agreed=None)) if question else _keep_nothing
+    yield question, (lambda: project_env.record_consent(folder, agreed=None)) if question else _keep_nothing
     errors = hook_sql.job_errors(book.connection, book.project.id) if book else []
     # What is only tried again later, or waits for tomorrow's budget, goes on by itself.
     reasons = [error for error, failed_at in errors if not failed_at and error.startswith(hook_sql.WAITS)]

@@ -58,7 +58,7 @@ def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[st
 def read(tool_use: str | None, session: str, folder: str) -> SoFar:
     """What the session in *folder* that makes the call *tool_use* has come to, as `session_of_call` finds it."""
     session, paths = session_of_call(tool_use, session, folder)
-    secrets = secret_values(os.environ) | secret_values(project_env.brought(folder))
+    secrets = secret_values(os.environ) | secret_values(project_env.project_variables(folder))
     files = ProjectFiles.of(folder, min(map(transcript.began_at, paths), default=0.0))
     places: dict[Place, None] = {}
     cited: set[str] = set()
