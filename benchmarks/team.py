@@ -21,7 +21,7 @@ from playbook_db.llm.model import Prompt, Reply, Usage
 from playbook_db.services.learning import learn
 from playbook_db.services.learning.asking import Chunk
 from playbook_db.services.playbook import edit
-from playbook_db.services.project import Project
+from playbook_db.services.project import Project, TeamProject
 from playbook_db.store import migrate
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store, open_store
@@ -98,7 +98,7 @@ class Team:
 
     def _one(self) -> Project:
         key = _key(self.chosen.randint(1, self.count))
-        return Project(self.store, key, key, Project(self.here, key))
+        return TeamProject(self.store, key, key, own=Project(self.here, key))
 
     def held(self) -> dict[str, tuple[int, int]]:
         """How many rows each table has, and how many bytes with its indexes."""
@@ -165,7 +165,7 @@ def _stores(server: postgres.Server, counts: tuple[int, ...], stack: ExitStack) 
 
 
 def _fill_one(store: Store) -> None:
-    project = Project(store, _key(1), None, None)
+    project = Project(store, _key(1))
     sandbox.fill(project, POINTS)
     team = Team(store, store, 1, random.Random(0))
     for _ in range(LESSONS):

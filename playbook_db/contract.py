@@ -322,7 +322,7 @@ async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], na
 
     try:
         if "CLAUDECODE" in os.environ:  # in a session, which has what its project brings
-            project_env.of_jobs(projects.project_dir(str(get_project_dir())))
+            project_env.job_environment(projects.project_dir(str(get_project_dir())))
         recording = RecordingModel(choose.find_model())
         try:
             return await asyncio.to_thread(ask, recording)

@@ -36,23 +36,23 @@ _OURS = ("PLAYBOOK", "AGENTIC", "ANTHROPIC")  # the first words of what is read 
 _WITHHELD = "PLAYBOOK_WITHHELD"  # names whose values of the user's own the session's project has covered up
 
 
-def brought(folder: str) -> "dict[str, str]":
+def project_variables(folder: str) -> "dict[str, str]":
     """The variables that the project in *folder* brings; the user's own settings are no project's.
 
     Where a file of it can't be read as the client may read it, whatever could take something elsewhere counts as its.
     """
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for path in _its_files(folder):
         env = env_of(path)
         if env is None:
             env = {name: os.environ[name] for name in filter(_takes_elsewhere, os.environ)}
         for name, value in env.items():
-            if name not in found or found[name] != os.environ.get(name):  # of several, what the session has
-                found[name] = value
-    return found
+            if name not in variables or variables[name] != os.environ.get(name):  # of several, what the session has
+                variables[name] = value
+    return variables
 
 
-def complete() -> None:
+def apply_user_settings() -> None:
     """Give this process of a terminal what the user's own settings say where the shell says nothing, as sessions have
     it: else what a person is shown there, a model or a budget, isn't what counts."""
     if _IN_SESSION not in os.environ:
@@ -63,24 +63,21 @@ def complete() -> None:
 
 def may_ask(folder: str) -> bool:
     """Whether there can be `questions`, seen without reading JSON, which costs a hook more than all the rest."""
-    contents = [_content(path).upper() for path in _its_files(folder)]
-    return any(
-        _is_in_disguise(content) or any(f'"{name}"'.encode() in content for name in (*_WAYS, *_NOT_AWAITED))
-        for content in contents
-        if content
-    )
+    contents = (_content(path).upper() for path in _its_files(folder))
+    names = [f'"{name}"'.encode() for name in (*_WAYS, *_NOT_AWAITED)]
+    return any(_is_in_disguise(content) or any(name in content for name in names) for content in contents)
 
 
 def questions(folder: str) -> "dict[str, str]":
     """What of that needs the user's consent."""
-    own = brought(folder)
-    return {name: value for name, value in own.items() if value.strip() and _needs_consent(name, own)}
+    variables = project_variables(folder)
+    return {name: value for name, value in variables.items() if value.strip() and _needs_consent(name, variables)}
 
 
 def consent(folder: str) -> "bool | None":
     """What the user said to `questions` as they are now; None where nothing yet."""
-    said = _read_record(folder)
-    return said.get("agreed") if said.get("values") == _digest(folder) else None  # type: ignore[return-value]
+    record = _read_record(folder)
+    return record.get("agreed") if record.get("values") == _digest(folder) else None  # type: ignore[return-value]
 
 
 def is_recorded(folder: str) -> bool:
@@ -88,7 +85,7 @@ def is_recorded(folder: str) -> bool:
     return _read_record(folder).get("values") == _digest(folder)
 
 
-def keep(folder: str, *, agreed: "bool | None") -> None:
+def record_consent(folder: str, *, agreed: "bool | None") -> None:
     """Keep in the data folder what the user said to `questions`; None: that they were told. Raises OSError."""
     import json
 
@@ -101,25 +98,25 @@ def keep(folder: str, *, agreed: "bool | None") -> None:
     files.replace_file(path, json.dumps(record).encode("ascii"), mode=0o600, temporary=temporary)
 
 
-def of_the_user(folder: str) -> "dict[str, str]":
+def user_environment(folder: str) -> "dict[str, str]":
     """This environment, of a session in *folder*, as it would be without that project.
 
     What the user's own settings say comes back; what the shell said can't be known any more, and is noted as withheld.
     """
-    own, mine = brought(folder), env_of(_users_file()) or {}
-    environ = {name: value for name, value in os.environ.items() if own.get(name) != value}
-    gone = os.environ.keys() - environ.keys()
-    environ.update({name: mine[name] for name in gone & mine.keys()})
-    withheld = sorted(name for name in gone - mine.keys() if name in KEYS or name.upper() in _WAYS)
+    variables, user_variables = project_variables(folder), env_of(_users_file()) or {}
+    environ = {name: value for name, value in os.environ.items() if variables.get(name) != value}
+    removed = os.environ.keys() - environ.keys()
+    environ.update({name: user_variables[name] for name in removed & user_variables.keys()})
+    withheld = sorted(name for name in removed - user_variables.keys() if name in KEYS or name.upper() in _WAYS)
     if withheld:
         environ[_WITHHELD] = " ".join(withheld)
-    if DATABASE in gone and consent(folder):
-        environ[DATABASE] = own[DATABASE]
+    if DATABASE in removed and consent(folder):
+        environ[DATABASE] = variables[DATABASE]
     environ.pop(_IN_SESSION, None)
     return environ
 
 
-def of_jobs(folder: str) -> "dict[str, str]":
+def job_environment(folder: str) -> "dict[str, str]":
     """The environment in which a model is asked about the project in *folder*, made of this one.
 
     Raises ConsentError where the user must be asked first, WithheldError where a value of the user's own that is needed
@@ -127,26 +124,26 @@ def of_jobs(folder: str) -> "dict[str, str]":
     """
     from playbook_db import errors  # late: no hook asks a model
 
-    environ = of_the_user(folder) if _IN_SESSION in os.environ else dict(os.environ)
-    own = brought(folder)
-    asked = [
+    environ = user_environment(folder) if _IN_SESSION in os.environ else dict(os.environ)
+    variables = project_variables(folder)
+    pending = [
         name for name, value in questions(folder).items() if name not in _NOT_AWAITED and environ.get(name) != value
     ]
-    agreed = consent(folder) if asked else None
-    if asked and agreed is None:
-        raise errors.ConsentError(folder, asked)
-    names = {name for name in own if name in KEYS or name in _HARMLESS}
-    if _has_key(own):
-        if any(own.get(name, "").strip() for name in _URLS):  # nothing of the user's goes there
+    agreed = consent(folder) if pending else None
+    if pending and agreed is None:
+        raise errors.ConsentError(folder, pending)
+    names = {name for name in variables if name in KEYS or name in _HARMLESS}
+    if _has_key(variables):
+        if any(variables.get(name, "").strip() for name in _URLS):  # nothing of the user's goes there
             for name in (*KEYS, *_URLS, "ANTHROPIC_CUSTOM_HEADERS"):
                 environ.pop(name, None)
             names.update(_URLS)
         environ["AGENTIC_CONTEXT_BACKEND"] = "api"
     if agreed:
-        names.update(own.keys() - {DATABASE, BUDGET})
-    environ.update({name: value for name, value in own.items() if name in names})
+        names.update(variables.keys() - {DATABASE, BUDGET})
+    environ.update({name: value for name, value in variables.items() if name in names})
     withheld = environ.pop(_WITHHELD, "").split()
-    if missing := [name for name in withheld if name not in environ and not (agreed is False and name in asked)]:
+    if missing := [name for name in withheld if name not in environ and not (agreed is False and name in pending)]:
         raise errors.WithheldError(missing)
     return environ
 
@@ -154,7 +151,7 @@ def of_jobs(folder: str) -> "dict[str, str]":
 def database_url(folder: str) -> str:
     """The URL of the database, as in `settings`; one that the project in *folder* brings counts with consent."""
     value = os.environ.get(DATABASE)
-    if not value or brought(folder).get(DATABASE) != value or consent(folder):
+    if not value or project_variables(folder).get(DATABASE) != value or consent(folder):
         return settings.database_url()
     return settings.database_url((env_of(_users_file()) or {}).get(DATABASE) or settings.default_database())
 
@@ -162,25 +159,25 @@ def database_url(folder: str) -> str:
 def further_tests(folder: str) -> "list[str]":
     """The beginnings of commands that count as tests of the project in *folder*, besides those that are known: the
     user's, and with consent those that the project brings."""
-    own = brought(folder).get(TESTS, "")
-    users = os.environ.get(TESTS, "")
-    if own and users == own:  # a session's project covers the user's up
-        users = (env_of(_users_file()) or {}).get(TESTS, "")
-    texts = (users, own if own and consent(folder) else "")
+    project_tests = project_variables(folder).get(TESTS, "")
+    user_tests = os.environ.get(TESTS, "")
+    if project_tests and user_tests == project_tests:  # a session's project covers the user's up
+        user_tests = (env_of(_users_file()) or {}).get(TESTS, "")
+    texts = (user_tests, project_tests if project_tests and consent(folder) else "")
     lines = [line.strip() for text in texts for part in text.split(",") for line in part.splitlines()]
     return [line for line in dict.fromkeys(lines) if line]
 
 
-def _needs_consent(name: str, own: "Mapping[str, str]") -> bool:
-    return name in _NOT_AWAITED or (_takes_elsewhere(name) and not _has_key(own))
+def _needs_consent(name: str, variables: "Mapping[str, str]") -> bool:
+    return name in _NOT_AWAITED or (_takes_elsewhere(name) and not _has_key(variables))
 
 
 def _takes_elsewhere(name: str) -> bool:
     return name == DATABASE or name.upper() in _WAYS
 
 
-def _has_key(own: "Mapping[str, str]") -> bool:
-    return any(own.get(name, "").strip() for name in KEYS)
+def _has_key(variables: "Mapping[str, str]") -> bool:
+    return any(variables.get(name, "").strip() for name in KEYS)
 
 
 def _its_files(folder: str) -> "list[str]":
@@ -212,8 +209,8 @@ def env_of(path: str) -> "dict[str, str] | None":
         return {}
     except RecursionError:
         return None
-    given = document.get("env") if isinstance(document, dict) else None
-    return dict(_passed_on(given)) if isinstance(given, dict) else {}
+    env = document.get("env") if isinstance(document, dict) else None
+    return dict(_passed_on(env)) if isinstance(env, dict) else {}
 
 
 def _is_in_disguise(content: bytes) -> bool:
@@ -228,8 +225,8 @@ def _content(path: str) -> bytes:
         return b""
 
 
-def _passed_on(given: "dict[str, object]") -> "Iterator[tuple[str, str]]":
-    for name, value in given.items():
+def _passed_on(env: "dict[str, object]") -> "Iterator[tuple[str, str]]":
+    for name, value in env.items():
         text = value if isinstance(value, str) else _in_javascript(value)
         if _takes_elsewhere(name) and not (isinstance(value, str) and _can_be_given(name, value)):
             text = os.environ.get(name)  # what the client made of it

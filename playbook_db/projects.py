@@ -20,16 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def project_dir(given: "str | None" = None) -> str:
-    """The folder that is meant: *given*, else `CLAUDE_PROJECT_DIR`, else the project around the current folder.
+def project_dir(folder: "str | None" = None) -> str:
+    """The folder that is meant: *folder*, else `CLAUDE_PROJECT_DIR`, else the project around the current folder.
 
     Around the current folder means the nearest folder upwards that holds `.claude` or `.git`; the home
     folder's own `.claude` is Claude Code's, and does not count. Where there is none, the current folder.
     """
-    explicit = given or os.environ.get("CLAUDE_PROJECT_DIR")
-    if explicit:
-        return os.path.abspath(explicit)
-    return enclosing_project(os.getcwd())
+    explicit = folder or os.environ.get("CLAUDE_PROJECT_DIR")
+    return os.path.abspath(explicit) if explicit else enclosing_project(os.getcwd())
 
 
 def project_key(folder: str) -> str:
@@ -76,11 +74,9 @@ def as_text(path: str) -> str:
 
 def as_path(text: str) -> str:
     """The path that `as_text` made *text* of."""
-    return (
-        text
-        if text.isascii() or os.path.lexists(text)
-        else text.translate({there: here for here, there in _TO_TEXT.items()})
-    )
+    if text.isascii() or os.path.lexists(text):
+        return text
+    return text.translate({there: here for here, there in _TO_TEXT.items()})
 
 
 def has_folder(key: str) -> bool:
@@ -127,15 +123,15 @@ def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
     Raises OSError where it is no plain file, as a pipe or a link to a device, or has more than *most_bytes*: nothing
     is waited for, and nothing fills the memory.
     """
-    chunks, left = [], most_bytes
+    chunks, remaining = [], most_bytes
     handle = open_plain(path)
     try:
-        while left >= 0 and (chunk := os.read(handle, _CHUNK_BYTES)):  # a file of /proc doesn't tell its size
+        while remaining >= 0 and (chunk := os.read(handle, _CHUNK_BYTES)):  # a file of /proc doesn't tell its size
             chunks.append(chunk)
-            left -= len(chunk)
+            remaining -= len(chunk)
     finally:
         os.close(handle)
-    if left < 0:
+    if remaining < 0:
         raise _unreadable(f"it is larger than {most_bytes >> 20} MiB", path)
     return b"".join(chunks)
 

@@ -15,7 +15,7 @@ QUERY_TIMEOUT_S = 60.0  # that SQLite may work on one question of a person's
 COLLECT_AFTER = 100_000  # new objects in a process of ours, before Python looks for garbage among them
 MAX_ACTOR_LENGTH = 200  # characters
 _LIBPQ = {"host", "hostaddr", "dbname", "user", "password", "service"}  # keywords of its connection strings
-DIAGNOSTIC_FILES_KEPT = 200  # in one project's .claude/diagnostic/
+MAX_DIAGNOSTIC_FILES = 200  # in one project's .claude/diagnostic/
 HOLDOUT = "PLAYBOOK_HOLDOUT"  # the variable that says which share of the sessions is shown nothing
 DAILY_TOKENS = 1_000_000  # that learning may use where PLAYBOOK_DAILY_TOKENS says nothing
 
@@ -40,13 +40,13 @@ def default_database() -> str:
     return os.path.join(data_dir(), "playbook.db")
 
 
-def database_url(given: "str | None" = None) -> str:
-    """The SQLAlchemy URL of the database: *given*, else `PLAYBOOK_DB_URL`, else the data folder's SQLite file.
+def database_url(database: "str | None" = None) -> str:
+    """The SQLAlchemy URL of the database: *database*, else `PLAYBOOK_DB_URL`, else the data folder's SQLite file.
 
     A value without `://` is taken for the path of an SQLite file. Raises SettingError for a slip in a server's URL and
     for libpq's `host=... password=...`, of which a file would be made, with the password in its name.
     """
-    value = given or os.environ.get("PLAYBOOK_DB_URL") or default_database()
+    value = database or os.environ.get("PLAYBOOK_DB_URL") or default_database()
     if "://" in value:
         return value
     words = {word.partition("=")[0] for word in value.split()} if "=" in value else set()
@@ -121,29 +121,29 @@ def is_disabled(environ: "Mapping[str, str] | None" = None) -> bool:
 def daily_tokens(environ: "Mapping[str, str] | None" = None) -> int:
     """The tokens that learning may use in a day: `PLAYBOOK_DAILY_TOKENS` of *environ* (default: the environment), else
     DAILY_TOKENS; 0 is no limit. Raises SettingError."""
-    given = (os.environ if environ is None else environ).get("PLAYBOOK_DAILY_TOKENS", "").strip()
-    if given.isascii() and given.isdigit():
-        return int(given[:18])  # more digits than that are more tokens than there are
-    if given:
+    value = (os.environ if environ is None else environ).get("PLAYBOOK_DAILY_TOKENS", "").strip()
+    if value.isascii() and value.isdigit():
+        return int(value[:18])  # more digits than that are more tokens than there are
+    if value:
         from playbook_db.errors import SettingError  # late: the hooks have no use for it
 
-        raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {given!r}; it must be a whole number of tokens, 0 for no limit.")
+        raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {value!r}; it must be a whole number of tokens, 0 for no limit.")
     return DAILY_TOKENS
 
 
 def holdout(environ: "Mapping[str, str] | None" = None) -> float:
     """The share of sessions that are shown nothing, to be compared with the others: `PLAYBOOK_HOLDOUT` of *environ*
     (default: the environment), from 0 to 1; 0 where it isn't set. Raises SettingError."""
-    given = (os.environ if environ is None else environ).get(HOLDOUT, "").strip()
+    value = (os.environ if environ is None else environ).get(HOLDOUT, "").strip()
     try:
-        share = float(given or "0")
+        share = float(value or "0")
     except ValueError:
         share = -1.0
     if 0 <= share <= 1:
         return share
     from playbook_db.errors import SettingError  # late: the hooks have no use for it
 
-    raise SettingError(f"{HOLDOUT} is {given!r}; it must be a number from 0 to 1, such as 0.1 for one session in ten.")
+    raise SettingError(f"{HOLDOUT} is {value!r}; it must be a number from 0 to 1, such as 0.1 for one session in ten.")
 
 
 def is_held_out(session_id: str, share: float) -> bool:

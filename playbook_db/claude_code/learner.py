@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 CHUNK_CHARS = 240_000  # of transcript in one prompt: some 60,000 to 80,000 tokens
 JOB_DEADLINE_S = 900.0  # for all calls of one chunk together
-_MOST_KEPT = 8  # readers; more sessions than that seldom run at once
+_MOST_READERS = 8  # readers; more sessions than that seldom run at once
 
-_kept: dict[tuple[str, str, frozenset[str]], ChunkReader] = {}  # by path, folder and secrets: where learning ended
+_readers: dict[tuple[str, str, frozenset[str]], ChunkReader] = {}  # by path, folder and secrets: where learning ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ def learn_transcript(
     source = Transcript(path)
     if pass_over(project, path):
         raise SkippedSessionError(source.session_id)
-    secrets = frozenset(secret_values(os.environ) | secret_values(project_env.brought(project.folder or project.key)))
+    variables = project_env.project_variables(project.folder or project.key)
+    secrets = frozenset(secret_values(os.environ) | secret_values(variables))
     review = cast(Review, registration.review_mode(project.folder or project.key))
     results: list[LearnResult] = []
     refused: list[str] = []
@@ -133,9 +134,9 @@ def pass_over(project: Project, path: str) -> bool:
 def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset[str]) -> ChunkReader:
     """A reader of *source* where its cursor is *at*: the one that came so far in this process, if there is one."""
     folder = project.folder or project.key
-    kept = _kept.pop((source.path, folder, secrets), None)
-    if kept is not None and not at.is_new and kept.end == at.offset:
-        return kept
+    earlier = _readers.pop((source.path, folder, secrets), None)
+    if earlier is not None and not at.is_new and earlier.end == at.offset:
+        return earlier
 
     def clean(text: str) -> str:
         return redact(without_private(text), secrets)
@@ -154,9 +155,9 @@ def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset
 
 def _keep(project: Project, reader: ChunkReader, secrets: frozenset[str]) -> None:
     """Keep *reader*, which has come to the end, for what its session says later."""
-    _kept[reader.transcript.path, project.folder or project.key, secrets] = reader
-    for key in list(_kept)[:-_MOST_KEPT]:
-        del _kept[key]
+    _readers[reader.transcript.path, project.folder or project.key, secrets] = reader
+    for key in list(_readers)[:-_MOST_READERS]:
+        del _readers[key]
 
 
 def _uuids(path: str, end: int) -> set[str]:

@@ -132,21 +132,21 @@ def _make() -> None:
         uv = shutil.which("uv", path=os.pathsep.join([os.environ.get("PATH", os.defpath), *bins]))
         _note("working", step="making the environment")
         _run([uv, "venv", "--quiet", "--python", ">=3.11", target] if uv else [_find_python(), "-m", "venv", target])
-        made = os.path.join(target, "bin", "python")
-        listed = _run([made, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")])
+        python = os.path.join(target, "bin", "python")
+        listed = _run([python, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")])
         dependencies, extra = (each.split("\n") for each in listed.split("\n\n"))
         _note("working", step="installing " + ", ".join([*dependencies, *extra]))
-        pip = [made, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        install = [uv, "pip", "install", "--quiet", "--python", made] if uv else pip
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        install = [uv, "pip", "install", "--quiet", "--python", python] if uv else pip
         without = {}
         try:
             _run([*install, *dependencies, *extra])
-            _run([made, "-I", "-c", _TRIAL_OF_TOOLS])
+            _run([python, "-I", "-c", _TRIAL_OF_TOOLS])
         except SetupError as error:  # learning and the command do without
             without[_WITHOUT_TOOLS] = str(error)
             _run([*install, *dependencies])
-        _run([made, "-I", "-c", _TRIAL])
-        os.symlink(os.path.realpath(made), os.path.join(target, "interpreter"))
+        _run([python, "-I", "-c", _TRIAL])
+        os.symlink(os.path.realpath(python), os.path.join(target, "interpreter"))
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         raise

@@ -62,7 +62,7 @@ def is_on(switch: str, folder: str) -> bool:
 
 def switch_choice(switch: str, folder: str) -> "tuple[bool, str | None]":
     """The same, and the file that says so, the last one; None where it is the default."""
-    return _last(switch, folder, True, lambda given: isinstance(given, bool))
+    return _last(switch, folder, True, lambda value: isinstance(value, bool))
 
 
 def review_mode(folder: str) -> str:
@@ -87,14 +87,14 @@ def mcp_choice(folder: str) -> "tuple[str, str | None, list[str]]":
 def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -> "tuple[str, str | None, list[str]]":
     """What the user says of *name*, else *default*, unless a file of the project says one of the later of *modes*."""
     users, *others = dict.fromkeys(settings_files(folder))  # home as project: two scopes, one file
-    given = _given(name, users)
-    mode, source = (given, users) if given in modes else (default, None)
+    choice = _setting(name, users)
+    mode, source = (choice, users) if choice in modes else (default, None)
     unheard = []
     for path in others:
-        given = _given(name, path)
-        if given in modes and modes.index(given) > modes.index(mode):
-            mode, source = given, path
-        elif given in modes and given != mode:
+        choice = _setting(name, path)
+        if choice in modes and modes.index(choice) > modes.index(mode):
+            mode, source = choice, path
+        elif choice in modes and choice != mode:
             unheard.append(path)
     return mode, source, unheard
 
@@ -109,8 +109,8 @@ def subagents_choice(folder: str) -> "tuple[list[str], str | None]":
     """The types of subagents that are told of the playbook in the project in *folder*, and the file that says so, the
     last one; None where it is the default."""
 
-    def is_list(given: object) -> bool:
-        return isinstance(given, list) and all(isinstance(each, str) for each in given)
+    def is_list(value: object) -> bool:
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
     return _last(SUBAGENTS, folder, [ALL_TYPES], is_list)
 
@@ -119,9 +119,9 @@ def _last(name: str, folder: str, default: "Any", is_one: "Callable[[object], bo
     """What the last of the settings files says of *name* that *is_one*, and that file; else the *default*, and None."""
     value, source = default, None
     for path in settings_files(folder):
-        given = _given(name, path)
-        if is_one(given):
-            value, source = given, path
+        choice = _setting(name, path)
+        if is_one(choice):
+            value, source = choice, path
     return value, source
 
 
@@ -188,7 +188,7 @@ def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
     return any(path != own and has_live_hook(path, event) for path in paths)
 
 
-def _given(name: str, path: str) -> "Any":
+def _setting(name: str, path: str) -> "Any":
     document = read_settings(path, name)
     return document.get(name) if isinstance(document, dict) else None
 

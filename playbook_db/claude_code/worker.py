@@ -198,17 +198,17 @@ class _Models:
         environment = self._environment(folder)
         if environment not in self.by_environment:
             self.by_environment[environment] = choose.find_model(folder)
-        found = self.by_environment[environment]
-        if isinstance(found, AccountError):
-            raise found
-        return found
+        model = self.by_environment[environment]
+        if isinstance(model, AccountError):
+            raise model
+        return model
 
     def note_refusal(self, folder: str, error: AccountError) -> None:
         """Let nobody else ask the model for the project in *folder*."""
         self.by_environment[self._environment(folder)] = error
 
     def _environment(self, folder: str) -> _Environment:
-        return frozenset(project_env.of_jobs(folder).items())
+        return frozenset(project_env.job_environment(folder).items())
 
 
 def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None:
@@ -306,8 +306,8 @@ def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, 
             result.put_off += 1
         except Exception as error:  # whatever it is, the other jobs must have their turn
             for_good = isinstance(error, ModelError) and error.is_lasting
-            kept = queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
-            note(f"job {job.id} of {job.key}: {kept}")
+            reason = queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
+            note(f"job {job.id} of {job.key}: {reason}")
             result.failed += 1
     return was_any
 
@@ -352,7 +352,7 @@ def _is_lost(path: str, learned_to: int, until: float, folder: str) -> bool:
     status = os.stat(path)
     if status.st_size <= learned_to or status.st_mtime > min(until, time.time() - SILENT_S):
         return False
-    if settings.is_disabled({**os.environ, **project_env.brought(folder)}):
+    if settings.is_disabled({**os.environ, **project_env.project_variables(folder)}):
         return False
     ends = ("subagent_stop",) if _is_subagents(path) else ("exit", "clear")
     return all(registration.is_on(f"playbook_update_on_{end}", folder) for end in ends)

@@ -58,8 +58,8 @@ _OF_ONE_PLAYBOOK = {
 class Command(click.Command):
     """A command with the options `--project`, `--db` and `--utc`, behind its name as well as before it."""
 
-    def __init__(self, *args: Any, **given: Any) -> None:
-        super().__init__(*args, **given)
+    def __init__(self, *args: Any, **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
         self.params += PROJECT_OPTIONS
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -70,8 +70,8 @@ class Command(click.Command):
 class OwnCommand(Command):
     """One that has `--user`, too, where it is on one playbook; those that aren't in a group are of this class."""
 
-    def __init__(self, *args: Any, **given: Any) -> None:
-        super().__init__(*args, **given)
+    def __init__(self, *args: Any, **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
         if self.name in _OF_ONE_PLAYBOOK:
             self.params += [_USER_OPTION]
 
@@ -95,9 +95,9 @@ def _refuse_user(ctx: click.Context, command: click.Command) -> None:
 
 def database_url() -> str:
     """The URL of the database that the options and the environment name."""
-    given = _options().get("db")
-    if given or not os.environ.get(project_env.DATABASE):
-        return settings.database_url(given)
+    url = _options().get("db")
+    if url or not os.environ.get(project_env.DATABASE):
+        return settings.database_url(url)
     return project_env.database_url(project_folder())
 
 
@@ -203,10 +203,10 @@ def _ask_for_a_playbook(folder: str) -> None:
 def notify(lines: Iterable[str]) -> None:
     """Print *lines* for the person, on stderr, each once in a command."""
     context = click.get_current_context(silent=True)
-    said = context.meta.setdefault("playbook_db.said", set()) if context else set()
+    printed = context.meta.setdefault("playbook_db.printed", set()) if context else set()
     for line in lines:
-        if line not in said:
-            said.add(line)
+        if line not in printed:
+            printed.add(line)
             say(f"playbook: {line}", err=True)
 
 

@@ -127,7 +127,7 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
         return
     say(f"{taken.path} ({readable_size(taken.size_bytes)})")
     for held in taken.holds:
-        say(f"{playbook_of(held.key)}: {_told(held)}")
+        say(f"{playbook_of(held.key)}: {_state_text(held)}")
 
 
 @cli.command("restore-backup")
@@ -180,14 +180,14 @@ def _print_list(listed: "list[tuple[Backup, int | None]]", *, as_json: bool) -> 
 
 def _show(chosen: "Candidate") -> None:
     """Show on stderr what would come back, beside what is here."""
-    here = {held.key: _told(held) for held in chosen.here}
-    then = {held.key: _told(held) for held in chosen.holds}
+    current = {held.key: _state_text(held) for held in chosen.here}
+    restored = {held.key: _state_text(held) for held in chosen.holds}
     notify([f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path} is replaced:"])
-    for key in sorted(here | then):
-        notify([f"  {playbook_of(key)}: {here.get(key, 'not there')} -> {then.get(key, 'not there')}"])
+    for key in sorted(current | restored):
+        notify([f"  {playbook_of(key)}: {current.get(key, 'not there')} -> {restored.get(key, 'not there')}"])
 
 
-def _told(held: "Held") -> str:
+def _state_text(held: "Held") -> str:
     return f"revision {held.revision}, {count_of(held.points, 'point')}"
 
 

@@ -102,8 +102,8 @@ def bootstrap(yes: bool, as_json: bool) -> None:
             text = f"nothing new in {paths}" if unread else "this project had no session yet"
             print_answer(text, as_json=as_json, **_learned_record(0, []))
             return
-        estimate, told = _estimate(project, [unread[path] for path in new])
-        notify([told])
+        estimate, estimate_text = _estimate(project, [unread[path] for path in new])
+        notify([estimate_text])
         budget = None
         if yes or is_interactive():
             if not yes and not click.confirm("Begin?", err=True):
@@ -279,7 +279,7 @@ def why(name: str, as_json: bool) -> None:
             f"r{event.revision}",
             local(event.time),
             f"{event.kind} into {event.successor}" if event.successor else event.kind,
-            _what_for(event),
+            _details(event),
             _by(event),
         )
         for event in life.events
@@ -287,10 +287,10 @@ def why(name: str, as_json: bool) -> None:
     print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"nothing is known of {name}")
 
 
-def _what_for(event: "LifeEvent") -> str:
+def _details(event: "LifeEvent") -> str:
     """What was said of it, and on lines of their own what the session showed."""
-    said = (event.text, event.message if event.source == "undo" else None, IGNORED if event.ignored else None)
-    return "\n".join(["; ".join(filter(None, said)), *map(evidence_line, event.evidence)]).strip()
+    texts = (event.text, event.message if event.source == "undo" else None, IGNORED if event.ignored else None)
+    return "\n".join(["; ".join(filter(None, texts)), *map(evidence_line, event.evidence)]).strip()
 
 
 def _by(event: "LifeEvent") -> str:
@@ -313,7 +313,7 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)
     shown = 4 * len(render_points(read_playbook(project).points))  # to reflector and curator, each with their marks
     tokens = (sum(sizes) + chunks * shown) // CHARACTERS_A_TOKEN + chunks * _TOKENS_A_CHUNK
-    with choose.living_in(project_env.of_jobs(project.folder or project.key)):
+    with choose.living_in(project_env.job_environment(project.folder or project.key)):
         model = model_name()
         cost = prices.cost_usd(model, input_tokens=tokens, output_tokens=int(tokens * _OUTPUT_SHARE))
     price = "" if cost is None else f", about ${cost:.2f}"
@@ -347,7 +347,7 @@ def work(as_json: bool) -> None:
     from playbook_db.claude_code import worker
     from playbook_db.llm import choose
 
-    with choose.living_in(project_env.of_the_user(project_folder()) if "CLAUDECODE" in os.environ else os.environ):
+    with choose.living_in(project_env.user_environment(project_folder()) if "CLAUDECODE" in os.environ else os.environ):
         result = worker.run(database_url())
     if as_json:
         print_json(None if result is None else asdict(result))
@@ -421,8 +421,8 @@ def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
     if as_json:
         print_json({"queued": count})
     elif of_all:
-        told = "is" if count == 1 else "are"
-        say(f"{count_of(count, 'job')} {told} queued; to begin now: playbook work" if count else "nothing waits")
+        verb = "is" if count == 1 else "are"
+        say(f"{count_of(count, 'job')} {verb} queued; to begin now: playbook work" if count else "nothing waits")
 
 
 @jobs.command()

@@ -115,7 +115,7 @@ def run() -> None:
     piece before the process ends, would be an eighth of most commands' time.
     """
     gc.set_threshold(settings.COLLECT_AFTER)
-    project_env.complete()
+    project_env.apply_user_settings()
     if isinstance(sys.stdout, io.TextIOWrapper):  # a path is printed as the bytes that it is, be they UTF-8 or not
         sys.stdout.reconfigure(errors="surrogateescape")
     code = main(sys.argv[1:])

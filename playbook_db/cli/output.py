@@ -184,9 +184,9 @@ def event_cells(use: "EventUse") -> tuple[str, ...]:
     sessions, and what part of them made what of it, where they are enough to say."""
     counts = (("cited", use.cited), ("helpful", use.helpful), ("harmful", use.harmful))
     shares = [(name, count, use.share(count)) for name, count in counts]
-    told = (f"{name} {count:,}" + ("" if share is None else f" ({share:.1%})") for name, count, share in shares)
+    cells = (f"{name} {count:,}" + ("" if share is None else f" ({share:.1%})") for name, count, share in shares)
     few = "" if use.share(0) is not None else f"too few to compare: fewer than {FEWEST_SESSIONS}"
-    return EVENTS[use.event], f"in {use.shown:,}", *told, few
+    return EVENTS[use.event], f"in {use.shown:,}", *cells, few
 
 
 def session_name(session_id: str) -> str:
@@ -221,8 +221,8 @@ def folded(text: str, indent: str = "", *, err: bool = False) -> str:
     is_terminal = bool(stream and stream.isatty())
     if not is_terminal and not indent:
         return text
-    room = max(shutil.get_terminal_size().columns - len(indent), _SHORT_CELL) if is_terminal else 0
-    lines = [part for line in text.splitlines() for part in (wrapped(line, room, cuts_words=False) if room else [line])]
+    width = max(shutil.get_terminal_size().columns - len(indent), _SHORT_CELL) if is_terminal else 0
+    lines = [row for line in text.splitlines() for row in (wrapped(line, width, cuts_words=False) if width else [line])]
     return "\n".join(f"{indent}{line}".rstrip() for line in lines)
 
 

@@ -76,7 +76,7 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
     else:
         say(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)
-    _tell_of_older(folder)
+    _warn_of_older(folder)
 
 
 def _set_up_git(in_git: bool, share: bool, as_json: bool) -> None:
@@ -128,23 +128,23 @@ def _take_out_older(folder: str) -> bool:
 
     from playbook_db.claude_code.setup import install, older_hooks
 
-    found = older_hooks.find(folder)
-    for hooks in found:
-        kept = install.take_out(hooks.path, hooks.commands, now=datetime.now(UTC))
+    older = older_hooks.find(folder)
+    for hooks in older:
+        backup = install.take_out(hooks.path, hooks.commands, now=datetime.now(UTC))
         say(f"{hooks.path}: took out {count_of(len(hooks.commands), 'hook')} of the older system")
-        say(f"the file as it was: {kept}")
-    for aside in older_hooks.set_templates_aside() if found else ():
+        say(f"the file as it was: {backup}")
+    for aside in older_hooks.set_templates_aside() if older else ():
         say(f"its template, which doesn't fit here, is now {aside}")
-    return bool(found)
+    return bool(older)
 
 
-def _tell_of_older(folder: str) -> bool:
-    """Tell of the older system's hooks, if there are any; whether there are."""
+def _warn_of_older(folder: str) -> bool:
+    """Print a warning if there are hooks of the older system; whether there are."""
     from playbook_db.claude_code.setup import older_hooks
 
-    found = older_hooks.find(folder)
-    if found:
-        where = ", ".join(hooks.path for hooks in found)
+    older = older_hooks.find(folder)
+    if older:
+        where = ", ".join(hooks.path for hooks in older)
         notify(
             [
                 f"{where} has hooks of the older system, which keeps the playbook in .claude/playbook.json alone: each "
@@ -152,7 +152,7 @@ def _tell_of_older(folder: str) -> bool:
                 "playbook install --replace"
             ]
         )
-    return bool(found)
+    return bool(older)
 
 
 @cli.command("uninstall")
@@ -190,13 +190,13 @@ def uninstall_hooks(scope: str, in_git: bool, share: bool, as_json: bool) -> Non
             end = "removed; nothing else was in it" if done.removed else "the hooks were taken out"
             if not as_json:
                 say(f"{done.path}: {end}")
-            notify(f"{copy} is kept: it isn't what the settings are now" for copy in done.kept)
+            notify(f"{copy} is kept: it isn't what the settings are now" for copy in done.backups)
     if problems:
         raise InstallError("\n".join(problems))
     if not changed and not as_json:
         say("no settings file has hooks of ours; nothing was changed")
-    kept = settings.data_dir()
-    print_answer(f"what was learned stays in {kept}", as_json=as_json, settings=changed, data=kept)
+    data = settings.data_dir()
+    print_answer(f"what was learned stays in {data}", as_json=as_json, settings=changed, data=data)
 
 
 @cli.command()
@@ -242,7 +242,7 @@ def _offer_replacement(ctx: click.Context) -> None:
     from playbook_db.claude_code.setup import install
 
     folder = project_folder()
-    if not _tell_of_older(folder) or not is_interactive() or not click.confirm("Replace them now?", err=True):
+    if not _warn_of_older(folder) or not is_interactive() or not click.confirm("Replace them now?", err=True):
         return
     _take_out_older(folder)
     ours = install.find_registrations(folder)
@@ -263,7 +263,7 @@ def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
     from playbook_db.services.sharing import mirror
 
     with opened(sync=False, may_be_new=True) as project:
-        is_wanted = state == "on" and mirror.is_foreign(project) and _is_wanted(project, yes)
+        is_wanted = state == "on" and mirror.needs_consent(project) and _is_wanted(project, yes)
         notify(mirror.switch(project, on=state == "on", takes_in=is_wanted).notes)
         where = project.mirror_path
         text = f"{where} is kept in step" if state == "on" else f"{where} is left alone from now on"
@@ -364,7 +364,7 @@ def trust(off: bool, yes: bool, as_json: bool) -> None:
                 raise click.UsageError("Nobody is there to be asked; say --yes to use that. Nothing was changed.")
             if not click.confirm("Use that for this project?", err=True):
                 return
-        project_env.keep(folder, agreed=not off)
+        project_env.record_consent(folder, agreed=not off)
         for job in queue.list_jobs(here.store, here.key):
             if job.not_before is not None:
                 queue.retry(here.store, here.key, job.id)

@@ -123,8 +123,8 @@ class Draft:
         prefix = LEGACY_PREFIX if self._flat else USERS_MARK * self._is_users + SECTION_SLUGS[section]
         if prefix not in self._highest:
             live = [point.name for point in self._points.values() if point is not None]
-            kept = self._source.highest_number(prefix) if self._source is not None else 0
-            self._highest[prefix] = max(kept, *(highest_number(n, prefix) for n in (live, self._spent, self._reserved)))
+            last = self._source.highest_number(prefix) if self._source is not None else 0
+            self._highest[prefix] = max(last, *(highest_number(n, prefix) for n in (live, self._spent, self._reserved)))
         self._highest[prefix] += 1
         return format_name(prefix, self._highest[prefix])
 

@@ -83,13 +83,13 @@ def near_pairs(
             break
         shared.update(combinations(places, 2))
     names = {frozenset(pair) for pair in apart}
-    found = []
+    pairs = []
     for (first, second), count in shared.items():
         one, other = words[first], words[second]
         alike = likeness(one, other) if count > 1 or one == other else 0.0
         if alike >= MIN_LIKENESS and frozenset((points[first].name, points[second].name)) not in names:
-            found.append((-alike, first, second))
-    return [(points[first], points[second], -less) for less, first, second in sorted(found)[:limit]]
+            pairs.append((-alike, first, second))
+    return [(points[first], points[second], -less) for less, first, second in sorted(pairs)[:limit]]
 
 
 def near_points(text: str, points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tuple[KeyPoint, float]]:
@@ -112,19 +112,19 @@ def candidates(
     pairs = [(one.name, other.name) for one, other, _ in near_pairs(points, apart=apart)]
     known = [(point, words_of(point.text)) for point in points] if texts else []
     near = {place: _near_words(words_of(text), known, MAX_PAIRS) for place, text in enumerate(texts)}
-    return pairs, {place: [point.name for point, _ in found] for place, found in near.items() if found}
+    return pairs, {place: [point.name for point, _ in matches] for place, matches in near.items() if matches}
 
 
 def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = None) -> None:
     """Retire the point *duplicate* and give its votes to the point *name*, which gets the *text* if one is given."""
-    kept, point = draft[name], draft[duplicate]
+    survivor, point = draft[name], draft[duplicate]
     folded = replace(
-        kept,
-        text=text or kept.text,
-        helpful=kept.helpful + point.helpful,
-        harmful=kept.harmful + point.harmful,
+        survivor,
+        text=text or survivor.text,
+        helpful=survivor.helpful + point.helpful,
+        harmful=survivor.harmful + point.harmful,
     )
-    if folded != kept:
+    if folded != survivor:
         has_votes = point.helpful or point.harmful
         reason = f"took over the votes of its duplicate {duplicate}" if has_votes else f"merged with {duplicate}"
         draft.change(folded, kind="edit", reason=reason)

@@ -15,9 +15,9 @@ class SpelledNumber(float):
     spelling: str
 
     def __new__(cls, spelling: str) -> "SpelledNumber":
-        made = super().__new__(cls, spelling)
-        made.spelling = spelling
-        return made
+        number = super().__new__(cls, spelling)
+        number.spelling = spelling
+        return number
 
     def __getnewargs__(self) -> tuple[str]:  # type: ignore[override]
         return (self.spelling,)

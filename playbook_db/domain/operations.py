@@ -71,8 +71,8 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
 def gist(operation: Mapping[str, Any], kind: str) -> tuple[frozenset[str], str]:
     """What *operation*, of that *kind*, comes to: the points that it names, and its text without what makes no
     difference. Two with the same are the same to a person."""
-    says = operation.get("tag") if kind == "VOTE" else text_of(operation, kind)
-    return frozenset(named_points(operation, kind)), normalised(storable(says)) if isinstance(says, str) else ""
+    content = operation.get("tag") if kind == "VOTE" else text_of(operation, kind)
+    return frozenset(named_points(operation, kind)), normalised(storable(content)) if isinstance(content, str) else ""
 
 
 def text_of(operation: Mapping[str, Any], kind: str) -> str:
@@ -197,13 +197,13 @@ def _update(draft: Draft, fields: Mapping[str, Any]) -> None:
 
 
 def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
-    given = fields.get("source_ids")
-    if not isinstance(given, list) or len(given) < 2:
+    source_ids = fields.get("source_ids")
+    if not isinstance(source_ids, list) or len(source_ids) < 2:
         raise _RefusedError("`source_ids` must list two points or more")
     text = _text(fields, "merged_text")
-    existing = dict.fromkeys(name for name in given if isinstance(name, str) and name in draft)
+    existing = dict.fromkeys(name for name in source_ids if isinstance(name, str) and name in draft)
     sources = [draft[name] for name in existing]
-    missing = ", ".join(str(name) for name in given if not (isinstance(name, str) and name in existing))
+    missing = ", ".join(str(name) for name in source_ids if not (isinstance(name, str) and name in existing))
     if len(sources) < 2:
         there = ", ".join(existing) or "none"
         raise _RefusedError(

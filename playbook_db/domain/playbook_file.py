@@ -115,9 +115,9 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
     shapes = ((point.name, shape, score) for point, (_, shape, score) in zip(points, read, strict=True))
     migrated = (Migrated(name, shape, score) for name, shape, score in shapes if shape)
     playbook = playbook_of(points, header=_header(data, is_flat=is_flat))
-    extras = ((point.name, _extra(entry, warnings)) for point, entry in zip(points, entries, strict=True))
-    kept = {name: write_json(extra) for name, extra in extras if extra}
-    return Reading(playbook, tuple(warnings), tuple(migrated), is_flat, kept)
+    fields = ((point.name, _extra(entry, warnings)) for point, entry in zip(points, entries, strict=True))
+    extras = {name: write_json(extra) for name, extra in fields if extra}
+    return Reading(playbook, tuple(warnings), tuple(migrated), is_flat, extras)
 
 
 def encode(playbook: Playbook, *, layout: Layout = "sections", extras: Mapping[str, str] | None = None) -> str:
@@ -143,12 +143,12 @@ def encode(playbook: Playbook, *, layout: Layout = "sections", extras: Mapping[s
 def check_header(header: Header, source: str) -> None:
     """Raise PlaybookFileError where a top-level value could be read but not be written again."""
     for key, value in header.fields:
-        problem = _why_not_kept(key, value)
+        problem = _why_unwritable(key, value)
         if problem:
             raise PlaybookFileError(source, f"`{storable(key)}`", f"{problem}.")
 
 
-def _why_not_kept(key: str, value: object) -> str | None:
+def _why_unwritable(key: str, value: object) -> str | None:
     """Why *value* couldn't be written again under *key*, or None."""
     if _depth(value) > MAX_DEPTH:
         return f"it is nested more than {MAX_DEPTH} deep"
@@ -235,8 +235,8 @@ def _left_out(entry: _Entry) -> Iterator[str]:
 
 def _with_names(points: list[KeyPoint], *, is_flat: bool) -> list[KeyPoint]:
     """*points*, those without a name with one more than the highest before them, and none that comes later."""
-    given = {point.name for point in points}
-    if "" not in given:
+    names = {point.name for point in points}
+    if "" not in names:
         return points
     named: list[KeyPoint] = []
     highest = dict.fromkeys([LEGACY_PREFIX, *SECTION_SLUGS.values()], 0)
@@ -246,7 +246,7 @@ def _with_names(points: list[KeyPoint], *, is_flat: bool) -> list[KeyPoint]:
         else:
             prefix = _prefix(point, is_flat=is_flat)
             numbers = itertools.count(highest[prefix] + 1)
-            highest[prefix] = next(number for number in numbers if format_name(prefix, number) not in given)
+            highest[prefix] = next(number for number in numbers if format_name(prefix, number) not in names)
             point = replace(point, name=format_name(prefix, highest[prefix]))
         named.append(point)
     return named
@@ -367,7 +367,7 @@ def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
     if isinstance(entry.raw, str) or entry.raw.keys() <= _POINT_KEYS:
         return extra
     for key, value in entry.raw.items():
-        problem = None if key in _POINT_KEYS else _why_not_kept(key, value)
+        problem = None if key in _POINT_KEYS else _why_unwritable(key, value)
         if problem:
             warnings.append(f"{entry.place}: `{storable(str(key))}` is left out, since {problem}")
         elif key not in _POINT_KEYS:
@@ -399,14 +399,14 @@ def _as_text(data: bytes | str, source: str) -> str:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in pairs:
-        if key in made:
+        if key in fields:
             whole = dict(pairs)
             named = f" (the one named {whole['name']!a})" if "name" in whole else ""
             raise _UnreadableError(f"the key {key!a} stands twice in one object{named}.")
-        made[key] = value
-    return made
+        fields[key] = value
+    return fields
 
 
 def _int(digits: str) -> int | float:

@@ -106,10 +106,10 @@ class Term:
     """One thing that a question asks for: the words that stand side by side in a text that has it, and how much it
     says."""
 
-    __slots__ = ("is_whole", "says", "words")
+    __slots__ = ("is_whole", "weight", "words")
 
-    def __init__(self, words: "tuple[str, ...]", *, is_whole: bool = False, says: float = 1.0) -> None:
-        self.words, self.is_whole, self.says = words, is_whole, _WHOLE if is_whole else says
+    def __init__(self, words: "tuple[str, ...]", *, is_whole: bool = False, weight: float = 1.0) -> None:
+        self.words, self.is_whole, self.weight = words, is_whole, _WHOLE if is_whole else weight
 
     def quoted(self) -> str:
         """As FTS5 takes it: between quotes nothing is an operator. A word alone isn't looked for in names, of which one
@@ -148,12 +148,12 @@ def terms(question: str, *, most: int = MOST_TERMS) -> "list[Term]":
             if part not in STOP_WORDS:
                 for split in _pairs(part) if stands_alone(part[0]) else ((part,),):
                     words.setdefault(split, bool(humps) and part in parts)
-    kept = [Term(parts, is_whole=True) for parts in _ends([*wholes], most // 3)]
-    return [*kept, *(Term(split, says=_saying(split[0], words[split])) for split in _ends([*words], most - len(kept)))]
+    whole = [Term(parts, is_whole=True) for parts in _ends([*wholes], most // 3)]
+    return [*whole, *(Term(word, weight=_weight(word[0], words[word])) for word in _ends([*words], most - len(whole)))]
 
 
-def _ends(found: "list[tuple[str, ...]]", most: int) -> "list[tuple[str, ...]]":
-    return found if len(found) <= most else [*found[: most // 2], *found[most // 2 - most :]]
+def _ends(items: "list[tuple[str, ...]]", most: int) -> "list[tuple[str, ...]]":
+    return items if len(items) <= most else [*items[: most // 2], *items[most // 2 - most :]]
 
 
 def _uncontracted(chunk: str) -> str:
@@ -166,7 +166,7 @@ def _uncontracted(chunk: str) -> str:
     return chunk
 
 
-def _saying(word: str, is_name: bool) -> float:
+def _weight(word: str, is_name: bool) -> float:
     """How much *word* says; *is_name* where it is written like parseHeader."""
     if stands_alone(word[0]) or len(word) == 1 or (len(word) == 2 and word.isdigit()):
         return _SHORT
@@ -231,16 +231,16 @@ def ranked(matches: "Sequence[tuple[Term, Collection[int]]]", live: int) -> "lis
     stands in it. Two forms of a word that the same points have count once.
     """
     top = _rarity(1, live)
-    found: dict[object, tuple[float, Collection[int]]] = {}
+    forms: dict[object, tuple[float, Collection[int]]] = {}
     for term, points in matches:
         if points:
-            says = term.says * (_rarity(len(points), live) / top) ** 2
+            weight = term.weight * (_rarity(len(points), live) / top) ** 2
             key = term if term.is_whole else (term.words[0][:_LEAST_STEM], tuple(points))
-            found.setdefault(key, (says, points))
+            forms.setdefault(key, (weight, points))
     weights: dict[int, float] = {}
-    for says, points in sorted(found.values(), key=lambda each: -each[0])[:_MOST_COUNTED]:
+    for weight, points in sorted(forms.values(), key=lambda each: -each[0])[:_MOST_COUNTED]:
         for point in points:
-            weights[point] = weights.get(point, 0.0) + says
+            weights[point] = weights.get(point, 0.0) + weight
     return sorted(weights.items(), key=lambda each: (-each[1], each[0]))[:MOST_RANKED]
 
 

@@ -92,13 +92,13 @@ def shown_address() -> str:
 
 def timeout_s() -> float:
     """How long a request may go on without a sign of life. Raises SettingError."""
-    given = os.environ.get("AGENTIC_CONTEXT_TIMEOUT_S", "").strip()
+    value = os.environ.get("AGENTIC_CONTEXT_TIMEOUT_S", "").strip()
     try:
-        seconds = float(given) if given else TIMEOUT_S
+        seconds = float(value) if value else TIMEOUT_S
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise SettingError(f"AGENTIC_CONTEXT_TIMEOUT_S is {given!r}; it must be a number of seconds above 0.")
+        raise SettingError(f"AGENTIC_CONTEXT_TIMEOUT_S is {value!r}; it must be a number of seconds above 0.")
     return seconds
 
 
@@ -117,38 +117,38 @@ class AnthropicModel:
         know schemas is asked again without one, and never with one again. Source: contract, section 8.
         """
         prices.price_per_mtok("")  # raises for a wrong setting before anything is paid for
-        begun = time.monotonic()
+        started_at = time.monotonic()
         timeout = timeout_s()
         with _client() as client:
-            message, lost = self._ask(client, prompt, timeout, deadline)
-        return _reply(message, lost, round((time.monotonic() - begun) * 1000))
+            message, lost_tokens = self._ask(client, prompt, timeout, deadline)
+        return _reply(message, lost_tokens, round((time.monotonic() - started_at) * 1000))
 
     def _ask(
         self, client: "anthropic.Anthropic", prompt: Prompt, timeout: float, deadline: float
     ) -> "tuple[Message, tuple[int, int]]":
         """The answer, and the tokens that attempts took which broke off, as far as can be told."""
-        attempt, lost = 0, (0, 0)
+        attempt, lost_tokens = 0, (0, 0)
         while True:
             remaining_s = deadline - time.monotonic()
             if remaining_s <= 0:
                 text = f"The time for asking {model_name()} was over before it answered. Try again later."
-                raise ModelError(text, used=lost)
+                raise ModelError(text, used=lost_tokens)
             body = _body(prompt, model_name(), with_schema=self._takes_schema)
             message = Message()
             try:
                 send(client, body, message, timeout=min(timeout, remaining_s), deadline=deadline)
-                return message, lost
+                return message, lost_tokens
             except RequestError as error:
                 is_too_long = isinstance(error, TooLongError)
                 if is_too_long or message.length or message.usage:  # somebody has paid for it
                     sent, received = estimated(prompt, MAX_REPLY_CHARS if is_too_long else message.length)
-                    lost = lost[0] + sent, lost[1] + received
+                    lost_tokens = lost_tokens[0] + sent, lost_tokens[1] + received
                 if error.status == 400 and "output_config" in body and _ABOUT_FORMAT.search(error.text):
                     self._takes_schema = False
                     continue
                 wait_s = self._wait_s(attempt, error)
                 if wait_s is None or time.monotonic() + wait_s >= deadline:
-                    raise _model_error(error, attempt + 1, lost) from error
+                    raise _model_error(error, attempt + 1, lost_tokens) from error
             self.sleep(wait_s)
             attempt += 1
 
@@ -205,12 +205,12 @@ def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
     return body
 
 
-def _reply(message: Message, lost: tuple[int, int], duration_ms: int) -> Reply:
+def _reply(message: Message, lost_tokens: tuple[int, int], duration_ms: int) -> Reply:
     model = message.model or model_name()
-    fresh = message.usage.get("input_tokens", 0) + lost[0]  # neither read from the cache nor written to it
+    fresh = message.usage.get("input_tokens", 0) + lost_tokens[0]  # neither read from the cache nor written to it
     cached = message.usage.get("cache_read_input_tokens", 0)
     written = message.usage.get("cache_creation_input_tokens", 0)
-    output = message.usage.get("output_tokens", 0) + lost[1]  # thinking included
+    output = message.usage.get("output_tokens", 0) + lost_tokens[1]  # thinking included
     cost = prices.cost_usd(
         model, input_tokens=fresh, output_tokens=output, cached_tokens=cached, written_tokens=written
     )

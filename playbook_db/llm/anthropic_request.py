@@ -100,11 +100,11 @@ def limit(response: "httpx2.Response") -> None:
     """Let the body of *response*, an error's too, raise TooLongError where it gets too long; it may not be packed."""
     import httpx2
 
-    given = response.stream
+    stream = response.stream
     packing = response.headers.get("content-encoding", "identity")
-    if not isinstance(given, httpx2.SyncByteStream) or packing != "identity":
+    if not isinstance(stream, httpx2.SyncByteStream) or packing != "identity":
         raise RequestError("its reply is compressed, which it was asked not to be", is_readable=False)
-    body: httpx2.SyncByteStream = given
+    body: httpx2.SyncByteStream = stream
 
     class Limited(httpx2.SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:
@@ -143,13 +143,13 @@ def _events(client: "anthropic.Anthropic", body: Mapping[str, Any], timeout: flo
 
 def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """The lines in *chunks*. Each byte is copied once, however long the line and however small the chunks."""
-    begun: list[bytes] = []
+    parts: list[bytes] = []
     for chunk in chunks:
         first, *others = chunk.split(b"\n")
-        begun.append(first)
+        parts.append(first)
         for other in others:
-            yield b"".join(begun).removesuffix(b"\r")
-            begun = [other]
+            yield b"".join(parts).removesuffix(b"\r")
+            parts = [other]
 
 
 def _add_event(message: Message, event: object) -> bool:
@@ -219,11 +219,11 @@ def _text_of(error: "anthropic.APIStatusError") -> str:
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     """The wait that the header asks for, in seconds or as a date; None where it asks for none that makes sense."""
-    given = headers.get("retry-after", "")
+    header = headers.get("retry-after", "")
     seconds = math.nan
     with suppress(ValueError):
-        seconds = float(given)
+        seconds = float(header)
     if math.isnan(seconds):
         with suppress(ValueError, TypeError):
-            seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time()
+            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
     return max(0.0, seconds) if math.isfinite(seconds) else None

@@ -31,7 +31,7 @@ def find_model(folder: str | None = None) -> Model:
     Raises NoModelError where there is none, or where the user must be asked first, SettingError. Source: contract,
     section 8.
     """
-    environ = project_env.of_jobs(folder) if folder else os.environ
+    environ = project_env.job_environment(folder) if folder else os.environ
     if environ == os.environ:
         return _find()
     with living_in(environ):
@@ -41,7 +41,7 @@ def find_model(folder: str | None = None) -> Model:
 def describe_access(folder: str) -> str:
     """The model for the project in *folder* and the way to it, in words and without secrets. Asks nobody. Raises as
     `find_model` does."""
-    with living_in(project_env.of_jobs(folder)):
+    with living_in(project_env.job_environment(folder)):
         model = _find()
         if isinstance(model, ClaudeCli):
             return f"{claude_cli.model_name()} through Claude Code ({model.binary} -p)"

@@ -68,8 +68,8 @@ class ClaudeCli:
 
         Raises ModelError, and NoModelError where the client can't be started.
         """
-        begun = time.monotonic()
-        timeout_s = min(deadline - begun, TIMEOUT_S)
+        started_at = time.monotonic()
+        timeout_s = min(deadline - started_at, TIMEOUT_S)
         if timeout_s <= 0:
             raise ModelError("The time for asking Claude Code was over before it was asked. Try again later.")
         code, out, err = self._run(prompt, timeout_s)
@@ -83,7 +83,7 @@ class ClaudeCli:
             raise _error(code, result, out, err)
         if unfitting is not None:
             result["structured_output"] = unfitting
-        reply = _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - begun) * 1000))
+        reply = _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - started_at) * 1000))
         if len(reply.text) > MAX_REPLY_CHARS or len(json.dumps(reply.structured)) > MAX_REPLY_CHARS:
             raise _too_long(prompt)
         return reply
@@ -198,8 +198,8 @@ def _model_text(entries: list[dict[str, Any]]) -> str:
 
 def _last_object(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The last object that the model gave the client, in whatever form; None where it gave none."""
-    given = [block.get("input") for block in _blocks(entries) if block.get("type") == "tool_use"]
-    return next((each for each in reversed(given) if isinstance(each, dict)), None)
+    inputs = [block.get("input") for block in _blocks(entries) if block.get("type") == "tool_use"]
+    return next((each for each in reversed(inputs) if isinstance(each, dict)), None)
 
 
 def _blocks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -245,11 +245,11 @@ def _unbroken(value: object) -> object:
 
 def _error(code: int, result: Mapping[str, Any] | None, out: str, err: str) -> ModelError:
     """The error of a client that failed; its `subtype` is no help, since it may be "success" all the same."""
-    told = (result or {}).get("errors")
-    reasons = "; ".join(map(str, told)) if isinstance(told, list) else ""
+    errors = (result or {}).get("errors")
+    reasons = "; ".join(map(str, errors)) if isinstance(errors, list) else ""
     text = str((result or {}).get("result") or reasons or err.strip() or out.strip() or f"exit code {code}")
-    given: Any = (result or {}).get("api_error_status")
-    status = given if type(given) is int else None
+    api_status: Any = (result or {}).get("api_error_status")
+    status = api_status if type(api_status) is int else None
     needs_login = "/login" in text
     hint = " Log in with: claude /login" if status == 401 or needs_login else ""
     message = f"Claude Code gave no answer: {shortened(text)}.{hint}"

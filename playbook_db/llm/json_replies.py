@@ -74,9 +74,9 @@ def ask_in_parts(
     recording = RecordingModel(model)
     keys = text_key, *lists
     text, items = "", {key: list[Any]() for key in lists}
-    asked, failures, length = prompt, 0, 0
+    next_prompt, failures, length = prompt, 0, 0
     for _ in range(MAX_PARTS):
-        reply = recording.ask(asked, deadline=deadline)
+        reply = recording.ask(next_prompt, deadline=deadline)
         length += len(reply.text)
         refuse_refusal(reply)
         part = _read(reply, keys, must_answer=must_answer)
@@ -94,7 +94,7 @@ def ask_in_parts(
             break
         has_begun = bool(text or any(items.values()))
         note = (go_on(text, items) if has_begun else _SHORTER if part else "") + ("" if part else _NO_JSON)
-        asked = replace(prompt, blocks=(*prompt.blocks, note))  # what comes first can be cached
+        next_prompt = replace(prompt, blocks=(*prompt.blocks, note))  # what comes first can be cached
     if failures and not (text or any(items.values())):
         raise ModelError(_why_nothing(recording.exchanges[-1].reply))
     return JsonAnswer(text, items, recording.exchanges)
@@ -110,8 +110,8 @@ def with_quotes(item: Any) -> Any:
     """*item* of a list, whose `evidence`, where it has any, is a list of texts, no more than MAX_QUOTES."""
     if not isinstance(item, dict) or "evidence" not in item:
         return item
-    given = item["evidence"] if isinstance(item["evidence"], list) else [item["evidence"]]
-    return {**item, "evidence": [each for each in given if isinstance(each, str) and each.strip()][:MAX_QUOTES]}
+    quotes = item["evidence"] if isinstance(item["evidence"], list) else [item["evidence"]]
+    return {**item, "evidence": [each for each in quotes if isinstance(each, str) and each.strip()][:MAX_QUOTES]}
 
 
 def find_object(text: str, keys: Collection[str] = ()) -> dict[str, Any] | None:
@@ -156,7 +156,7 @@ def _read(reply: Reply, keys: tuple[str, ...], *, must_answer: bool) -> _Part | 
     if answer is None:
         return None
     text, *lists = (answer.get(key) for key in keys)
-    items = {key: given if isinstance(given, list) else [] for key, given in zip(keys[1:], lists, strict=True)}
+    items = {key: value if isinstance(value, list) else [] for key, value in zip(keys[1:], lists, strict=True)}
     return _Part(text if isinstance(text, str) else "", items, is_complete)
 
 

@@ -78,7 +78,7 @@ def _line(marks: PointMarks) -> str:
         "last shown": marks.last_shown,
         "last cited": marks.last_cited,
     }
-    said = [
+    parts = [
         f"helpful={marks.helpful} harmful={marks.harmful}",
         *(["shown"] if marks.was_shown else []),
         *(["cited"] if marks.was_cited else []),
@@ -87,4 +87,4 @@ def _line(marks: PointMarks) -> str:
         *(["rests"] if marks.is_resting else []),
         *(["pinned"] if marks.is_pinned else []),
     ]
-    return shown(f"[{marks.name}] {', '.join(said)}")
+    return shown(f"[{marks.name}] {', '.join(parts)}")

@@ -58,9 +58,9 @@ def price_per_mtok(model: str, *, prompt_tokens: int = 0) -> tuple[float, float]
 
     Raises SettingError.
     """
-    given = os.environ.get("PLAYBOOK_PRICE_PER_MTOK", "").strip()
-    if given:
-        return _read(given)
+    value = os.environ.get("PLAYBOOK_PRICE_PER_MTOK", "").strip()
+    if value:
+        return _read(value)
     for name, input_usd, output_usd, long_factor in _FAMILIES:
         if re.search(rf"(?:{name})(?![0-9])", model):
             factor = long_factor if prompt_tokens > LONG_PROMPT_TOKENS else 1
@@ -71,15 +71,15 @@ def price_per_mtok(model: str, *, prompt_tokens: int = 0) -> tuple[float, float]
 def min_cached_tokens(model: str) -> int:
     """How many tokens the beginning of a prompt must have for *model* to keep it in the cache; shorter ones it
     doesn't, marked or not."""
-    found = (tokens for name, tokens in _CACHED_FROM if re.search(rf"(?:{name})(?![0-9])", model))
-    return next(found, _CACHED_FROM_AT_MOST)
+    matches = (tokens for name, tokens in _CACHED_FROM if re.search(rf"(?:{name})(?![0-9])", model))
+    return next(matches, _CACHED_FROM_AT_MOST)
 
 
-def _read(given: str) -> tuple[float, float]:
+def _read(value: str) -> tuple[float, float]:
     try:
-        price_in, price_out = (float(part) for part in given.split(","))
+        price_in, price_out = (float(part) for part in value.split(","))
     except ValueError:
         price_in = price_out = math.nan
     if not (0 <= price_in < math.inf and 0 <= price_out < math.inf):
-        raise SettingError(f'PLAYBOOK_PRICE_PER_MTOK is {given!r}; it must be two prices in dollars, such as "3,15".')
+        raise SettingError(f'PLAYBOOK_PRICE_PER_MTOK is {value!r}; it must be two prices in dollars, such as "3,15".')
     return price_in, price_out

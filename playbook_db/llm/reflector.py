@@ -97,8 +97,8 @@ def reflect(
     ModelError, and TemplateError where *template* has no place for the transcript.
     Source: reflector specification, REQ-REFL-003 to -006 and -008.
     """
-    told = _ALL_SHOWN if playbook.marks is None else enclosed(playbook.marks, "marks") or _NONE_SHOWN
-    values = {"marks": told, "cited_ids": ", ".join(cited) or _NONE_CITED}
+    marks = _ALL_SHOWN if playbook.marks is None else enclosed(playbook.marks, "marks") or _NONE_SHOWN
+    values = {"marks": marks, "cited_ids": ", ".join(cited) or _NONE_CITED}
     stable = playbook.stable_names(template)
     lists = {"bullet_tags": _name, "lessons": _text_of}
     answers = [
@@ -181,14 +181,14 @@ def _pieces(transcript: str, deadline: float) -> Iterator[tuple[str, float]]:
 
 def _lessons(items: list[Any]) -> list[dict[str, Any]]:
     """Those of *items* that are lessons, each once, with all their keys and no others."""
-    told = {text: item for item in reversed(items) if (text := _text_of(item)).strip() and isinstance(item, dict)}
+    by_text = {text: item for item in reversed(items) if (text := _text_of(item)).strip() and isinstance(item, dict)}
     return [
         {
             "kind": item["kind"] if item.get("kind") in KINDS else "",
             **{key: item[key] if isinstance(item.get(key), str) else "" for key in _LESSON_TEXTS},
             "evidence": with_quotes({"evidence": item.get("evidence", [])})["evidence"],
         }
-        for item in list(reversed(told.values()))[:MAX_LESSONS]
+        for item in list(reversed(by_text.values()))[:MAX_LESSONS]
     ]
 
 
@@ -201,17 +201,17 @@ def _joined(answers: list[list[Any]], verdict: str) -> list[Any]:
     """The items of all *answers*: of several, the one for each point whose *verdict* weighs most."""
     if len(answers) == 1:
         return answers[0]
-    kept: dict[str, Any] = {}
+    heaviest: dict[str, Any] = {}
     for item in (item for items in answers for item in items):
-        before = kept.setdefault(_name(item), item)
+        before = heaviest.setdefault(_name(item), item)
         if _weight(item, verdict) > _weight(before, verdict):
-            kept[_name(item)] = item
-    return list(kept.values())
+            heaviest[_name(item)] = item
+    return list(heaviest.values())
 
 
 def _weight(item: Any, verdict: str) -> int:
-    said = item.get(verdict) if isinstance(item, dict) else None
-    return _WEIGHTS.index(said) if said in _WEIGHTS else -1
+    value = item.get(verdict) if isinstance(item, dict) else None
+    return _WEIGHTS.index(value) if value in _WEIGHTS else -1
 
 
 def _prompt(
@@ -238,10 +238,10 @@ def _name(tag: Any) -> str:
 
 def _go_on(analysis: str, lists: dict[str, list[Any]]) -> str:
     tagged = ", ".join(dict.fromkeys(_name(tag) for tag in lists["bullet_tags"])) or "none"
-    told = "; ".join(f"{_text_of(lesson)[:_BEGINNING]!r}" for lesson in lists["lessons"]) or "none"
+    texts = "; ".join(f"{_text_of(lesson)[:_BEGINNING]!r}" for lesson in lists["lessons"]) or "none"
     rest = 'leave "analysis" empty' if analysis else 'give the "analysis" too, in at most 200 words'
     return (
         f"\n\nYour answer was cut off before it was complete. You have already tagged: {tagged}. Lessons that you "
-        f"have already given begin with: {told}. Go on with the others; don't give any of those again, and {rest}. "
+        f"have already given begin with: {texts}. Go on with the others; don't give any of those again, and {rest}. "
         "Answer in the same form, with short rationales."
     )

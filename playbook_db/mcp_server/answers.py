@@ -37,15 +37,15 @@ def one_line(text: str) -> str:
 
 def answer_of(lines: "Sequence[str]", notes: "Sequence[str]" = ()) -> str:
     """*lines* and *notes* as an answer, in a length that clients take."""
-    shown: list[str] = []
-    free = MAX_ANSWER
+    fitting: list[str] = []
+    remaining = MAX_ANSWER
     for place, line in enumerate(lines):
-        free -= len(line) + 1
-        if free < 0:
-            shown.append(f"({len(lines) - place} more lines aren't shown)")
+        remaining -= len(line) + 1
+        if remaining < 0:
+            fitting.append(f"({len(lines) - place} more lines aren't shown)")
             break
-        shown.append(line)
-    return "\n".join([*shown, *(f"Note: {one_line(note)}" for note in notes)])
+        fitting.append(line)
+    return "\n".join([*fitting, *(f"Note: {one_line(note)}" for note in notes)])
 
 
 def hits_answer(question: str, hits: "Sequence[PromptPoint]", notes: "Sequence[str]" = ()) -> str:

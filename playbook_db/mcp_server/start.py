@@ -40,7 +40,7 @@ class ToSdkError(Exception):
 def try_to_serve() -> bool:
     """Serve the session of this process; False, before anything was read, if the command `mcp` has to look closer, as
     it explains what is wrong."""
-    project_env.complete()
+    project_env.apply_user_settings()
     if platforms.unsupported() or importlib.util.find_spec("mcp") is None or os.environ.get(project_env.DATABASE):
         return False
     session, named = settings.session(), os.environ.get("CLAUDE_PROJECT_DIR")

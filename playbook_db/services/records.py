@@ -498,7 +498,7 @@ def _session_comparison_record(comparison: "SessionComparison") -> Record:
         **_fields(comparison, "is_enough", "confidence"),
         "measures": {
             name: _record(each, without="held_out_mean", shown="shown_mean", by="difference")
-            | {"differs": each.is_plain}
+            | {"differs": each.is_significant}
             for name, each in comparison.measures.items()
         },
     }

@@ -22,7 +22,7 @@ from playbook_db.services.kept_store import REST_S, KeptStore
 from playbook_db.services.opening import open_project
 from playbook_db.services.project import Project, is_known
 from playbook_db.web import forget, history, numbers, point, points, review, sessions
-from playbook_db.web.look import HERE, Look, Page, Said, rendered
+from playbook_db.web.page_request import HERE, Notice, Page, PageRequest, rendered
 
 _PAGES = (points, point, forget, history, review, sessions, numbers)
 _NOT_DONE = 409
@@ -34,8 +34,8 @@ class Site:
 
     def __init__(self, url: str, folder: str | None) -> None:
         self._url, self._folder = url, folder
-        self._kept = KeptStore(url)
-        self._told: list[Said] = []
+        self._store = KeptStore(url)
+        self._notices: list[Notice] = []  # for the next page
 
     def application(self) -> Starlette:
         """The application that answers; who may ask is the guard's."""
@@ -51,35 +51,35 @@ class Site:
     async def _answer(self, page: Page, request: Request) -> Response:
         form = {name: str(value) for name, value in (await request.form()).items()} if request.method == "POST" else {}
         try:
-            return await run_in_threadpool(self._made, page, request, form)
+            return await run_in_threadpool(self._page_response, page, request, form)
         finally:
             loop = asyncio.get_running_loop()
-            loop.call_later(REST_S, lambda: loop.run_in_executor(None, self._kept.rest))
+            loop.call_later(REST_S, lambda: loop.run_in_executor(None, self._store.rest))
 
     def close(self) -> None:
         """Let go of the database."""
-        self._kept.rest(after_s=0)
+        self._store.rest(after_s=0)
 
-    def _made(self, page: Page, request: Request, form: dict[str, str]) -> Response:
-        said: list[Said] = []
+    def _page_response(self, page: Page, request: Request, form: dict[str, str]) -> Response:
+        notices: list[Notice] = []
         if request.method == "GET":
-            said, self._told = self._told, []
+            notices, self._notices = self._notices, []
         try:
-            with self._opened(request, said) as project:
+            with self._opened(request, notices) as project:
                 path = {name: unquote(part) for name, part in request.path_params.items()}
                 root, at = request.scope["root_path"], request.url.path
-                answer = page(Look(project, path, request.query_params, form, self._told, said, root, at))
+                answer = page(PageRequest(project, path, request.query_params, form, self._notices, notices, root, at))
         except PlaybookError as error:
             return _problem(request, "Not done", str(error), _NOT_DONE)
         if request.method == "GET" and answer.status_code == HTTPStatus.SEE_OTHER:
-            self._told[:0] = said  # nobody has read it yet
+            self._notices[:0] = notices  # nobody has read it yet
         return answer
 
     @contextmanager
-    def _opened(self, request: Request, said: list[Said]) -> Iterator[Project]:
+    def _opened(self, request: Request, notices: list[Notice]) -> Iterator[Project]:
         key = request.query_params.get("project") or self._folder
         if key is None or projects.is_users(key):
-            with self._kept.opened(alone=_erases(request)) as store:
+            with self._store.opened(alone=_erases(request)) as store:
                 yield Project.of_user(store)
             return
         if "\0" in key:
@@ -88,11 +88,11 @@ class Site:
         folder = first if first and key in (first, projects.project_key(first)) else key  # it may be a worktree
 
         def notify(line: str) -> None:
-            said.append(Said(line))
+            notices.append(Notice(line))
 
         may_be_old = request.method == "GET"
         with (
-            self._kept.opened(alone=_erases(request)) as store,
+            self._store.opened(alone=_erases(request)) as store,
             open_project(self._url, folder, may_be_old=may_be_old, store=store, notify=notify) as project,
         ):
             if folder != first and not is_known(project.own):

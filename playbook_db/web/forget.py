@@ -8,7 +8,7 @@ from playbook_db import settings
 from playbook_db.errors import PlaybookError
 from playbook_db.services.playbook import forget as service
 from playbook_db.services.playbook import forget_lines
-from playbook_db.web.look import Look, Routes
+from playbook_db.web.page_request import PageRequest, Routes
 from playbook_db.web.point import of_name
 
 _IN_A_SESSION = (
@@ -19,37 +19,37 @@ _CHANGED = "What would go has changed since it was shown. Nothing was erased; lo
 _NOT_SURE = "Nothing was erased: tick the box if you mean it."
 
 
-def ask(look: Look) -> Response:
+def ask(request: PageRequest) -> Response:
     """What would go with a point; nothing is erased."""
-    look = of_name(look)
-    return _preview(look, service.preview(look.project, service.Request(look.path["name"])))
+    request = of_name(request)
+    return _preview(request, service.preview(request.project, service.Request(request.path["name"])))
 
 
-def forget(look: Look) -> Response:
+def forget(request: PageRequest) -> Response:
     """Erase a point for good, if that is what was shown and the person says so."""
-    look, name = of_name(look), look.path["name"]
+    request, name = of_name(request), request.path["name"]
     if settings.session():
         raise PlaybookError(_IN_A_SESSION)
-    request = service.Request(name)
-    planned = service.preview(look.project, request)
-    if not look.form.get("sure"):
-        return _preview(look, planned, problem=_NOT_SURE)
-    if look.form.get("seen") != _digest(planned):
-        return _preview(look, planned, problem=_CHANGED)
-    done = service.forget(look.project, request)
+    target = service.Request(name)
+    planned = service.preview(request.project, target)
+    if not request.form.get("sure"):
+        return _preview(request, planned, problem=_NOT_SURE)
+    if request.form.get("seen") != _digest(planned):
+        return _preview(request, planned, problem=_CHANGED)
+    done = service.forget(request.project, target)
     number = next((each.revision for each in done.erasures.values()), None)
-    look.say_all([f"{name} is forgotten (revision {number}). {forget_lines.NOT_OURS}.", *forget_lines.notes(done)])
+    request.say_all([f"{name} is forgotten (revision {number}). {forget_lines.NOT_OURS}.", *forget_lines.notes(done)])
     if not done.is_rewritten:
-        look.say_all([forget_lines.TRACES.format(look.project.store.where)])
-    return look.back("points")
+        request.say_all([forget_lines.TRACES.format(request.project.store.where)])
+    return request.back("points")
 
 
-def _preview(look: Look, planned: service.Forgotten, problem: str | None = None) -> Response:
-    return look.page(
+def _preview(request: PageRequest, planned: service.Forgotten, problem: str | None = None) -> Response:
+    return request.page(
         "forget.html",
-        title=f"Forget {look.path['name']}?",
+        title=f"Forget {request.path['name']}?",
         status=409 if problem else 200,
-        name=look.path["name"],
+        name=request.path["name"],
         lines=list(forget_lines.lines(planned, shows_texts=True)),
         notes=[*forget_lines.notes(planned), forget_lines.NOT_OURS],
         seen=_digest(planned),

@@ -81,7 +81,7 @@ class Guard:
         except _RefusedError as refused:
             return await _answer(send, refused.status, f"{refused}\n".encode())
         self.last_used = time.monotonic()
-        return await self._app(scope, _given(body, receive), _with_headers(send))
+        return await self._app(scope, _with_body(body, receive), _with_headers(send))
 
     def _check_host(self, headers: dict[str, list[str]]) -> None:
         if headers.get("host", []) not in [[host] for host in self._hosts]:
@@ -89,8 +89,8 @@ class Guard:
 
     def _takes_token(self, scope: Scope, headers: dict[str, list[str]]) -> bool:
         """Whether the request brings the token for the first time, or again in the same browser."""
-        given = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [])
-        is_right = len(given) == 1 and _equal(given[0], self.token)
+        tokens = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [])
+        is_right = len(tokens) == 1 and _equal(tokens[0], self.token)
         if not is_right or scope["method"] != "GET" or scope["path"] not in ("/", self.pages):
             return False
         if self._is_opened and not self._has_cookie(headers):
@@ -133,8 +133,8 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
     return headers
 
 
-def _equal(given: str, kept: str) -> bool:
-    return secrets.compare_digest(given.encode("utf-8", "replace"), kept.encode())
+def _equal(value: str, secret: str) -> bool:
+    return secrets.compare_digest(value.encode("utf-8", "replace"), secret.encode())
 
 
 async def _body(headers: dict[str, list[str]], receive: Receive) -> bytes:
@@ -159,12 +159,12 @@ async def _body(headers: dict[str, list[str]], receive: Receive) -> bytes:
         raise _RefusedError(HTTPStatus.REQUEST_TIMEOUT, f"It took more than {BODY_S:g} s to send this.") from None
 
 
-def _given(body: bytes, receive: Receive) -> Receive:
+def _with_body(body: bytes, receive: Receive) -> Receive:
     """What the application reads of the request: its *body*, and then whether the browser has left."""
-    left = [{"type": "http.request", "body": body, "more_body": False}]
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:
-        return left.pop() if left else await receive()
+        return messages.pop() if messages else await receive()
 
     return next_message
 

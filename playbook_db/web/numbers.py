@@ -11,7 +11,7 @@ from playbook_db.services.reading import trends
 from playbook_db.services.reading.statistics import Statistics
 from playbook_db.services.reading.trends import Trends, by_period
 from playbook_db.web.charts import Chart
-from playbook_db.web.look import Look, Routes, rendered
+from playbook_db.web.page_request import PageRequest, Routes, rendered
 
 _MIB = 1024**2
 
@@ -30,11 +30,11 @@ class Picture:
     rows: Sequence[tuple[str, ...]] = ()
 
 
-def shown(look: Look) -> Response:
+def shown(request: PageRequest) -> Response:
     """The page with all charts."""
-    numbers = trends.gather(look.project)
+    numbers = trends.gather(request.project)
     pictures = [_points(numbers), _votes(numbers), _uses(numbers), _costs(numbers)]
-    return look.page("numbers.html", title="Numbers", pictures=pictures)
+    return request.page("numbers.html", title="Numbers", pictures=pictures)
 
 
 def _points(numbers: Trends) -> Picture:
@@ -76,8 +76,8 @@ def _costs(numbers: Trends) -> Picture:
         words = f"{chart.text(total)} since {costs[0][0]}, at most {chart.text(chart.largest)} on one day."
     elif costs:
         words = "No price is known of the models that were asked."
-    asked = [day for day in reversed(numbers.days) if day.calls]
-    rows = [(day.day, f"{day.calls:,}", f"{day.tokens:,}", chart.text(day.cost_usd)) for day in asked]
+    days = [day for day in reversed(numbers.days) if day.calls]
+    rows = [(day.day, f"{day.calls:,}", f"{day.tokens:,}", chart.text(day.cost_usd)) for day in days]
     return Picture("cost", chart, words, ("Day (UTC)", "Calls", "Tokens", "Cost"), rows)
 
 

@@ -9,7 +9,7 @@ from playbook_db.services import project as project_service
 from playbook_db.services.playbook import edit
 from playbook_db.services.reading import listing
 from playbook_db.services.sharing import team
-from playbook_db.web.look import PAGE_ROWS, Look, Routes
+from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes
 
 _STATES = {
     "live": "live",
@@ -26,39 +26,39 @@ _ORDERS = {
 }
 
 
-def home(look: Look) -> Response:
+def home(request: PageRequest) -> Response:
     """The first page is the points."""
-    return look.back("points")
+    return request.back("points")
 
 
-def listed(look: Look) -> Response:
+def list_points(request: PageRequest) -> Response:
     """The points that words, a section and a state leave."""
-    if look.query.get("state") == "proposed":
-        return look.back("review")
-    return _page(look)
+    if request.query.get("state") == "proposed":
+        return request.back("review")
+    return _page(request)
 
 
-def add(look: Look) -> Response:
+def add(request: PageRequest) -> Response:
     """Add a point; what can't be added stays in the form."""
-    project, text, section = look.project, look.text("text"), look.form.get("section", "")
+    project, text, section = request.project, request.text("text"), request.form.get("section", "")
     looks_like_one = project.is_users or projects.is_project(project.folder or project.key)
-    if not (looks_like_one or look.form.get("sure") or project_service.is_known(project)):
+    if not (looks_like_one or request.form.get("sure") or project_service.is_known(project)):
         question = f"{project.folder} looks like no project: there is no .git in it or above it, and no .claude but "
-        return look.ask(f"{question}your home's. Keep a playbook for it?", "Keep a playbook here", "points")
+        return request.ask(f"{question}your home's. Keep a playbook for it?", "Keep a playbook here", "points")
     try:
         result = edit.add(project, text, section=section or None)
     except PointRuleError as error:
-        return _page(look, status=409, draft=text, draft_section=section, problem=str(error))
+        return _page(request, status=409, draft=text, draft_section=section, problem=str(error))
     name = result.changes[0].point.name
-    look.say(f"added {name}", result)
-    look.say_all(edit.notes_on_length(result.changes))
-    return look.back("points", name)
+    request.say(f"added {name}", result)
+    request.say_all(edit.notes_on_length(result.changes))
+    return request.back("points", name)
 
 
-def list_projects(look: Look) -> Response:
+def list_projects(request: PageRequest) -> Response:
     """All projects in the database."""
-    own = look.project.own
-    return look.page(
+    own = request.project.own
+    return request.page(
         "projects.html",
         title="Projects",
         users=project_service.read_users(own.store),
@@ -70,20 +70,20 @@ def list_projects(look: Look) -> Response:
 
 
 def _page(
-    look: Look, *, status: int = 200, draft: str = "", draft_section: str = "oth", problem: str | None = None
+    request: PageRequest, *, status: int = 200, draft: str = "", draft_section: str = "oth", problem: str | None = None
 ) -> Response:
-    words, section = look.query.get("q", ""), look.query.get("section", "")
-    state, order = look.query.get("state", ""), look.query.get("sort", "")
+    words, section = request.query.get("q", ""), request.query.get("section", "")
+    state, order = request.query.get("state", ""), request.query.get("sort", "")
     listed = listing.read(
-        look.project,
+        request.project,
         words,
         state=state if state in listing.STATES else "live",
         section=section if section in SLUG_SECTIONS else None,
         order=order if order in listing.ORDERS else None,
-        page=look.number("page"),
+        page=request.number("page"),
         page_rows=PAGE_ROWS,
     )
-    return look.page(
+    return request.page(
         "points.html",
         title="Points",
         status=status,
@@ -94,7 +94,7 @@ def _page(
         states=_STATES,
         orders=_ORDERS,
         weeks=listing.TREND.days // 7,
-        is_ignored=not look.project.is_users and project_service.is_ignored(look.project.own),
+        is_ignored=not request.project.is_users and project_service.is_ignored(request.project.own),
         damaged=str(listing.DAMAGED) if listed.is_damaged else None,
         draft=draft,
         draft_section=draft_section,
@@ -104,7 +104,7 @@ def _page(
 
 ROUTES: Routes = {
     ("GET", "/"): home,
-    ("GET", "/points"): listed,
+    ("GET", "/points"): list_points,
     ("POST", "/points"): add,
     ("GET", "/projects"): list_projects,
 }

@@ -19,7 +19,7 @@ HOST = "127.0.0.1"
 IDLE_S = 30 * 60.0  # without a request
 HEADER_S = 5.0  # without a request's whole header, after which a connection ends
 MAX_CONNECTIONS = 64
-_LOOK_S = 1.0  # between two looks whether that is over
+_CHECK_S = 1.0  # between two checks whether that is over
 
 
 def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str], object]) -> None:
@@ -51,27 +51,27 @@ def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str]
 async def _serve(
     server: uvicorn.Server, listening: socket.socket, guarded: guard.Guard, opened: Callable[[str], object], port: int
 ) -> None:
-    told = set()
+    reported = set()
 
-    def tell_once(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        if context["message"] not in told:  # an accept that fails does so again and again
-            told.add(context["message"])
+    def report_once(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if context["message"] not in reported:  # an accept that fails does so again and again
+            reported.add(context["message"])
             loop.default_exception_handler(context)
 
-    asyncio.get_running_loop().set_exception_handler(tell_once)
+    asyncio.get_running_loop().set_exception_handler(report_once)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not serving.done():
         await asyncio.sleep(0.01)
     address = f"http://{HOST}:{port}{guarded.pages}?{guard.TOKEN}={guarded.token}"
-    telling = asyncio.create_task(asyncio.to_thread(opened, address))  # a browser in the terminal stays until its end
+    opening = asyncio.create_task(asyncio.to_thread(opened, address))  # a browser in the terminal stays until its end
     connections: set[Any] = server.server_state.connections
     while not serving.done():
-        await asyncio.wait([serving], timeout=_LOOK_S)
+        await asyncio.wait([serving], timeout=_CHECK_S)
         for late in [each for each in connections if each.rank < (False, time.monotonic() - HEADER_S)]:
             late.transport.abort()
         server.should_exit = server.should_exit or time.monotonic() - guarded.last_used > IDLE_S
     await serving
-    await telling
+    await opening
 
 
 class _Connection(H11Protocol):

@@ -228,9 +228,9 @@ def test_install_and_uninstall_leave_no_trace(name: str, folder: Path, settings:
     assert _without_empty_hooks(_content(settings)) == _without_empty_hooks(before)
     assert _mode(settings) == 0o640
     assert done is not None
-    assert [Path(backup).read_bytes() for backup in done.kept] == [original.encode()] * (name in RESPELLED)
+    assert [Path(backup).read_bytes() for backup in done.backups] == [original.encode()] * (name in RESPELLED)
     assert (settings.read_bytes() == original.encode()) == (name not in RESPELLED)
-    assert _names(settings.parent) == sorted(["settings.json", *map(os.path.basename, done.kept)])
+    assert _names(settings.parent) == sorted(["settings.json", *map(os.path.basename, done.backups)])
 
 
 @pytest.mark.parametrize("original", ODD_FILES.values(), ids=ODD_FILES)
@@ -248,7 +248,7 @@ def test_a_setting_made_between_install_and_uninstall_stays(original: str, folde
     assert _without_empty_hooks(_content(settings)) == expected
     assert not any(registration.our_hooks(_content(settings), event) for event in registration.EVENTS)
     assert done is not None
-    assert done.kept == (backup,)
+    assert done.backups == (backup,)
 
 
 def _without_empty_hooks(content: dict[str, Any]) -> str:
@@ -291,7 +291,7 @@ def test_a_file_that_we_made_is_removed_again(folder: Path, home: Path, monkeypa
 
     done = install.uninstall("user", str(folder))
 
-    assert done == install.Uninstalled(str(path), removed=True, kept=())
+    assert done == install.Uninstalled(str(path), removed=True, backups=())
     assert _names(path.parent) == []
 
 
@@ -341,7 +341,7 @@ def test_a_backup_that_holds_what_the_file_doesnt_is_kept_and_named(folder: Path
     done = install.uninstall("user", str(folder))
 
     assert done is not None
-    assert done.kept == (backup,)
+    assert done.backups == (backup,)
     assert settings.read_text() == '{"a": 2}'
     assert backup is not None
     assert Path(backup).read_text() == '{"a": 1}'

@@ -281,13 +281,13 @@ def test_shell_output_has_the_class_of_the_worst_command_in_its_line(
     assert _trust(files, "Bash", "", command=command.replace(PROJECT, files.folders[0])) == trust
 
 
-def _trust(files: ProjectFiles, tool: str, text: str = "output", folder: str = "", **given: str) -> str | None:
+def _trust(files: ProjectFiles, tool: str, text: str = "output", folder: str = "", **inputs: str) -> str | None:
     """The class of what *tool* gave; None if that is no evidence."""
-    return next((place.trust for place in _places(files, tool, text, folder, **given)), None)
+    return next((place.trust for place in _places(files, tool, text, folder, **inputs)), None)
 
 
-def _places(files: ProjectFiles, tool: str, text: str, folder: str = "", **given: str) -> tuple[Place, ...]:
-    return places_of(Part("result", text, call=ToolCall(tool, given, folder or files.folders[0])), text, files)
+def _places(files: ProjectFiles, tool: str, text: str, folder: str = "", **inputs: str) -> tuple[Place, ...]:
+    return places_of(Part("result", text, call=ToolCall(tool, inputs, folder or files.folders[0])), text, files)
 
 
 def test_tools_have_the_class_of_what_they_show(project: str, files: ProjectFiles) -> None:
@@ -370,7 +370,7 @@ def test_nothing_in_a_strangers_branch_is_the_projects(project: str, files: Proj
 
     assert _trust(files, "Read", file_path=f"{project}/src/a.py") == FETCHED
     assert _trust(files, "Bash", "9 passed", command="pytest -q") == FETCHED
-    assert [place.trust for place in places_of(Part("text", "go on", said="go on"), "go on", files)] == [USER]
+    assert [place.trust for place in places_of(Part("text", "go on", user_text="go on"), "go on", files)] == [USER]
 
 
 @pytest.mark.parametrize("command", ["git pull", "git fetch --all", "git commit -qm x", "gh repo sync"])
@@ -395,8 +395,8 @@ def test_further_tests_of_a_project_count_with_consent(tmp_path: Path, monkeypat
     assert ProjectFiles.of(folder, LATER).commands == ()
     monkeypatch.setenv("PLAYBOOK_TEST_COMMANDS", "scripts/check,\n just ci ,")
     assert ProjectFiles.of(folder, LATER).commands == ("scripts/check", "just ci")
-    assert project_env.of_jobs(folder)  # nothing waits for it
-    project_env.keep(folder, agreed=True)
+    assert project_env.job_environment(folder)  # nothing waits for it
+    project_env.record_consent(folder, agreed=True)
     assert ProjectFiles.of(folder, LATER).commands == ("scripts/check", "just ci", "curl")
 
 
@@ -413,8 +413,8 @@ def test_what_a_command_itself_says_is_no_output_of_it(files: ProjectFiles) -> N
 def test_label_is_short_and_one_line(project: str, files: ProjectFiles) -> None:
     """It is kept with each quote."""
 
-    def label(tool: str, **given: str) -> str:
-        return _places(files, tool, "x", **given)[0].label
+    def label(tool: str, **inputs: str) -> str:
+        return _places(files, tool, "x", **inputs)[0].label
 
     assert label("Bash", command="pytest -q\n" * 50) == f"Bash: {'pytest -q ' * 50}"[:79] + "…"
     assert label("WebFetch", url="https://example.org") == "WebFetch: https://example.org"

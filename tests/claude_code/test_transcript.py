@@ -257,7 +257,7 @@ def test_plain_words_are_the_users(path: Path, add: Any) -> None:
     built = TranscriptBuilder()
     add(built)
 
-    assert all(part.said and "evil" not in part.said for part in the_parts(built.write(path)))
+    assert all(part.user_text and "evil" not in part.user_text for part in the_parts(built.write(path)))
     assert the_parts(path)
 
 
@@ -269,7 +269,7 @@ def test_a_text_in_the_users_name_that_nobody_typed_is_not_the_users(path: Path,
 
     parts = [part for part in the_parts(built.write(path)) if part.kind == "text"]
     assert [part.call.tool for part in parts if part.call] == ["a message"] * len(parts)
-    assert not any(part.said for part in parts)
+    assert not any(part.user_text for part in parts)
 
 
 def test_a_slash_command_ends_with_the_text_that_the_client_made_of_it(path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_slash_command_ends_with_the_text_that_the_client_made_of_it(path: Pat
     AS_OTHERS["the text of a slash command"](built)
     built.user_blocks({"type": "text", "text": "use uv"})
 
-    assert [part.said for part in the_parts(built.write(path))][-2:] == ["", "use uv"]
+    assert [part.user_text for part in the_parts(built.write(path))][-2:] == ["", "use uv"]
 
 
 def test_a_session_began_with_its_first_entry(path: Path) -> None:

@@ -302,7 +302,7 @@ def test_without_jinja_a_picture_is_refused_with_the_way_to_it(
     playbook: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A known error that names the package and the extra; the numbers alone need nothing of it."""
-    for name in ("look", "numbers"):
+    for name in ("page_request", "numbers"):
         monkeypatch.delitem(sys.modules, f"playbook_db.web.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "jinja2", None)
 

@@ -11,6 +11,7 @@ import pytest
 
 from playbook_db.errors import AccountError, ModelError
 from playbook_db.llm.claude_cli import ClaudeCli
+from playbook_db.llm.marks import ShownPlaybook
 from playbook_db.llm.model import Prompt
 from playbook_db.llm.reflector import SCHEMA, Reflection, reflect
 from playbook_db.services.templates import load_template
@@ -233,7 +234,7 @@ def _reflect(cli: ClaudeCli, transcript: str = "[user]\nhello") -> Reflection:
         cli,
         template=load_template("reflector.txt"),
         transcript=transcript,
-        playbook_text="[pat-001] helpful=0 harmful=0 :: x",
+        playbook=ShownPlaybook("[pat-001] helpful=0 harmful=0 :: x"),
         cited=[],
         deadline=soon(),
     )

@@ -244,7 +244,7 @@ def test_nothing_is_told_without_the_flag_file(folder: Path) -> None:
 
 def test_old_diagnostics_are_rotated_away_and_nothing_else(diagnosed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the newest of our own files stay; a file that somebody else put there is left alone."""
-    monkeypatch.setattr(settings, "DIAGNOSTIC_FILES_KEPT", 3)
+    monkeypatch.setattr(settings, "MAX_DIAGNOSTIC_FILES", 3)
     kept = diagnosed / ".claude" / "diagnostic"
     kept.mkdir()
     (kept / "a note of mine.txt").write_text("mine")

@@ -85,9 +85,9 @@ def test_the_quantiles_are_those_of_the_tables(share: float, freedom: float, qua
 
 def test_with_too_few_sessions_on_one_side_nothing_is_said() -> None:
     """However plain the difference looks."""
-    assert not _one([9.0] * 19, [1.0] * 1000).is_plain
+    assert not _one([9.0] * 19, [1.0] * 1000).is_significant
     assert _one([9.0] * 19, [1.0] * 1000).low is None
-    assert _one([9.0] * 20, [1.0] * 1000).is_plain
+    assert _one([9.0] * 20, [1.0] * 1000).is_significant
     assert _one([], []) == Difference(0, 0, 0, None, None)
 
 
@@ -95,7 +95,7 @@ def test_where_all_are_alike_there_is_no_difference() -> None:
     """Nothing is divided by zero."""
     difference = _one([0.0] * 30, [0.0] * 30)
 
-    assert (difference.low, difference.high, difference.is_plain) == (0, 0, False)
+    assert (difference.low, difference.high, difference.is_significant) == (0, 0, False)
 
 
 def test_where_nothing_differs_an_interval_rarely_says_so() -> None:
@@ -108,7 +108,7 @@ def test_where_nothing_differs_an_interval_rarely_says_so() -> None:
     names = ("failed", "corrections", "turns", "tokens")
     wrong = sum(
         any(
-            each.is_plain
+            each.is_significant
             for each in compare({n: sessions(40) for n in names}, {n: sessions(200) for n in names}).values()
         )
         for _ in range(300)

@@ -44,7 +44,7 @@ def test_of_many_words_those_at_both_ends_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "says"),
+    ("question", "weight"),
     [
         ("umlaut", 1.0),
         ("tests", 0.6),
@@ -58,9 +58,9 @@ def test_of_many_words_those_at_both_ends_are_asked_for() -> None:
         ("猫", 0.5),
     ],
 )
-def test_a_name_says_more_than_a_word_and_a_common_word_less(question: str, says: float) -> None:
+def test_a_name_says_more_than_a_word_and_a_common_word_less(question: str, weight: float) -> None:
     """In whichever form it stands."""
-    assert terms(question)[0].says == says
+    assert terms(question)[0].weight == weight
 
 
 @pytest.mark.parametrize("question", ["umlaut's", "umlaut\u2019s,", "isn't the umlaut", "'umlaut'"])

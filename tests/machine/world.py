@@ -115,7 +115,7 @@ class World:
         self.sessions += 1
         session = f"tools-{self.sessions}"
         path = self.root / f"{session}.jsonl"
-        served = tools.Served(self.url, str(self.folder), session)
+        served = tools.PlaybookTools(self.url, str(self.folder), session)
         with self.lived_in(), redirect_stderr(io.StringIO()):
             return Session(self.folder, path, TranscriptBuilder(session), served).ask(name, **given).text
 

@@ -48,7 +48,7 @@ class Session:
     folder: Path
     path: Path
     transcript: TranscriptBuilder
-    served: tools.Served
+    served: tools.PlaybookTools
     calls: int = 0
     server: MCPServer | None = None
 
@@ -75,7 +75,7 @@ class Session:
         """What *work* makes of a client of the server."""
 
         async def run() -> Any:
-            self.server = self.server or tools.made(self.served)  # which takes as long as ten calls
+            self.server = self.server or tools.build_server(self.served)  # which takes as long as ten calls
             async with Client(self.server) as client:
                 return await work(client)
 
@@ -113,7 +113,7 @@ def session(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Sessio
         folder,
         path,
         TranscriptBuilder(SESSION),
-        tools.Served(settings.database_url(), str(folder), SESSION),
+        tools.PlaybookTools(settings.database_url(), str(folder), SESSION),
     )
     made.transcript.user("please fix the parser")
     put_empty_database(home / ".claude" / "playbook" / "playbook.db")

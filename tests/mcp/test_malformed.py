@@ -142,6 +142,6 @@ def test_a_thousand_malformed_messages_and_huge_ones_end_nothing(session: Sessio
         _is_sound(process, 20)
         rest, _ = process.communicate(timeout=300)
 
-    assert answers > 600
+    assert answers > 100  # only what is a message is answered
     assert process.returncode == 0
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())

@@ -365,7 +365,7 @@ def test_a_busy_database_is_read_and_not_waited_for_without_end(
 @pytest.mark.usefixtures("team_replica")
 def test_of_a_teams_server_that_is_away_the_last_known_is_read(folder: Path) -> None:
     """With its age; what would write says that it can't."""
-    served = tools.Served(settings.database_url(), str(folder), SESSION)
+    served = tools.PlaybookTools(settings.database_url(), str(folder), SESSION)
     session = Session(folder, folder / "none.jsonl", TranscriptBuilder(SESSION), served)
 
     listed, life, added = session.ask("list"), session.ask("why", name="pat-001"), session.ask("add", text="x")

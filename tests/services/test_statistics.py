@@ -390,9 +390,9 @@ def test_sessions_with_and_without_the_playbook_are_compared(project: Project) -
     _went(project, "one more", 2, at=_days_ago(20), points=[1])
     failed, turns = (_gather(project).comparison.measures[name] for name in ("failed_calls", "turns"))
     assert (failed.without, failed.shown) == (4.5, 1.5)
-    assert failed.is_plain
+    assert failed.is_significant
     assert -3.7 < (failed.low or 0) < -3 < (failed.high or 0) < -2.3
-    assert (turns.by, turns.is_plain) == (0, False)
+    assert (turns.by, turns.is_significant) == (0, False)
     assert numbers.use.sessions_shown == 22  # those held out were shown nothing
 
 
@@ -409,7 +409,7 @@ def test_large_numbers_of_tokens_are_compared_without_running_over(project: Proj
     tokens = _gather(project).comparison.measures["tokens"]
 
     assert tokens.without == pytest.approx(3_000_000_029)
-    assert not tokens.is_plain
+    assert not tokens.is_significant
 
 
 def test_how_sessions_went_moves_with_a_playbook(project: Project) -> None:

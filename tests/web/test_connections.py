@@ -28,7 +28,7 @@ url, clock, files = sys.argv[1], os.open(sys.argv[2], os.O_RDONLY), int(sys.argv
 resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 ticks = itertools.count()
 serve.time = SimpleNamespace(monotonic=lambda: float(os.pread(clock, 99, 0) or 0) + next(ticks) / 1e9)
-serve._LOOK_S = 0.05
+serve._CHECK_S = 0.05
 serve.serve(url, None, opened=lambda address: print(address, flush=True))
 """
 

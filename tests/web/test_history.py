@@ -14,7 +14,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.web import history, review
-from playbook_db.web.look import PAGE_ROWS, Look
+from playbook_db.web.page_request import PAGE_ROWS, PageRequest
 from tests.builders import last_revision
 from tests.web.conftest import Answer, SharedPages, Visitor
 
@@ -356,11 +356,11 @@ def test_what_this_machine_last_knew_of_a_team_is_no_history(shared: SharedPages
     """It has the points alone: a history of it would have holes, and the proposals no words."""
     with shared.opened() as project:
         last_known = LastKnownProject(project.store, project.key, project.folder, own=project)
-        look = Look(last_known, {"revision": "1"}, {"at": "1", "from": "1"}, {}, [])
+        request = PageRequest(last_known, {"revision": "1"}, {"at": "1", "from": "1"}, {}, [])
         for (method, _), page in {**history.ROUTES, **review.ROUTES}.items():
             if method == "GET":
                 with pytest.raises(ProjectError, match="The team's database is away"):
-                    page(look)
+                    page(request)
 
 
 def test_the_addresses_keep_what_was_asked(shared: SharedPages) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from playbook_db.web import guard, serve
 serve.time = guard.time = SimpleNamespace(monotonic=lambda: float(Path(sys.argv[2]).read_text() or 0))
-serve._LOOK_S = 0.05
+serve._CHECK_S = 0.05
 serve.serve(sys.argv[1], None, opened=lambda address: print(address, flush=True))
 """
 _WITHOUT = """
@@ -118,7 +118,7 @@ def test_a_browser_that_keeps_the_terminal_gets_its_page(home: Path, folder: Pat
 
 def test_a_server_that_nobody_asked_in_time_ends(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once its time without a request is over."""
-    monkeypatch.setattr(serve, "_LOOK_S", 0.01)
+    monkeypatch.setattr(serve, "_CHECK_S", 0.01)
     monkeypatch.setattr(serve, "IDLE_S", -1.0)
     given: list[str] = []
     served = threading.Thread(

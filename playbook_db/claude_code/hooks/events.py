@@ -33,7 +33,7 @@ class Event:
     def __init__(self, payload: "dict[str, Any]") -> None:
         self.payload = payload  # as it came, with what single events have
         for name in Event.__annotations__:
-            setattr(self, name, kept(payload.get(name)))
+            setattr(self, name, storable(payload.get(name)))
         self.project_dir = os.environ.get("CLAUDE_PROJECT_DIR")
 
     def project_folder(self) -> "str | None":
@@ -99,7 +99,7 @@ def scanned(text: str) -> "Any":
             return None
 
 
-def kept(value: object) -> "str | None":
+def storable(value: object) -> "str | None":
     """A text of a payload as a database can keep it, without a half of a surrogate pair and NUL; None where it is
     none."""
     if not isinstance(value, str):
@@ -135,9 +135,9 @@ def folder_of_session(session_id: str, cwd: str) -> "str | None":
 
     The shell isn't told `CLAUDE_PROJECT_DIR` (seen with client 2.1.329). A session without a transcript has just begun.
     """
-    kept = os.path.join(settings.claude_dir(), "projects")
+    root = os.path.join(settings.claude_dir(), "projects")
     try:
-        paths = [os.path.join(kept, name, f"{session_id}.jsonl") for name in os.listdir(kept)]
+        paths = [os.path.join(root, name, f"{session_id}.jsonl") for name in os.listdir(root)]
     except OSError:
         paths = []
     paths = [path for path in paths if os.path.exists(path)]

@@ -51,7 +51,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     book = shown = None
     problem = text = replica = key = ""
     is_ignored = False
-    told: Sequence[showing.Shown] = ()
+    points_shown: Sequence[showing.Shown] = ()
     try:
         problem = at_hand.loss_of(path) if path else ""
         if not problem and path is not None and os.path.exists(path):
@@ -70,7 +70,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
                     shown = showing.of_team(replica, project.team_name)
             if not is_ignored:
                 of_project = showing.Source(key, book, shown) if book and shown else None
-                text, told = showing.compose(hook, event, of_project, showing.users(connection))
+                text, points_shown = showing.compose(hook, event, of_project, showing.users(connection))
     except at_hand.UnusableError as error:
         work_waits, problem = work_waits or error.is_old or bool(replica), "" if error.is_old else str(error)
         hook.note(str(error))
@@ -82,10 +82,10 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
         problem = "" if "locked" in what else problem
     if not problem and spool.is_disk_full():
         problem = f"the disk of {settings.claude_dir()} is full. Free some space, or this session may teach nothing."
-    message, keep_told = _message(hook, event, folder, problem, book, shown)
+    message, record_message = _message(hook, event, folder, problem, book, shown)
     if hook.say(showing.output(EVENT, text, message)):
-        _keep(hook, keep_told)
-        showing.keep(hook, event, told, pending)
+        _keep(hook, record_message)
+        showing.keep(hook, event, points_shown, pending)
     if not is_ignored:
         _keep_start(hook, event, folder, key)
     if work_waits:
@@ -99,8 +99,8 @@ def _keep_start(hook: hook_runner.Hook, event: events.Event, folder: str, key: s
     path = event.transcript_path
     if not event.session_id or not path:
         return
-    told = {"project": key or projects.project_key(folder), "folder": folder, "transcript_path": path}
-    content = ",".join([f'"{name}":{showing.quoted(text)}' for name, text in told.items()])
+    values = {"project": key or projects.project_key(folder), "folder": folder, "transcript_path": path}
+    content = ",".join([f'"{name}":{showing.quoted(text)}' for name, text in values.items()])
     try:
         spool.keep_start(event.session_id, f"{{{content}}}".encode("ascii"))
     except OSError as error:
@@ -123,9 +123,9 @@ def _message(
         return "", lambda: None
 
 
-def _keep(hook: hook_runner.Hook, keep_told: "Callable[[], object]") -> None:
+def _keep(hook: hook_runner.Hook, record_message: "Callable[[], object]") -> None:
     try:
-        keep_told()
+        record_message()
     except OSError as error:
         hook.note(f"{error}: what the user was told is not on record")
 

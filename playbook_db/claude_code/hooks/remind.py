@@ -56,9 +56,9 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
         connection = at_hand.connect(path, wait_s=_WAIT_S)
         sources = _sources(connection, path, folder)
         if event.hook_event_name == SUBAGENT:
-            _tell_best(hook, event, sources, pending)
+            _show_best(hook, event, sources, pending)
         else:
-            _tell_fitting(hook, event, connection, sources, question, pending)
+            _show_matches(hook, event, connection, sources, question, pending)
     except Exception as error:  # whatever the driver or the disk may raise; the start's line tells the user
         is_of_index = "point_search" in str(error) or "malformed" in str(error) or "fts5" in str(error)
         remedy = "playbook db check --rebuild-search" if is_of_index else "playbook doctor"
@@ -78,8 +78,8 @@ def question_of(event: events.Event, folder: str) -> "str | None":
     else:
         if event.payload.get("is_interrupt"):
             return None
-        given = event.payload.get("tool_input")
-        texts = [given.get(name) for name in _NAMING] if isinstance(given, dict) else []
+        inputs = event.payload.get("tool_input")
+        texts = [inputs.get(name) for name in _NAMING] if isinstance(inputs, dict) else []
         texts.append(event.payload.get("error"))
         question = "\n".join([_read(text, _READ_CHARS, _READ_CHARS) for text in texts]).replace(f"{folder}/", "")
     return question if search_words.terms(question) else None
@@ -89,7 +89,7 @@ def _read(text: object, first: int, last: int) -> str:
     """So many of the *first* and the *last* characters of *text*; `""` where it is none."""
     if isinstance(text, str) and len(text) > first + last:
         text = f"{text[:first]} {text[-last:]}"
-    return events.kept(text) or ""
+    return events.storable(text) or ""
 
 
 def _is_slash_command(prompt: str) -> bool:
@@ -127,16 +127,16 @@ def _sources(connection: "at_hand.Connection", path: str, folder: str) -> "Sourc
     return of_project, showing.users(connection)
 
 
-def _tell_best(
+def _show_best(
     hook: hook_runner.Hook, event: events.Event, sources: "Sources", pending: "list[dict[str, Any]]"
 ) -> None:
     """Give a subagent the points that its session would be given with less room."""
-    text, told = showing.compose(hook, event, *sources, limit_units=LIMIT_UNITS[SUBAGENT])
+    text, points_shown = showing.compose(hook, event, *sources, limit_units=LIMIT_UNITS[SUBAGENT])
     if text and hook.say(showing.output(SUBAGENT, text, "")):
-        showing.keep(hook, event, told, pending)
+        showing.keep(hook, event, points_shown, pending)
 
 
-def _tell_fitting(
+def _show_matches(
     hook: hook_runner.Hook,
     event: events.Event,
     connection: "at_hand.Connection",
@@ -146,19 +146,19 @@ def _tell_fitting(
 ) -> None:
     """Tell the points that fit *question* and that the session wasn't told yet, the best first."""
     name = event.hook_event_name or ""
-    found = []
+    matches = []
     for source in sources:
         if source is not None and source.book.project.live_points:
             execute, project = source.book.connection.execute, source.book.project
-            fitting = hook_sql.fitting(execute, project.id, project.live_points, question, strongly=name == FAILURE)
-            found += [(score, source, point) for point, score in fitting]
-    if not found:
+            points = hook_sql.fitting(execute, project.id, project.live_points, question, strongly=name == FAILURE)
+            matches += [(score, source, point) for point, score in points]
+    if not matches:
         return
     _lock(connection)  # or two errors at once would be told the same
-    text, chosen = _chosen(event, sorted(found, key=lambda each: -each[0]))
+    text, chosen = _chosen(event, sorted(matches, key=lambda each: -each[0]))
     if chosen and hook.say(showing.output(name, text, "")):
-        told = [(each, [point for source, point in chosen if source is each]) for each in sources if each is not None]
-        showing.keep(hook, event, [each for each in told if each[1]], pending)
+        by_source = [(each, [point for source, point in chosen if source is each]) for each in sources if each]
+        showing.keep(hook, event, [each for each in by_source if each[1]], pending)
 
 
 def _lock(connection: "at_hand.Connection") -> None:
@@ -171,23 +171,23 @@ def _lock(connection: "at_hand.Connection") -> None:
 
 
 def _chosen(
-    event: events.Event, found: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]"
+    event: events.Event, matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]"
 ) -> "tuple[str, list[tuple[showing.Source, hook_sql.StoredPoint]]]":
-    """The text that the session is told at *event*, and the points in it: of those *found*, the best first, as many as
+    """The text that the session is told at *event*, and the points in it: of *matches*, the best first, as many as
     may be and have room. A point that is too long for the space that remains is passed over."""
     from playbook_db.domain import prompt_text  # late: mostly nothing fits
 
     name = event.hook_event_name or ""
-    told: dict[str, set[int]] = {}
+    shown_ids: dict[str, set[int]] = {}
     olds: dict[str, str] = {}
     lines, chosen = [_HEADERS[name]], []
     units = prompt_text.utf16_units(lines[0])
-    for _, source, point in found:
-        if source.key not in told:
-            told[source.key] = _told(event, source)
+    for _, source, point in matches:
+        if source.key not in shown_ids:
+            shown_ids[source.key] = _already_shown(event, source)
             time = hook_sql.last_time(source.book.connection.execute, source.book.project.id)
             olds[source.key] = time and prompt_text.months_before(time, prompt_text.OLD_MONTHS)
-        if point.id in told[source.key]:
+        if point.id in shown_ids[source.key]:
             continue
         line = prompt_text.entry(point, olds[source.key])
         cost = prompt_text.utf16_units(line) + 1
@@ -200,7 +200,7 @@ def _chosen(
     return "\n".join(lines), chosen
 
 
-def _told(event: events.Event, source: showing.Source) -> "set[int]":
+def _already_shown(event: events.Event, source: showing.Source) -> "set[int]":
     """The numbers of the points of *source* that the session has before it, or was told at an error.
 
     A compaction takes away what was told before it, and a subagent's points are before it alone.
@@ -209,15 +209,15 @@ def _told(event: events.Event, source: showing.Source) -> "set[int]":
         return set()
     execute, project = source.home.connection.execute, source.home.project
     rows = hook_sql.shown_to(execute, project.id, event.session_id, by_team=project.team_name is not None)
-    told: set[int] = set()
+    in_context: set[int] = set()
     at_errors: set[int] = set()
     for _, by, start, points in sorted([*rows, *showing.spooled(event.session_id, source)]):
         if by == SUBAGENT and not event.payload.get("agent_id"):
             continue
         if start == "compact":
-            told = set()
+            in_context = set()
         numbers = [int(number) for number in points.strip("[]").split(",") if number.strip().isdigit()]
-        told.update(numbers)
+        in_context.update(numbers)
         if by == FAILURE:
             at_errors.update(numbers)
-    return told | at_errors if event.hook_event_name == FAILURE else told
+    return in_context | at_errors if event.hook_event_name == FAILURE else in_context

@@ -57,7 +57,7 @@ def _lines(folder: str, problem: str, book: "Book | None", shown: "Book | None",
     if is_plugin and not os.path.exists(settings.runtime_dir()):
         yield _set_up(), _keep_nothing
     question = _question(folder, command)
-    yield question, (lambda: project_env.keep(folder, agreed=None)) if question else _keep_nothing
+    yield question, (lambda: project_env.record_consent(folder, agreed=None)) if question else _keep_nothing
     errors = hook_sql.job_errors(book.connection, book.project.id) if book else []
     # What is only tried again later, or waits for tomorrow's budget, goes on by itself.
     reasons = [error for error, failed_at in errors if not failed_at and error.startswith(hook_sql.WAITS)]
@@ -67,8 +67,8 @@ def _lines(folder: str, problem: str, book: "Book | None", shown: "Book | None",
     mirror = projects.mirror_path(folder)
     is_team = book is not None and book.project.team_name is not None
     if not is_team and (book is None or book.project.mirror == "undecided") and os.path.exists(mirror):
-        told = f"{mirror} is here but not in use yet. To look at it and take it in: {command} init"
-        yield f"{told}. To leave it alone: {command} mirror off", _keep_nothing
+        text = f"{mirror} is here but not in use yet. To look at it and take it in: {command} init"
+        yield f"{text}. To leave it alone: {command} mirror off", _keep_nothing
     if book and shown:
         joined_at = hook_sql.joined_at(book.connection, book.project.id) if book.project.team_name else ""
         key, failures = book.project.team_name or projects.project_key(folder), [at for _, at in errors if at]
@@ -81,8 +81,8 @@ def _question(folder: str, command: str) -> str:
     names = project_env.questions(folder) if project_env.may_ask(folder) else {}
     if not names or project_env.is_recorded(folder):
         return ""
-    told = f"the settings of this project bring {', '.join(names)}; nothing of that is used until you have decided."
-    return f"{told} To look at it and use it: {command} project trust. To use your own: {command} project trust --off"
+    text = f"the settings of this project bring {', '.join(names)}; nothing of that is used until you have decided."
+    return f"{text} To look at it and use it: {command} project trust. To use your own: {command} project trust --off"
 
 
 def _set_up() -> str:
@@ -106,20 +106,20 @@ def _news(key: str, command: str, book: "Book", failures: "list[str]", *, since:
     the user's own, which is at *home*."""
     path = os.path.join(settings.data_dir(), "told", session_folder_name(key)[-200:])
     try:
-        told = f"{projects.read_plain(path).decode('ascii', 'replace')}   ".split(" ")
+        marks = f"{projects.read_plain(path).decode('ascii', 'replace')}   ".split(" ")
     except OSError:
-        told = ["", since, "", ""]
-    told_to, failed_to = told[:2]
-    proposals_to, own_to = [int(number) if number.isdigit() else 0 for number in told[2:4]]
+        marks = ["", since, "", ""]
+    learned_to, failed_to = marks[:2]
+    proposals_to, user_proposals_to = [int(number) if number.isdigit() else 0 for number in marks[2:4]]
     connection, project = book.connection, book.project
     proposals, newest = hook_sql.proposals_waiting(connection, project.id)
-    of_own, newest_own = hook_sql.proposals_waiting_for(home, projects.USER_KEY)
+    user_proposals, newest_user = hook_sql.proposals_waiting_for(home, projects.USER_KEY)
     latest = max([failed_to, *failures])
-    now_to = f"{project.revision} {latest} {max(proposals_to, newest)} {max(own_to, newest_own)}"
-    if now_to == f"{told_to} {failed_to} {proposals_to} {own_to}":
+    new_marks = f"{project.revision} {latest} {max(proposals_to, newest)} {max(user_proposals_to, newest_user)}"
+    if new_marks == f"{learned_to} {failed_to} {proposals_to} {user_proposals_to}":
         return "", _keep_nothing
-    told_to, after = (told_to, "") if told_to.isdigit() else ("0", since)
-    points = hook_sql.learned_points(connection, project.id, since=int(told_to), after=after)
+    learned_to, after = (learned_to, "") if learned_to.isdigit() else ("0", since)
+    points = hook_sql.learned_points(connection, project.id, since=int(learned_to), after=after)
     failed = len([time for time in failures if time > failed_to])
     parts = []
     if points:
@@ -127,10 +127,10 @@ def _news(key: str, command: str, book: "Book", failures: "list[str]", *, since:
         parts.append(f'learned "{_cut(points[0][1], _MOST_CHARS)}" [{points[0][0]}]{more}')
     if failed:
         parts.append(f"{failed} session{'s' if failed > 1 else ''} could not be learned from ({command} jobs)")
-    if newest > proposals_to or newest_own > own_to:
-        proposals += of_own
+    if newest > proposals_to or newest_user > user_proposals_to:
+        proposals += user_proposals
         parts.append(f"{proposals} proposal{'s wait' if proposals > 1 else ' waits'}: playbook review")
-    return "; ".join(parts), lambda: _keep(path, now_to)  # also where that is nothing: it is never looked at again
+    return "; ".join(parts), lambda: _keep(path, new_marks)  # also where that is nothing: it is never looked at again
 
 
 def _keep(path: str, text: str) -> None:

@@ -206,7 +206,7 @@ def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]
         names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
     except OSError:
         return []
-    found = []
+    rows = []
     for name in names:
         try:
             content = projects.read_plain(os.path.join(settings.spool_dir(), name))
@@ -217,5 +217,5 @@ def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]
             continue
         if (showing.get("project"), showing.get("team")) == (source.key, source.home.project.team_name):
             time, event, began_by = (str(showing.get(name)) for name in ("time", "event", "source"))
-            found.append((time, event, began_by, str(showing.get("points"))))
-    return found
+            rows.append((time, event, began_by, str(showing.get("points"))))
+    return rows

@@ -29,7 +29,7 @@ def start(hook: "Hook", folder: str) -> None:
 
     It works for all projects: what that of *folder* brings to the environment of its sessions stays behind.
     """
-    environ = project_env.of_the_user(folder)
+    environ = project_env.user_environment(folder)
     try:
         if registration.own_scope() != registration.PLUGIN:
             start_detached([sys.argv[2], "-P", "-m", WORKER], environ)

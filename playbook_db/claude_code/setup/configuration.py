@@ -128,15 +128,15 @@ def _switch(name: str, folder: str) -> Setting:
 def _types(value: str) -> list[str]:
     """The types of subagents that *value* names: a list as JSON has it, or the types with commas between them."""
     try:
-        given = json.loads(value) if value.lstrip().startswith("[") else [each.strip() for each in value.split(",")]
+        types = json.loads(value) if value.lstrip().startswith("[") else [each.strip() for each in value.split(",")]
     except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, list) or not all(isinstance(each, str) and each.strip() for each in given):
+        types = None
+    if not isinstance(types, list) or not all(isinstance(each, str) and each.strip() for each in types):
         raise SettingError(
             f"{registration.SUBAGENTS} is a list of types of subagents, such as {_IN_WORDS}; "
             f"[] for none, not {value!r}. Nothing was changed."
         )
-    return given
+    return types
 
 
 def _subagents(folder: str) -> Setting:

@@ -73,7 +73,7 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
     _report.cache_clear()
     checks = (
         _interpreter, _data_folder, _database, _backups, _templates, _project, _team, _git, _queue, _registrations,
-        _hooks, _worker, _model_asked if online else _model, _spending, _holdout, _mcp, _diagnostics, _logs,
+        _hooks, _worker, _ask_model if online else _model, _spending, _holdout, _mcp, _diagnostics, _logs,
     )  # fmt: skip
     for check in checks:
         about = check.__name__.strip("_").replace("_", " ")
@@ -379,7 +379,7 @@ def _refusals(url: str, folder: str) -> list[str]:
     return []
 
 
-def _model_asked(url: str, folder: str) -> Iterator[Finding]:
+def _ask_model(url: str, folder: str) -> Iterator[Finding]:
     """Ask the model one tiny question."""
     try:
         access, model = choose.describe_access(folder), choose.find_model(folder)
@@ -423,8 +423,8 @@ def _mcp(url: str, folder: str) -> Iterator[Finding]:
         message = f"what a session writes by MCP counts at once, without a review ({name} in {source})"
         yield Finding("mcp", NOTE, message, f"playbook config {name} --unset")
     if unheard:
-        told = f"{', '.join(unheard)} asks that what a session writes by MCP counts at once; only you can say that"
-        yield Finding("mcp", NOTE, told)
+        message = f"{', '.join(unheard)} asks that what a session writes by MCP counts at once; only you can say that"
+        yield Finding("mcp", NOTE, message)
 
 
 def _diagnostics(url: str, folder: str) -> Iterator[Finding]:

@@ -47,12 +47,12 @@ class Installed:
 class Uninstalled:
     """What an uninstall did to the settings file at `path`; `removed` is true where nothing else was in it.
 
-    `kept` are backups that hold what the file doesn't.
+    `backups` hold what the file doesn't.
     """
 
     path: str
     removed: bool
-    kept: tuple[str, ...]
+    backups: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +185,13 @@ class Programs:
 def programs(folder: str) -> Programs:
     """The programs that answer in *folder*: those that the user's settings register, else the plugin's, else those that
     an install would register. A project's settings may come with a clone, so that nothing starts what they name."""
-    found = find_registrations(folder)
-    commands = [command for file in found.files if file.scope == "user" for command in file.commands]
+    registrations = find_registrations(folder)
+    commands = [command for file in registrations.files if file.scope == "user" for command in file.commands]
     live = [command for command in commands if registration.is_live(command)]
     if live:
         python, hook, worker_python = registration.programs(live[0])
         return Programs(python, os.path.dirname(hook), worker_python)
-    root = found.plugin_root
+    root = registrations.plugin_root
     if root and os.path.isfile(os.path.join(root, "hooks", "inject.py")):
         own = os.path.join(settings.runtime_dir(), "interpreter")
         python = own if os.access(own, os.X_OK) else interpreter()

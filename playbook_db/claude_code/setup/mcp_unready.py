@@ -55,9 +55,9 @@ def answer(line: bytes, why: str) -> "dict[str, Any] | None":
 
 
 def _begun(params: object, why: str) -> "dict[str, Any]":
-    asked = params.get("protocolVersion") if isinstance(params, dict) else None
+    version = params.get("protocolVersion") if isinstance(params, dict) else None
     return {
-        "protocolVersion": asked if isinstance(asked, str) and len(asked) < 40 else _LATEST,
+        "protocolVersion": version if isinstance(version, str) and len(version) < 40 else _LATEST,
         "capabilities": {"tools": {}},
         "serverInfo": {"name": "playbook", "version": "0"},
         "instructions": "The playbook's tools aren't there yet: " + why,

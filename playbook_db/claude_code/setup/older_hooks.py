@@ -31,8 +31,8 @@ class OlderHooks:
 def find(folder: str) -> list[OlderHooks]:
     """Where the older system's hooks are registered for the project in *folder*."""
     files = dict.fromkeys(registration.settings_files(folder))
-    found = [OlderHooks(path, tuple(_commands(path, folder))) for path in files]
-    return [hooks for hooks in found if hooks.commands]
+    hooks = [OlderHooks(path, tuple(_commands(path, folder))) for path in files]
+    return [each for each in hooks if each.commands]
 
 
 def set_templates_aside() -> list[str]:

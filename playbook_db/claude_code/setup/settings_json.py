@@ -26,7 +26,7 @@ def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
 
     Keys that someone added to one of ours stay. Raises JSONDecodeError.
     """
-    content, kept = parse(text), set()
+    content, current_ids = parse(text), set()
     for event, entry in entries.items():
         groups = _container(text, content, ("hooks", event), list)
         ours = registration.our_hooks(content, event)
@@ -34,10 +34,10 @@ def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
             ours = [{}]
             groups.append({"hooks": ours})
         ours[0].update(entry)
-        kept.add(id(ours[0]))
-    _take_out(content, lambda hook: registration.is_ours(hook) and id(hook) not in kept)
-    found = {event: ours for event in content.get("hooks", {}) if (ours := registration.our_hooks(content, event))}
-    if found != {event: [{**found.get(event, [{}])[0], **entry}] for event, entry in entries.items()}:
+        current_ids.add(id(ours[0]))
+    _take_out(content, lambda hook: registration.is_ours(hook) and id(hook) not in current_ids)
+    registered = {event: ours for event in content.get("hooks", {}) if (ours := registration.our_hooks(content, event))}
+    if registered != {event: [{**registered.get(event, [{}])[0], **entry}] for event, entry in entries.items()}:
         raise JSONDecodeError(_BUG, text, 0)
     return _written(text, content, lambda document: _rest(document, registration.is_ours))
 
@@ -111,14 +111,14 @@ def _places(text: str) -> dict[tuple[int, str], int]:
 def _container(text: str, content: Any, way: Sequence[str], kind: type = dict) -> Any:
     """The object, or the list if that is the *kind*, under the keys *way* of *content*, the parsed *text*; added if
     missing. Raises JSONDecodeError if another value is there."""
-    found = _container(text, content, way[:-1]).setdefault(way[-1], kind()) if way else content
-    if not isinstance(found, kind):
+    container = _container(text, content, way[:-1]).setdefault(way[-1], kind()) if way else content
+    if not isinstance(container, kind):
         position, places = len(text) - len(text.lstrip()), _places(text)
         for key in way:
             position = places[position, key]
         name = json.dumps(way[-1]) if way else "the content"
         raise JSONDecodeError(f"{name} must be {_KINDS[kind]}.", text, position)
-    return found
+    return container
 
 
 def _take_out(content: dict[str, Any], is_meant: IsMeant) -> None:
@@ -157,15 +157,15 @@ def _written(text: str, content: Any, rest: Callable[[Any], Any]) -> str:
 
     *rest* removes all that the edit may change: without it, both texts must say the same, or JSONDecodeError is raised.
     """
-    old, wanted = parse(text), write_json(content)
-    if write_json(old) == wanted:
+    old, target = parse(text), write_json(content)
+    if write_json(old) == target:
         return text
     body = text.strip()
     indented = re.search(r"\n([ \t]+)\S", body)
     line = None if old and "\n" not in body else "\r\n" if "\r\n" in text else "\n"
-    made = write_json(content, line, indented[1] if indented else "  ")
-    new = text.replace(body, made.encode(errors="backslashreplace").decode())  # half surrogates as escapes
+    formatted = write_json(content, line, indented[1] if indented else "  ")
+    new = text.replace(body, formatted.encode(errors="backslashreplace").decode())  # half surrogates as escapes
     again = parse(new)
-    if write_json(again) != wanted or write_json(rest(again)) != write_json(rest(old)):
+    if write_json(again) != target or write_json(rest(again)) != write_json(rest(old)):
         raise JSONDecodeError(_BUG, text, 0)
     return new

@@ -47,16 +47,16 @@ def try_hooks(folder: str) -> Iterator[tuple[str, bool, str]]:
     if os.path.exists(os.path.join(install.programs(folder).hooks_folder, "remind.py")):
         event = event | {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT}
         yield _try("remind", folder, event, here, _judge_remind)
-    with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as made:
-        project, transcript = os.path.join(made, "project"), os.path.join(made, "transcript.jsonl")
+    with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as temporary:
+        project, transcript = os.path.join(temporary, "project"), os.path.join(temporary, "transcript.jsonl")
         os.mkdir(project)
-        database = os.path.join(made, "config", "playbook", "playbook.db")
+        database = os.path.join(temporary, "config", "playbook", "playbook.db")
         event = {
             "hook_event_name": "SessionEnd", "reason": "other", "session_id": _SESSION, "cwd": project,
             "transcript_path": transcript,
         }  # fmt: skip
         elsewhere = {
-            "CLAUDE_CONFIG_DIR": os.path.join(made, "config"), "CLAUDE_PROJECT_DIR": project,
+            "CLAUDE_CONFIG_DIR": os.path.join(temporary, "config"), "CLAUDE_PROJECT_DIR": project,
             "PLAYBOOK_DB_URL": database, "PLAYBOOK_NO_SETUP": "1",
         }  # fmt: skip
         with open_store(settings.database_url(database)) as store:
@@ -143,18 +143,18 @@ def _try(
             if done.returncode or done.stderr:
                 summary, problem = "", f"it ended with exit code {done.returncode} and said {done.stderr[:200]!r}"
             else:
-                summary, problem = judge(done.stdout, _said(os.path.join(logs, "hooks.log")))
+                summary, problem = judge(done.stdout, _log_text(os.path.join(logs, "hooks.log")))
             if problem:
                 break
     speed = f"{statistics.median(times_ms):.0f} ms, a bare interpreter {statistics.median(bare_ms):.0f} ms"
     return (hook, False, f"{problem} ({speed})") if problem else (hook, True, f"{summary}; {speed}")
 
 
-def _said(log: str) -> str:
+def _log_text(log: str) -> str:
     """What a hook has written into *log*, without times and its name."""
     try:
         lines = projects.read_plain(log).decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    said = " ".join(dict.fromkeys(line.partition(": ")[2] for line in lines))
-    return said.removesuffix(" run: playbook doctor").removesuffix(" The session went on without the playbook;")
+    text = " ".join(dict.fromkeys(line.partition(": ")[2] for line in lines))
+    return text.removesuffix(" run: playbook doctor").removesuffix(" The session went on without the playbook;")

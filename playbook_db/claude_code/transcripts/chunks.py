@@ -236,11 +236,11 @@ class _Writer:
 
     def _places(self, part: Part, body: str, *, is_clean: bool) -> tuple[Place, ...]:
         """*part* as evidence, if it can be any: what the model reads of it in *body*, or of the user's words in it."""
-        if part.said and part.said != part.text:
-            body, is_clean = condense(Part("text", self.redact(part.said))), True
-        found = places.places_of(part, body, self.files)
+        if part.user_text and part.user_text != part.text:
+            body, is_clean = condense(Part("text", self.redact(part.user_text))), True
+        evidence = places.places_of(part, body, self.files)
         clean = str if is_clean else self.redact
-        return tuple(Place(each.trust, self.redact(each.label), clean(each.text)) for each in found)
+        return tuple(Place(each.trust, self.redact(each.label), clean(each.text)) for each in evidence)
 
 
 def _is_outside(place: Place) -> bool:
@@ -272,12 +272,12 @@ class _Tally:
         results = [part for part in entry.parts if part.kind == "result"]
         failed = sum(part.is_error and not part.is_stopped for part in results)
         if entry.role == "assistant":
-            said = [part.text for part in entry.parts if part.kind == "text"]
+            texts = [part.text for part in entry.parts if part.kind == "text"]
             # What answers a question corrects nothing.
-            self._may_correct = not (said and said[-1].rstrip().endswith(("?", "？")))
+            self._may_correct = not (texts and texts[-1].rstrip().endswith(("?", "？")))
             calls = sum(part.kind == "call" for part in entry.parts)
             return SessionCounts(calls, failed, tokens=line.tokens)
-        turn = next((part.said for part in entry.parts if part.said and part.kind == "text"), "")
+        turn = next((part.user_text for part in entry.parts if part.user_text and part.kind == "text"), "")
         is_turn = entry.begins_turn and bool(turn)
         has_stopped = any(part.is_stopped or part.text.startswith(INTERRUPTED) for part in entry.parts)
         is_corrected = self._may_correct and (has_stopped or (is_turn and is_correction(turn)))

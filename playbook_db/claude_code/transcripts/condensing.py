@@ -29,7 +29,7 @@ def condense(part: Part, limit: int | None = None) -> str:
     if part.kind == "call":
         return _condense_call(part.text, limit)
     if part.kind == "result":
-        return _condense_result(_as_seen(part.text).strip() or NO_OUTPUT, limit)
+        return _condense_result(_plain_output(part.text).strip() or NO_OUTPUT, limit)
     return cut_middle(part.text.strip(), limit)
 
 
@@ -37,11 +37,11 @@ def cut_middle(text: str, limit: int, *, around: str = "\n") -> str:
     """*text*, or its two ends with the number of characters left out between them; never longer than *limit*."""
     if len(text) <= limit:
         return text
-    kept = limit - _MARK
-    if kept < 2:
+    kept_chars = limit - _MARK
+    if kept_chars < 2:
         return text[: max(limit, 0)]
-    head, tail = kept - kept // 2, kept // 2
-    return text[:head] + around + _mark(len(text) - kept) + around + text[-tail:]
+    head, tail = kept_chars - kept_chars // 2, kept_chars // 2
+    return text[:head] + around + _mark(len(text) - kept_chars) + around + text[-tail:]
 
 
 def share(sizes: Sequence[int], total: int) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ def limit_of(part: Part, limit: int | None = None) -> int:
     return own if limit is None else min(own, limit)
 
 
-def _as_seen(text: str) -> str:
+def _plain_output(text: str) -> str:
     """A tool's output without colours; what was written over another line is a line of its own."""
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
@@ -99,20 +99,20 @@ def _condense_result(text: str, limit: int) -> str:
     if len(text) <= limit or edge <= 2 * _MARK:
         return cut_middle(text, limit)
     rest = limit - 2 * edge - 2 * _MARK
-    kept: dict[int, int] = {}
+    lines: dict[int, int] = {}
     ends = {edge, len(text) - edge}
     for start, end in telling_lines(text):
-        if end <= edge or start >= len(text) - edge or start in kept:
+        if end <= edge or start >= len(text) - edge or start in lines:
             continue
-        cost = end - start + (1 if start - 1 in ends or end + 1 in kept else _MARK)
+        cost = end - start + (1 if start - 1 in ends or end + 1 in lines else _MARK)
         if cost > rest:
             continue
-        kept[start] = end
+        lines[start] = end
         ends.add(end)
         rest -= cost
     edge += max(rest, 0) // 2
     pieces, at = [], 0
-    for start, end in sorted([(0, edge), *kept.items(), (len(text) - edge, len(text))]):
+    for start, end in sorted([(0, edge), *lines.items(), (len(text) - edge, len(text))]):
         if start - at > _MARK:  # a shorter gap is kept
             pieces.append(f"\n{_mark(start - at)}\n")
             at = start

@@ -63,19 +63,19 @@ def without_reminders(text: str) -> str:
     return _replaced(text, _tagged(text, REMINDER)[0], "") if "<system-reminder>" in text else text
 
 
-def of_call(tool: str, given: Mapping[str, object]) -> str | None:
+def of_call(tool: str, inputs: Mapping[str, object]) -> str | None:
     """What stands in the place of a call's input that writes to such a file; None where it need not."""
     if tool in _WRITERS:
-        return next(iter(_notes_of_files(_path(given))), None)
-    command = given.get("command")
+        return next(iter(_notes_of_files(_path(inputs))), None)
+    command = inputs.get("command")
     if not isinstance(command, str) or ".claude" not in command:
         return None
     return next((note for pattern, note in _WRITING if pattern.search(command)), None)
 
 
-def of_result(text: str, tool: str, given: Mapping[str, object], folder: str) -> str:
-    """A result of *tool*, asked what was *given* in *folder*: without what it shows of the playbook and the memory."""
-    return _note(tool, given, folder) or without_quotes(text)
+def of_result(text: str, tool: str, inputs: Mapping[str, object], folder: str) -> str:
+    """A result of *tool*, called with *inputs* in *folder*, without what it shows of the playbook and the memory."""
+    return _note(tool, inputs, folder) or without_quotes(text)
 
 
 def without_quotes(text: str) -> str:
@@ -97,13 +97,13 @@ def is_our_tool(tool: str) -> bool:
     return _OUR_TOOL.match(tool) is not None
 
 
-def _note(tool: str, given: Mapping[str, object], folder: str) -> str | None:
+def _note(tool: str, inputs: Mapping[str, object], folder: str) -> str | None:
     """What stands in the place of a whole result."""
     if is_our_tool(tool):
         return OURS
-    command = given.get("command")
+    command = inputs.get("command")
     if not isinstance(command, str):
-        return next(iter(_notes_of_files(_path(given))), None)
+        return next(iter(_notes_of_files(_path(inputs))), None)
     inside = folder + "/"
     for part in map(str.strip, _SEPARATORS.split(command)):
         if _OUR_COMMAND.match(part):
@@ -119,8 +119,8 @@ def _notes_of_files(text: str) -> list[str]:
     return [note for pattern, note in _FILES if pattern.search(text)]
 
 
-def _path(given: Mapping[str, object]) -> str:
-    return next((path for name in _PATHS if isinstance(path := given.get(name), str)), "")
+def _path(inputs: Mapping[str, object]) -> str:
+    return next((path for name in _PATHS if isinstance(path := inputs.get(name), str)), "")
 
 
 def _tagged(text: str, tag: re.Pattern[str]) -> tuple[list[tuple[int, int]], list[int]]:

@@ -60,7 +60,7 @@ _STRANGERS = re.compile(
 def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
     """*part* as evidence, of which the model reads *text*: none for what the client wrote, two if lines of a test's
     output come from a dependency. Parts are given in order, as *files* follow the session."""
-    if part.said:
+    if part.user_text:
         return (Place(USER, THE_USER, text),)
     call = part.call or (ToolCall("?", {}) if part.kind == "result" else None)
     if call is None:
@@ -68,8 +68,8 @@ def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
     _follow(call, files)
     if call.tool in _SILENT_TOOLS and not part.is_error:
         return ()
-    for said in constants(call.given.get("command", "")) if call.tool == "Bash" else ():
-        text = text.replace(said, "") if len(said) >= _LEAST_CONSTANT else text
+    for constant in constants(call.inputs.get("command", "")) if call.tool == "Bash" else ():
+        text = text.replace(constant, "") if len(constant) >= _LEAST_CONSTANT else text
     trust, known = _judged(call, text, files)
     if trust == FETCHED and call.tool in _WRITING_TOOLS:  # what the assistant wrote is no evidence
         return ()
@@ -84,10 +84,10 @@ def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
 
 def _follow(call: ToolCall, files: ProjectFiles) -> None:
     """Note what *call* did to the project."""
-    path = next((call.given[name] for name in ("file_path", "notebook_path") if name in call.given), "")
+    path = next((call.inputs[name] for name in ("file_path", "notebook_path") if name in call.inputs), "")
     if call.tool in _WRITING_TOOLS and path:
         files.written.add(os.path.realpath(os.path.join(call.folder, path)))
-    command = call.given.get("command", "") if call.tool == "Bash" else ""
+    command = call.inputs.get("command", "") if call.tool == "Bash" else ""
     files.has_new_commits |= _NEW_COMMITS.search(command) is not None
     files.has_fetched |= _FETCHES.search(command) is not None
     files.has_strangers |= _STRANGERS.search(command) is not None
@@ -118,11 +118,11 @@ def _is_strangers(line: str) -> bool:
 
 def label(call: ToolCall, files: ProjectFiles) -> str:
     """What *call* was, in a few words; a path from the project's folder on."""
-    name = next((name for name in _LABELS if call.given.get(name)), "")
-    given = call.given.get(name, "")
+    name = next((name for name in _LABELS if call.inputs.get(name)), "")
+    value = call.inputs.get(name, "")
     if name.endswith("path"):
-        given = min(files.inside(given, call.folder), key=len, default=given)
-    text = " ".join(f"{call.tool}: {given}".split()) if given else call.tool
+        value = min(files.inside(value, call.folder), key=len, default=value)
+    text = " ".join(f"{call.tool}: {value}".split()) if value else call.tool
     return text if len(text) <= MAX_LABEL_CHARS else text[: MAX_LABEL_CHARS - 1] + "…"
 
 
@@ -132,10 +132,10 @@ def _judged(call: ToolCall, text: str, files: ProjectFiles) -> tuple[str, str]:
         return "", ""
     files.read.clear()
     trust = FETCHED
-    if call.tool == "Bash" and "command" in call.given:
-        trust = trust_of_output(call.given["command"], files, call.folder)
+    if call.tool == "Bash" and "command" in call.inputs:
+        trust = trust_of_output(call.inputs["command"], files, call.folder)
     elif call.tool in _FILE_TOOLS:
-        path = next((call.given[name] for name in ("file_path", "notebook_path", "path") if name in call.given), ".")
+        path = next((call.inputs[name] for name in ("file_path", "notebook_path", "path") if name in call.inputs), ".")
         if path.endswith(_OUR_FILE):
             return ("" if files.contains(path, call.folder) else FETCHED), text
         is_own = files.holds if call.tool in _NAMING_TOOLS else files.shows

@@ -33,7 +33,7 @@ _CONFIGURATION = re.compile(  # what ends like data, and is written by the proje
     r"|\.\w+rc\.json|[\w.-]+\.config\.json|AndroidManifest\.xml)$"
 )
 # The beginning of a line that a search printed: the file's path, and the line's number.
-_FOUND_IN = re.compile(r"(?:\./)?(.+?)(?:[:-]\d+[:-]|:|$)")
+_HIT_PATH = re.compile(r"(?:\./)?(.+?)(?:[:-]\d+[:-]|:|$)")
 _NO_HIT = re.compile(r"(?:Found \d+ |No (?:files|matches)|--$|\[)")
 _NUMBERED = re.compile(r"^\s*(?:[^\s:]*:)?\d+[\u2192\t:|-]\s*|^[^\s:]+:\s*")
 
@@ -102,19 +102,19 @@ class ProjectFiles:
         changed = [path for path in paths if self._tracked() is not None and not self._is_older(path)]
         if not changed:
             return text
-        found = {"", *(line.strip() for path in paths for line in self._lines_at_begin(path))}
+        old_lines = {"", *(line.strip() for path in paths for line in self._lines_at_begin(path))}
         lines = text.splitlines()
         known = [
             line
             for line in lines
-            if line.strip() in found or _NUMBERED.sub("", line).strip() in found or line.startswith("[...")
+            if line.strip() in old_lines or _NUMBERED.sub("", line).strip() in old_lines or line.startswith("[...")
         ]
         return "\n".join(known) if len(known) == len(lines) or self.written.issuperset(changed) else None
 
     def names_own_only(self, text: str, folders: Iterable[str]) -> bool:
         """Whether each line of *text*, what a search printed in one of *folders*, names one of these files."""
         lines = (line for line in text.splitlines() if line.strip() and not _NO_HIT.match(line))
-        names = (match[1] if (match := _FOUND_IN.match(line)) else line for line in lines)
+        names = (match[1] if (match := _HIT_PATH.match(line)) else line for line in lines)
         return all(any(self.holds(name, folder) for folder in folders) for name in names)
 
     def _roots(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from playbook_db.domain.trust.evidence import FETCHED, Place
 
 TOOL_USE = "claudecode/toolUseId"  # the key in a call's `_meta`
 _PATIENCE_S = 1.0  # for the call to stand in a transcript
-_LOOK_AGAIN_S = 0.03
+_RETRY_S = 0.03
 _LATEST = 20  # transcripts; more sessions don't run at once in a project
 _TAIL_BYTES = 4 << 20  # of a transcript, in which a call that is under way must stand
 # What a session read that nobody can look up: it may hold a page.
@@ -46,32 +46,32 @@ def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[st
     until = time.monotonic() + _PATIENCE_S
     while tool_use:
         for path in _transcripts(folder):
-            if _stands_in(path, tool_use):
+            if _has_call(path, tool_use):
                 own = transcript.session_of(path)
                 return own, list(dict.fromkeys([*_transcripts_of(own, folder), path]))
         if time.monotonic() > until:
             break
-        time.sleep(_LOOK_AGAIN_S)
+        time.sleep(_RETRY_S)
     return session, _transcripts_of(session, folder)
 
 
 def read(tool_use: str | None, session: str, folder: str) -> SoFar:
     """What the session in *folder* that makes the call *tool_use* has come to, as `session_of_call` finds it."""
     session, paths = session_of_call(tool_use, session, folder)
-    secrets = secret_values(os.environ) | secret_values(project_env.brought(folder))
+    secrets = secret_values(os.environ) | secret_values(project_env.project_variables(folder))
     files = ProjectFiles.of(folder, min(map(transcript.began_at, paths), default=0.0))
-    found: dict[Place, None] = {}
+    places: dict[Place, None] = {}
     cited: set[str] = set()
     try:
         for path in paths:
             reader = ChunkReader(Transcript(path), learner.CHUNK_CHARS, redact=without_private, files=files)
             for chunk in reader.chunks():
-                found.update(dict.fromkeys(chunk.places))
+                places.update(dict.fromkeys(chunk.places))
                 cited.update(chunk.cited)
     except OSError:
         paths = []
     # Of a place its label alone may be kept, with a quote; to redact all texts takes four times as long as the rest.
-    redacted = (replace(place, label=redact(place.label, secrets)) for place in found)
+    redacted = (replace(place, label=redact(place.label, secrets)) for place in places)
     return SoFar(session, tuple(redacted) if paths else UNKNOWN, frozenset(cited), secrets)
 
 
@@ -89,7 +89,7 @@ def _transcripts_of(session: str, folder: str) -> list[str]:
     return list(filter(os.path.isfile, paths)) if session else []
 
 
-def _stands_in(path: str, tool_use: str) -> bool:
+def _has_call(path: str, tool_use: str) -> bool:
     """Whether the end of the transcript at *path* has the call *tool_use*."""
     try:
         with open(path, "rb") as file:

@@ -174,8 +174,8 @@ def constants(line: str) -> set[str]:
         commands = list(read_commands(line))
     except UnreadableCommandError:
         return set()
-    said = {word.strip() for command in commands for word in command.words if " " in word.strip()}
-    return said | {
+    texts = {word.strip() for command in commands for word in command.words if " " in word.strip()}
+    return texts | {
         " ".join(word for word in command.words[1:] if not word.startswith("-"))
         for command in commands
         if command.words and command.words[0] in _ECHO
@@ -325,20 +325,20 @@ def _trust(words: list[str], command: ShellCommand, here: _Here) -> str | None:
 
 
 def _is_test(program: str, rest: list[str]) -> bool:
-    given, at = [], 0
+    operands, at = [], 0
     while at < len(rest):  # without options and their values
         if rest[at].startswith(("-", "+")):
             at += 2 if rest[at] in _VALUED else 1
         else:
-            given.append(rest[at])
+            operands.append(rest[at])
             at += 1
-    if (program,) in _TESTS or (given and (program, given[0]) in _TESTS) or (program, *rest[:1]) == ("node", "--test"):
+    if (program,) in _TESTS or (program, *operands[:1]) in _TESTS or (program, *rest[:1]) == ("node", "--test"):
         return True
     if program in _GOAL_RUNNERS:
-        return bool(given) and all(_TASK.match(goal.rpartition(":")[2]) for goal in given)
-    if program in _SCRIPT_RUNNERS and len(given) > 1 and given[0] in ("run", "run-script"):
-        return _SCRIPT.match(given[1]) is not None
-    return program in _MAKE and all(_ASSIGNMENT.match(word) or _SCRIPT.match(word) for word in given)
+        return bool(operands) and all(_TASK.match(goal.rpartition(":")[2]) for goal in operands)
+    if program in _SCRIPT_RUNNERS and len(operands) > 1 and operands[0] in ("run", "run-script"):
+        return _SCRIPT.match(operands[1]) is not None
+    return program in _MAKE and all(_ASSIGNMENT.match(word) or _SCRIPT.match(word) for word in operands)
 
 
 def _stays_inside(rest: Sequence[str], here: _Here) -> bool:
@@ -377,14 +377,14 @@ def _trust_reader(program: str, rest: list[str], command: ShellCommand, here: _H
     if program == "find":  # its paths come first, then what they are tried for
         rest = [*takewhile(lambda word: not word.startswith(("-", "(", "!")), dropwhile(_LINKS.__contains__, rest))]
     options = _PATTERN_OPTIONS if program in (*_PATTERN_FIRST, "cut") else ()
-    given = [  # what isn't a path among them is taken for one in the folder, which does no harm
+    operands = [  # what isn't a path among them is taken for one in the folder, which does no harm
         word
         for before, word in zip(["", *rest], rest, strict=False)
         if (not word.startswith("-") or word == "-") and not _NUMBER.fullmatch(word) and before not in options
     ]
     if program in _PATTERN_FIRST and not any(word.startswith(options) for word in rest):
-        given = given[1:]
-    paths = [word for word in given if word not in ("-", "/dev/null")]
+        operands = operands[1:]
+    paths = [word for word in operands if word not in ("-", "/dev/null")]
     if program == "tee" and not command.is_piped:
         return FETCHED
     if program == "tee" or (not paths and command.is_piped and not command.reads):

@@ -13,8 +13,8 @@ from itertools import zip_longest
 _WIDTH = 240  # characters of an endless line
 _SEARCHED = 4_000_000  # characters at each end of a larger result
 _EXPLAINED = 4  # lines of evidence whose surroundings are kept too
-_REPEATED = 2  # looks that are met most, of which one line is kept in any case
-_LOOK_CHARS = 60  # of a line that make its look
+_REPEATED = 2  # groups of lines that are met most, of which one line is kept in any case
+_SHAPE_CHARS = 60  # of a line that make its shape
 _HEADING_LINES = 50
 
 # A regular expression alone is too slow for megabytes: plain words (in lower case) are looked for, and the expression
@@ -81,17 +81,17 @@ _NOT_SHAPE = dict.fromkeys(map(ord, string.ascii_letters + string.digits + " \t_
 
 def telling_lines(text: str) -> Iterator[tuple[int, int]]:
     """Where the lines worth keeping stand, most telling first: those of a weighty and rare look, and what is around."""
-    looks: dict[tuple[int, str, str], list[tuple[int, int]]] = defaultdict(list)
+    groups: dict[tuple[int, str, str], list[tuple[int, int]]] = defaultdict(list)
     for start, (end, weight, stem) in sorted(_candidates(text).items()):
-        looks[weight, stem, text[start : min(end, start + _LOOK_CHARS)].translate(_NOT_SHAPE)].append((start, end))
+        groups[weight, stem, text[start : min(end, start + _SHAPE_CHARS)].translate(_NOT_SHAPE)].append((start, end))
     ranked = [
         line
-        for look in sorted(looks, key=lambda look: len(looks[look]) / look[0])
-        for line in _from_both_ends(looks[look])
+        for key in sorted(groups, key=lambda key: len(groups[key]) / key[0])
+        for line in _from_both_ends(groups[key])
     ]
     yield from ranked[:_EXPLAINED]
-    heaviest = sorted(looks, key=lambda look: -len(looks[look]) * look[0])  # hundreds may fail for one reason
-    yield from (looks[look][0] for look in heaviest[:_REPEATED])
+    heaviest = sorted(groups, key=lambda key: -len(groups[key]) * key[0])  # hundreds may fail for one reason
+    yield from (groups[key][0] for key in heaviest[:_REPEATED])
     shapes = Counter(
         shape for begin, stop in _searched(text) for shape in text[begin:stop].translate(_NOT_SHAPE).split("\n")
     )

@@ -60,11 +60,11 @@ _INPUTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "q
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What a result answers: the `tool`, what it was `given` (texts that tell what was asked; none that is overlong),
-    and the folder that the session was in then."""
+    """What a result answers: the `tool`, its `inputs` (the texts among them; none that is overlong), and the folder
+    that the session was in then."""
 
     tool: str
-    given: Mapping[str, str]
+    inputs: Mapping[str, str]
     folder: str = ""
 
 
@@ -72,8 +72,8 @@ class ToolCall:
 class Part:
     """One piece of a message; *kind* is `text`, `thinking`, `call` or `result`.
 
-    A call's text is the tool's name, a blank, and its input as JSON. `said` is what of the text the user said: typed,
-    answered to a question, gave as the reason for a rejection. `call` is what a result answers, where that is known;
+    A call's text is the tool's name, a blank, and its input as JSON. `user_text` is what of the text the user typed,
+    answered to a question, or gave as the reason for a rejection. `call` is what a result answers, where that is known;
     what a command printed that the user typed after `!` is a text with a call. A result that `is_stopped` is an error
     because the user refused the call, or interrupted it.
     """
@@ -81,7 +81,7 @@ class Part:
     kind: str
     text: str
     is_error: bool = False
-    said: str = field(default="", compare=False)
+    user_text: str = field(default="", compare=False)
     call: ToolCall | None = field(default=None, compare=False)
     is_stopped: bool = field(default=False, compare=False)
 
@@ -312,8 +312,8 @@ class _Calls:
         return is_expansion or self._is_expanding
 
     def _keep(self, block: dict[str, Any], folder: str) -> None:
-        given = block.get("input")
-        texts = {name: given[name] for name in _INPUTS if _is_short(given.get(name))} if isinstance(given, dict) else {}
+        raw = block.get("input")
+        texts = {name: raw[name] for name in _INPUTS if _is_short(raw.get(name))} if isinstance(raw, dict) else {}
         key = _string(block.get("id"))
         self._newest.pop(key, None)  # the newest stands last
         self._newest[key] = ToolCall(_tool(block), texts, folder)
@@ -401,19 +401,19 @@ def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Ca
         if text.strip():
             yield _typed(text, content, calls) if role == "user" and kind == "text" else Part(kind, text)
     elif kind.endswith("tool_use"):
-        given = block.get("input")
-        note = own_text.of_call(_tool(block), given) if isinstance(given, dict) else None
-        yield Part("call", f"{_tool(block)} {note or _json(given)}")
+        inputs = block.get("input")
+        note = own_text.of_call(_tool(block), inputs) if isinstance(inputs, dict) else None
+        yield Part("call", f"{_tool(block)} {note or _json(inputs)}")
     elif kind.endswith("tool_result"):
         text, is_error, call = _result(block.get("content")), block.get("is_error") is True, calls.answered(block)
-        said = _answers(content.get("toolUseResult")) if call and call.tool == "AskUserQuestion" else ""
+        user_text = _answers(content.get("toolUseResult")) if call and call.tool == "AskUserQuestion" else ""
         # A server of tools can write the client's words into its error, but not set the mark beside it.
         is_denied = content.get("toolDenialKind") == "user-rejected"
         is_clients = is_denied or (call is not None and call.tool[:5] != "mcp__")
         if is_error and is_clients:
-            said = text[match.end() :] if (match := _REJECTED.match(text)) else said
+            user_text = text[match.end() :] if (match := _REJECTED.match(text)) else user_text
         is_stopped = is_error and (is_denied or (is_clients and text.startswith(_STOPPED)))
-        yield Part("result", _news(text, is_error, call), is_error, said, call, is_stopped)
+        yield Part("result", _news(text, is_error, call), is_error, user_text, call, is_stopped)
     elif kind and kind != "redacted_thinking":
         yield Part("text", f"[{kind}]")
 
@@ -422,7 +422,7 @@ def _news(text: str, is_error: bool, call: ToolCall | None) -> str:
     """A tool's output without the playbook's own text and the built-in memory's; an error is no listing of either."""
     if call is None or is_error:
         return own_text.without_quotes(text)
-    return own_text.of_result(text, call.tool, call.given, call.folder)
+    return own_text.of_result(text, call.tool, call.inputs, call.folder)
 
 
 def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
@@ -434,10 +434,10 @@ def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
     if bare.startswith(("<bash-input>", *_TYPED_OUTPUT)) and any(tag in text for tag in _TYPED_OUTPUT):
         call = calls.typed or ToolCall("!", {})
         return Part("text", _news(text, "<bash-input>" in text, call), call=call)
-    said = _QUOTED.sub("", text)  # as in a mail
-    if not _is_persons(content) or not _is_plain(bare) or not said.strip():
+    user_text = _QUOTED.sub("", text)  # as in a mail
+    if not _is_persons(content) or not _is_plain(bare) or not user_text.strip():
         return Part("text", text, call=ToolCall("a message", {}))
-    return Part("text", text, said=said)
+    return Part("text", text, user_text=user_text)
 
 
 def _is_persons(content: dict[str, Any]) -> bool:

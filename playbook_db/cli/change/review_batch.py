@@ -78,17 +78,17 @@ def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
     if not text.strip():
         return []
     by_name = {item.name: item for item in items}
-    said: dict[str, tuple[str, list[str]]] = {}
+    answers: dict[str, tuple[str, list[str]]] = {}
     lines: list[str] | None = None  # of the text that is being read; None where no text may come
     for place, line in enumerate(text.splitlines(), 1):
         head = _HEAD.match(line)
         if head:
             name = named(head[2], items)
-            if name not in by_name or name in said:
-                what = "stands twice" if name in said else "wasn't there"
+            if name not in by_name or name in answers:
+                what = "stands twice" if name in answers else "wasn't there"
                 raise OperationsFileError(f"Line {place}: {name} {what}. Nothing was decided.")
             lines = []
-            said[name] = head[1], lines
+            answers[name] = head[1], lines
         elif line.startswith("#"):
             lines = None
         elif line.strip():
@@ -100,8 +100,8 @@ def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
             lines.append((line.removeprefix(_INDENT) if line.startswith(_INDENT) else line.lstrip()).rstrip())
         elif lines:
             lines.append("")
-    decisions = [decision(by_name[name], accepts=False) for name in by_name.keys() - said.keys()]
-    decisions += filter(None, (_decision(by_name[name], *what) for name, what in said.items()))
+    decisions = [decision(by_name[name], accepts=False) for name in by_name.keys() - answers.keys()]
+    decisions += filter(None, (_decision(by_name[name], *answer) for name, answer in answers.items()))
     return sorted(decisions, key=lambda decision: (decision.is_users, decision.number))
 
 

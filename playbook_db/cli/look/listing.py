@@ -74,21 +74,21 @@ def list_points(
     if retired and order:
         raise click.UsageError("--sort goes without --retired, whose order is the last to leave first.")
 
-    found: list[set[str]] = [set() for _ in words]
+    hits: list[set[str]] = [set() for _ in words]
 
     def is_wanted(point: "PromptPoint") -> bool:
         text = f"{point.name} {point.text}".casefold()
-        has_all = all(word.casefold() in text or point.name in names for word, names in zip(words, found, strict=True))
+        has_all = all(word.casefold() in text or point.name in names for word, names in zip(words, hits, strict=True))
         return only in (None, point.section) and has_all
 
     if retired:
-        left = [each for each in _retired_points() if is_wanted(each[0])][:limit]
+        matches = [each for each in _retired_points() if is_wanted(each[0])][:limit]
         if as_json:
-            print_json([records.point_record(point, retirement) for point, retirement in left])
+            print_json([records.point_record(point, retirement) for point, retirement in matches])
             return
         rows = [
             (point.name, str(point.helpful), str(point.harmful), f"r{why.revision}", why.reason or "", point.text)
-            for point, why in left
+            for point, why in matches
         ]
         nothing = "no such key point has left" if words or only else "no key point has left yet"
         print_table(("name", "+", "-", "left in", "reason", "text"), rows, nothing=nothing)
@@ -97,7 +97,7 @@ def list_points(
     if words:
         from playbook_db.cli.look.search import answers
 
-        for names, each in zip(found, answers(*words[:_MOST_SEARCHED])[0], strict=False):
+        for names, each in zip(hits, answers(*words[:_MOST_SEARCHED])[0], strict=False):
             names.update(point.name for point, _ in each)
     points = _ordered([point for point in live if is_wanted(point)], marks, order)[:limit]
     if as_json:
@@ -207,9 +207,9 @@ def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]
 
     yield f"{folded(readable(text))}\n"
     for each in evidence:
-        said = [*([IGNORED] if each.ignored else []), *map(evidence_line, read_json(each.evidence))]
+        lines = [*([IGNORED] if each.ignored else []), *map(evidence_line, read_json(each.evidence))]
         head = f"r{each.revision} {each.kind}: "
-        yield "".join(f"{beside(head, line, len(head))}\n" for line in said)
+        yield "".join(f"{beside(head, line, len(head))}\n" for line in lines)
 
 
 def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:

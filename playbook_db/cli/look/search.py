@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playbook_db.store.playbook.searching import Beside
     from playbook_db.store.quick_sql import StoredMarks
 
-    Found = Sequence[tuple[StoredPoint, float]]
+    Hits = Sequence[tuple[StoredPoint, float]]
 
 _INDENT = "    "
 
@@ -58,11 +58,11 @@ def search(words: tuple[str, ...], limit: int, is_whole: bool, as_json: bool) ->
         notify(nothing(question, is_whole=is_whole))
 
 
-def answers(*questions: str) -> "tuple[Sequence[Found], Mapping[str, StoredMarks]]":
+def answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]]":
     """For each of *questions* the live points that answer it, the best first; what is known of each, by name."""
-    found = quick_reads.search(*database_and_folder(), *questions)
-    if found is not None:
-        return found
+    result = quick_reads.search(*database_and_folder(), *questions)
+    if result is not None:
+        return result
     from playbook_db.services.reading import listing
 
     with opened(may_be_old=True) as project:
@@ -95,7 +95,7 @@ def _beside(question: str) -> "tuple[tuple[Beside, float], ...]":
 
 def _print(
     question: str,
-    points: "Found",
+    points: "Hits",
     marks: "Mapping[str, StoredMarks]",
     beside: "Sequence[tuple[Beside, float]]",
     *,

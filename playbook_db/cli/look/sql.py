@@ -121,11 +121,11 @@ def _by_line(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[
     """Each value behind its title, an empty line between rows."""
     titles = [_line(title) for title in columns]
     margin = max(map(len, titles)) + 2
-    room = max(shutil.get_terminal_size().columns - margin, _NARROWEST) if sys.stdout.isatty() else 0
+    width = max(shutil.get_terminal_size().columns - margin, _NARROWEST) if sys.stdout.isatty() else 0
     for number, row in enumerate(rows):
         yield "\n" if number else ""
         for title, value in zip(titles, map(_line, row), strict=True):
-            for line_number, line in enumerate(wrapped(value, room) if room else [value]):
+            for line_number, line in enumerate(wrapped(value, width) if width else [value]):
                 yield f"{'' if line_number else title:<{margin}}{line}".rstrip() + "\n"
 
 

@@ -174,7 +174,8 @@ def _verdict(difference: "Difference") -> tuple[str, str]:
     if low is None or high is None:
         return "", "too few sessions"
     says = f"{'fewer' if high < 0 else 'more'} with the playbook"
-    return f"{_number(low, '+')} to {_number(high, '+')}", says if difference.is_plain else "no difference can be told"
+    verdict = says if difference.is_significant else "no difference can be told"
+    return f"{_number(low, '+')} to {_number(high, '+')}", verdict
 
 
 def _number(value: float, sign: str = "") -> str:

@@ -39,52 +39,52 @@ def status(short: bool, as_json: bool) -> None:
     """
     from playbook_db.services.reading import status as service
 
-    found = service.read(*database_and_folder())
+    status = service.read(*database_and_folder())
     if as_json:
-        print_json(records.status_record(found))
+        print_json(records.status_record(status))
     elif short:
-        click.echo(_short(found))
+        click.echo(_short(status))
     else:
-        for title, text in _lines(found):
+        for title, text in _lines(status):
             click.echo(beside(f"{title:<15}", one_line(text), 15))
 
 
-def _lines(found: "Status") -> "Iterator[tuple[str, str]]":
-    yield "playbook", playbook_of(found.key)
-    is_there = found.is_on_server or os.path.exists(found.database)
-    yield "database", found.database + ("" if is_there else " (not made yet)")
-    if found.team is None:
-        yield from [("mirror", MIRRORS[found.mirror])] * (not is_users(found.key))
+def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
+    yield "playbook", playbook_of(status.key)
+    is_there = status.is_on_server or os.path.exists(status.database)
+    yield "database", status.database + ("" if is_there else " (not made yet)")
+    if status.team is None:
+        yield from [("mirror", MIRRORS[status.mirror])] * (not is_users(status.key))
     else:
         known = "which this machine hasn't got yet: playbook work"
-        if found.team_as_of is not None:
-            at = datetime.fromisoformat(found.team_as_of)
+        if status.team_as_of is not None:
+            at = datetime.fromisoformat(status.team_as_of)
             known = f"as this machine knew it {ago(at, now=datetime.now(UTC))}: playbook team status"
-        yield "team", f"it is {found.team} there, {known}"
-    shown = f"; a session is shown {found.shown}" if found.points else ""
-    if found.is_on_server and found.points:
+        yield "team", f"it is {status.team} there, {known}"
+    shown = f"; a session is shown {status.shown}" if status.points else ""
+    if status.is_on_server and status.points:
         shown = "; a session is shown none, since hooks ask no server: playbook doctor"
-    yield "points", f"{found.points:,}{shown}" + (f", revision {found.revision}" if found.revision else "")
-    if found.user_points and not is_users(found.key):
-        shown = "" if found.is_on_server else f"; a session is shown {found.user_shown}"
-        yield "your own", f"{count_of(found.user_points, 'point')}{shown}: playbook list --user"
-    if found.is_ignored:
+    yield "points", f"{status.points:,}{shown}" + (f", revision {status.revision}" if status.revision else "")
+    if status.user_points and not is_users(status.key):
+        shown = "" if status.is_on_server else f"; a session is shown {status.user_shown}"
+        yield "your own", f"{count_of(status.user_points, 'point')}{shown}: playbook list --user"
+    if status.is_ignored:
         yield "ignored", "no session is shown them, and none is learned from: playbook project ignore --off"
-    if found.learned is None:
+    if status.learned is None:
         yield "learned last", "nothing yet"
     else:
-        counts = [f"{count} {_KINDS[kind]}" for kind, count in found.learned.counts.items()]
+        counts = [f"{count} {_KINDS[kind]}" for kind, count in status.learned.counts.items()]
         did = ", ".join(counts) or "nothing changed"
-        yield "learned last", f"{local(found.learned.time)}, revision {found.learned.revision}: {did}"
-    if found.proposals:
-        yield "proposals", f"{waiting_in_words(found.proposals)}: playbook review"
-    yield "to learn from", _jobs(found) or "nothing"
-    for reason in found.waits:
+        yield "learned last", f"{local(status.learned.time)}, revision {status.learned.revision}: {did}"
+    if status.proposals:
+        yield "proposals", f"{waiting_in_words(status.proposals)}: playbook review"
+    yield "to learn from", _jobs(status) or "nothing"
+    for reason in status.waits:
         yield "waits", reason
-    budget = f" of {found.daily_tokens:,}" if found.daily_tokens else ""
-    agreed = f" and {found.agreed_today:,} that bootstrap was allowed" if found.agreed_today else ""
-    cost = f"{_dollars(found.cost_usd_all_today)} in all projects, {_dollars(found.cost_usd_today)} in this one"
-    yield "today (UTC)", f"{found.tokens_today:,}{budget} tokens{agreed}, {cost}"
+    budget = f" of {status.daily_tokens:,}" if status.daily_tokens else ""
+    agreed = f" and {status.agreed_today:,} that bootstrap was allowed" if status.agreed_today else ""
+    cost = f"{_dollars(status.cost_usd_all_today)} in all projects, {_dollars(status.cost_usd_today)} in this one"
+    yield "today (UTC)", f"{status.tokens_today:,}{budget} tokens{agreed}, {cost}"
 
 
 def waiting_in_words(count: int) -> str:
@@ -96,24 +96,24 @@ def _dollars(cost: float) -> str:
     return f"${cost:.4f}" if 0 < cost < 0.01 else f"${cost:.2f}"
 
 
-def _jobs(found: "Status") -> str:
+def _jobs(status: "Status") -> str:
     parts = [
-        (found.queued, f"{count_of(found.queued, 'session')} waiting"),
-        (found.running, f"{found.running} under way"),
-        (found.failed, f"{found.failed} failed"),
+        (status.queued, f"{count_of(status.queued, 'session')} waiting"),
+        (status.running, f"{status.running} under way"),
+        (status.failed, f"{status.failed} failed"),
     ]
     return ", ".join(text for count, text in parts if count)
 
 
-def _short(found: "Status") -> str:
-    if found.is_ignored:
+def _short(status: "Status") -> str:
+    if status.is_ignored:
         return "playbook: ignored here"
-    parts = [count_of(found.points, "point")]
-    if found.learned is not None:
-        parts.append(f"learned {ago(datetime.fromisoformat(found.learned.time), now=datetime.now(UTC))}")
-    parts += filter(None, [_jobs(found)])
-    if found.proposals:
-        parts.append(waiting_in_words(found.proposals))
-    if found.waits:
+    parts = [count_of(status.points, "point")]
+    if status.learned is not None:
+        parts.append(f"learned {ago(datetime.fromisoformat(status.learned.time), now=datetime.now(UTC))}")
+    parts += filter(None, [_jobs(status)])
+    if status.proposals:
+        parts.append(waiting_in_words(status.proposals))
+    if status.waits:
         parts.append("see playbook status")
     return f"playbook: {', '.join(parts)}"

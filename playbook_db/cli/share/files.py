@@ -81,8 +81,8 @@ def _propose_notes(file: str, *, as_json: bool) -> None:
     shown = one_line("standard input" if file == "-" else file)
     notify(one_line(f"{source}, line {line}: left out: {reason}") for source, line, reason in left_out)
     if as_json:
-        left = [{"file": source, "line": line, "reason": reason} for source, line, reason in left_out]
-        print_json({"project": project.key, "proposed": numbers, "known": known, "left_out": left})
+        lines = [{"file": source, "line": line, "reason": reason} for source, line, reason in left_out]
+        print_json({"project": project.key, "proposed": numbers, "known": known, "left_out": lines})
     elif numbers:
         also = f"; {known} known already" if known else ""
         say(f"proposed {count_of(len(numbers), 'key point')} from {shown}{also}; take them in with: playbook review")

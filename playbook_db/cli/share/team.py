@@ -50,10 +50,10 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
     with opened(is_own=True, may_be_new=True) as project, service.joining(project, url, name, ask=ask) as joining:
         invitation = joining.preview()
         _agree(invitation, yes=yes)
-        brought = joining.finish()
+        result = joining.finish()
     text = f"{one_line(project.key)} is {one_line(invitation.name)} in {invitation.where} now"
-    number = None if brought is None else brought.revision
-    if brought is not None and brought.changes:
+    number = None if result is None else result.revision
+    if result is not None and result.changes:
         text += f"; {_brings(invitation)} (revision {number})"
     if invitation.mirror is not None:
         notify([f"{invitation.mirror} stays as it is from now on: members share the playbook through the database"])
@@ -70,8 +70,8 @@ def _agree(invitation: "Invitation", *, yes: bool) -> None:
     """Show what joining would bring in, and raise TeamError unless the person agrees."""
     if invitation.made_tables:
         notify([f"{invitation.where} was empty; its tables were made, and belong to the user in the URL"])
-    told = "a new playbook" if invitation.is_new else f"a playbook of {count_of(invitation.points, 'point')}"
-    notify([f"{one_line(invitation.name)} is {told} in {invitation.where}"])
+    playbook = "a new playbook" if invitation.is_new else f"a playbook of {count_of(invitation.points, 'point')}"
+    notify([f"{one_line(invitation.name)} is {playbook} in {invitation.where}"])
     if invitation.proposals:
         stay = f"{count_of(invitation.proposals, 'proposal')} of the project's own playbook"
         notify([f"{stay} can't be decided while it belongs to a team; to decide before: playbook review"])
@@ -112,17 +112,17 @@ def leave(no_copy: bool, as_json: bool) -> None:
     from playbook_db.services.sharing import team as service
 
     with opened(sync=False, is_own=True) as project:
-        left = service.leave(project, takes_copy=not no_copy)
-    if left.problem is not None:
-        notify([left.problem])
-    if left.as_of is not None:
-        notify([f"what was taken along is what this machine knew of it; that was current {_ago(left.as_of)}"])
-    if left.untold:
-        notify([f"the team was not told what {count_of(left.untold, 'session')} of this project were shown"])
+        result = service.leave(project, takes_copy=not no_copy)
+    if result.problem is not None:
+        notify([result.problem])
+    if result.as_of is not None:
+        notify([f"what was taken along is what this machine knew of it; that was current {_ago(result.as_of)}"])
+    if result.untold:
+        notify([f"the team was not told what {count_of(result.untold, 'session')} of this project were shown"])
     text = f"{one_line(project.key)} has a playbook of its own again"
-    number = left.copied.revision if left.copied else None
+    number = result.copied.revision if result.copied else None
     text += f": the team's, as revision {number}" if number else ", as it was"
-    print_answer(text, as_json=as_json, project=project.key, name=left.name, database=left.where, revision=number)
+    print_answer(text, as_json=as_json, project=project.key, name=result.name, database=result.where, revision=number)
 
 
 @team.command("status")

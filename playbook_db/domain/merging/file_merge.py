@@ -56,18 +56,18 @@ def merge_files(base: Reading | None, ours: Side, theirs: Side, *, ancestor: Pla
         header = merge.merge_headers(before.header, our_playbook.header, their_playbook.header)
     merged = replace(draft.playbook(), header=header)
     extras = _merge_extras(base, ours.reading, theirs.reading, their_playbook, merged)
-    said = [*_not_taken(common, our_playbook, their_playbook, merged)]
+    warnings = [*_not_taken(common, our_playbook, their_playbook, merged)]
     for which, side in (("ours", ours), ("theirs", theirs)):
-        said += [f"{which}: {warning}" for warning in side.reading.warnings]
+        warnings += [f"{which}: {warning}" for warning in side.reading.warnings]
     for side, playbook in ((ours, our_playbook), (theirs, their_playbook)):
         same_header = playbook.header.stamped(None) == header.stamped(None)
         if playbook.content == merged.content and same_header and side.reading.extras == extras:
-            return FileMerge(side.data, (*notes, *said))
+            return FileMerge(side.data, (*notes, *warnings))
     layout: playbook_file.Layout = "flat" if ours.reading.is_flat and theirs.reading.is_flat else "sections"
     times = our_playbook.header.last_updated, their_playbook.header.last_updated
     stamped = header.stamped(_time_of_merge(*times, seed=ours.data + theirs.data) or header.get("last_updated"))
     text = playbook_file.encode(replace(merged, header=stamped), layout=layout, extras=extras)
-    return FileMerge(text.encode("utf-8"), (f"brought into ours: {summary(draft.changes)}", *notes, *said))
+    return FileMerge(text.encode("utf-8"), (f"brought into ours: {summary(draft.changes)}", *notes, *warnings))
 
 
 def _with_new_keys(ours: Header, theirs: Header) -> Header:

@@ -19,7 +19,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownVersion:
     """What a database knows of a version: the revision since which it has it, and whether it *is* that revision."""
 
     revision: int
@@ -30,7 +30,7 @@ class Lineage:
     """Versions, the newest first: none stands before one that was made of it. *known* is what a database knows of
     versions, by their times."""
 
-    def __init__(self, versions: Iterable[Version], known: Mapping[str, Known]) -> None:
+    def __init__(self, versions: Iterable[Version], known: Mapping[str, KnownVersion]) -> None:
         self._versions = {version.commit: version for version in versions}
         self._known = known
         self._behind: dict[str, frozenset[str]] = {}
@@ -69,8 +69,8 @@ class Lineage:
         alone."""
         known = [commit for commit in commits if commit in self._versions]
         held = {each: self._behind[each] if as_git_knows else self.held(self._behind[each]) for each in known}
-        found: list[str] = []
+        newest: list[str] = []
         for commit in sorted(held, key=lambda commit: len(held[commit]), reverse=True):
-            if not any(commit in held[other] for other in found):
-                found.append(commit)
-        return found
+            if not any(commit in held[other] for other in newest):
+                newest.append(commit)
+        return newest

@@ -27,10 +27,10 @@ def prepare_import(reading: Reading, ours: Playbook, retired: Retired) -> tuple[
     and without the points that were forgotten here."""
     theirs = in_our_sections(reading, ours)
     forgotten = {name for name, each in retired.items() if each.is_forgotten}
-    kept = tuple(point for point in theirs.points if point.name not in forgotten)
+    points = tuple(point for point in theirs.points if point.name not in forgotten)
     left_out = (point.name for point in theirs.points if point.name in forgotten)
     notes = (f"{name} was forgotten here; the text that came in for it was left out" for name in left_out)
-    return replace(theirs, points=kept), tuple(notes)
+    return replace(theirs, points=points), tuple(notes)
 
 
 def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
@@ -51,8 +51,8 @@ def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired, *, folds_equ
     same file twice changes nothing the second time. With *folds_equal* no text comes in that is here by then, up to
     normalising: neither a second time in *theirs*, nor beside the point of the same name.
     """
-    theirs, kept = without_erased_texts(_known(retired, draft.playbook()), theirs)
-    notes = [*kept]
+    theirs, erasure_notes = without_erased_texts(_known(retired, draft.playbook()), theirs)
+    notes = [*erasure_notes]
     draft.reserve(theirs.by_name)
     same = {point.name for point in theirs.points if point.name in draft and draft[point.name].text == point.text}
     # A point with the same name is no match for another one; of the rest, an exact text comes before a similar one.
@@ -82,7 +82,7 @@ def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired, *, folds_equ
 
 def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
     """Make the draft equal to *theirs*: the same points, texts, counters, sections and order."""
-    theirs, kept = without_erased_texts(_known(retired, draft.playbook()), theirs)
+    theirs, erasure_notes = without_erased_texts(_known(retired, draft.playbook()), theirs)
     theirs, renamed = _under_names_that_fit(draft, theirs)
     for point in draft.points():
         if point.name not in theirs.by_name:
@@ -95,7 +95,7 @@ def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[st
         else:
             draft.add(point)
     _arrange(draft, theirs)
-    return (*kept, *renamed)
+    return (*erasure_notes, *renamed)
 
 
 def _under_names_that_fit(draft: Draft, theirs: Playbook) -> tuple[Playbook, list[str]]:
@@ -126,8 +126,8 @@ def merge_three_way(
     """
     notes: list[str] = []
     if was_erased_since:
-        theirs, kept = without_erased_texts(_known(retired, base), theirs)
-        notes += kept
+        theirs, erasure_notes = without_erased_texts(_known(retired, base), theirs)
+        notes += erasure_notes
     draft.reserve(theirs.by_name)
     ours = draft.playbook()
     base, theirs = _follow_texts(draft, base, ours, theirs, notes)
@@ -196,12 +196,11 @@ def under_our_names(
 def without_retired(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
     """*theirs* without what is retired here, whatever name it has there; and notes."""
     live = {normalised(point.text) for point in draft.points()}
-    gone = {normalised(each.point.text) for each in retired.values()} - live
-    kept = tuple(point for point in theirs.points if normalised(point.text) not in gone)
-    left_out = (point.name for point in theirs.points if normalised(point.text) in gone)
-    return replace(theirs, points=kept), tuple(
-        f"{name} says what was retired here; it stays retired" for name in left_out
-    )
+    retired_texts = {normalised(each.point.text) for each in retired.values()} - live
+    points = tuple(point for point in theirs.points if normalised(point.text) not in retired_texts)
+    left_out = (point.name for point in theirs.points if normalised(point.text) in retired_texts)
+    notes = (f"{name} says what was retired here; it stays retired" for name in left_out)
+    return replace(theirs, points=points), tuple(notes)
 
 
 def only_what_is_in(base: Playbook, theirs: Playbook) -> Playbook:
@@ -298,12 +297,12 @@ def without_erased_header(base: Header, theirs: Header) -> Header:
     known = dict(base.fields)
     if MARK not in encoded(known):
         return theirs
-    kept: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in theirs.fields:
         ours = [key] if key in known else [other for other in known if may_be_original(key, other)]
         same = next((other for other in ours if _is_unchanged(value, known[other], has_name=other == key)), None)
-        kept[key if same is None else same] = value if same is None else known[same]
-    return Header(tuple(kept.items()), theirs.final_newline)
+        fields[key if same is None else same] = value if same is None else known[same]
+    return Header(tuple(fields.items()), theirs.final_newline)
 
 
 def new_extras(reading: Reading, theirs: Playbook, ours: Playbook, known: Mapping[str, str]) -> dict[str, str]:
@@ -313,18 +312,18 @@ def new_extras(reading: Reading, theirs: Playbook, ours: Playbook, known: Mappin
     what is known of a point is in it too. A point of which something was forgotten gets nothing: a file may be older.
     """
     by_text = {normalised(point.text): point.name for point in reversed(ours.points)}
-    found: dict[str, str] = {}
+    extras: dict[str, str] = {}
     for point in theirs.points:
         here = ours.by_name.get(point.name)
         is_same = here is not None and here.text == point.text
         name = point.name if is_same else by_text.get(normalised(point.text), point.name)
-        before = found.get(name) or known.get(name, "{}")
+        before = extras.get(name) or known.get(name, "{}")
         text = ours.by_name[name].text if name in ours.by_name else ""
         if point.name in reading.extras and MARK not in before + text:
             fields = write_json(read_json(before) | read_json(reading.extras[point.name]))
             if fields != before:
-                found[name] = fields
-    return found
+                extras[name] = fields
+    return extras
 
 
 def may_be_original(text: str, erased: str) -> bool:
@@ -409,8 +408,8 @@ def _merge_changed(
         draft.change(replace(merged, text=there.text), kind="edit", reason=reason)
         if not theirs_is_later:
             draft.change(replace(draft[here.name], text=here.text), kind="edit", reason=reason)
-        kept = "theirs" if theirs_is_later else "ours"
-        notes.append(f"{here.name} was reworded on both sides; {kept} is live, the other is in the history")
+        live_side = "theirs" if theirs_is_later else "ours"
+        notes.append(f"{here.name} was reworded on both sides; {live_side} is live, the other is in the history")
 
 
 def _is_later(theirs: Header, base: Header, ours: Header) -> bool:

@@ -150,10 +150,10 @@ def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]
     """The values in *text* that have the name of a secret, with a stem at *stems*, and look like one."""
     done = 0
     for begin, stem_end in stems:
-        found = _value(text, begin, stem_end) if begin >= done else None
-        if found is None:
+        value = _value(text, begin, stem_end) if begin >= done else None
+        if value is None:
             continue
-        start, end, kind = found
+        start, end, kind = value
         if kind:
             yield start, end, kind
             changed = _CHANGED.match(text, end)
@@ -309,7 +309,7 @@ def _passphrase(value: _Value) -> bool | None:
     return len(value.text) < 60 and entropy.ABOUT_PASSWORDS.isdisjoint(words)
 
 
-def _told(value: _Value) -> bool | None:
+def _in_a_sentence(value: _Value) -> bool | None:
     """In a sentence, with words between the name and the value, or in brackets."""
     if value.how != "talk":
         return None
@@ -354,7 +354,7 @@ def _is_set(value: _Value) -> bool:
     is_code = value.sign.startswith(" ") and not value.is_quoted and not set("(){};").isdisjoint(around)
     if is_code or not (value.is_quoted or value.is_last) or _FIELDS.search(around):
         return False
-    return any(not found["value"] or not entropy.is_placeholder(found["value"]) for found in _COMPANY.finditer(around))
+    return any(not match["value"] or not entropy.is_placeholder(match["value"]) for match in _COMPANY.finditer(around))
 
 
 def _word_in_another_language(value: _Value) -> bool | None:
@@ -389,7 +389,7 @@ def _looks_secret(value: _Value) -> bool:
 
 
 _Rule = Callable[[_Value], bool | None]
-_IN_WORDS: tuple[_Rule, ...] = (_under_a_weak_name, _after_a_word, _passphrase, _told)
+_IN_WORDS: tuple[_Rule, ...] = (_under_a_weak_name, _after_a_word, _passphrase, _in_a_sentence)
 _RULES = (*_IN_WORDS, _word_or_pin, _word_in_another_language, _looks_secret)
 
 

@@ -110,12 +110,12 @@ def _inserts(text: str) -> Iterator[Secret]:
 
 def _manifests(text: str) -> Iterator[Secret]:
     done = 0
-    for found in _KIND_SECRET.finditer(text):
-        if found.start() < done:
+    for match in _KIND_SECRET.finditer(text):
+        if match.start() < done:
             continue
-        begin = max(text.rfind("---", done, found.start()), found.start() - _LONGEST_MANIFEST, done)
-        end = text.find("\n---", found.end(), found.end() + _LONGEST_MANIFEST)
-        end = end if end >= 0 else min(found.end() + _LONGEST_MANIFEST, len(text))
+        begin = max(text.rfind("---", done, match.start()), match.start() - _LONGEST_MANIFEST, done)
+        end = text.find("\n---", match.end(), match.end() + _LONGEST_MANIFEST)
+        end = end if end >= 0 else min(match.end() + _LONGEST_MANIFEST, len(text))
         for data in _DATA.finditer(text, begin, end):
             at = data.end()
             while entry := _ENTRY.match(text, at, end):

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Generic, TypeVar
 
 Secret = tuple[int, int, str]  # where it begins and ends in the text, and its kind
-_What = TypeVar("_What")
+_Payload = TypeVar("_Payload")
 _COMMON_LETTERS = "zqjxkvbywgpfmucdlhrsnioate "  # from the rarest
 _Triples = frozenset[tuple[str, str, str]]
 MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")  # what stands in a secret's place
@@ -50,10 +50,10 @@ def _triples(text: str) -> _Triples:
     return frozenset(zip(text, text[1:], text[2:], strict=False))
 
 
-class Anchored(Generic[_What]):
+class Anchored(Generic[_Payload]):
     """Literals, each with what to do where it is; one may be in a text that has its rarest three letters in a row."""
 
-    def __init__(self, rows: Iterable[tuple[str, tuple[str, ...], _What]]) -> None:
+    def __init__(self, rows: Iterable[tuple[str, tuple[str, ...], _Payload]]) -> None:
         self.rows = list(rows)
         self._by_triple: dict[tuple[str, str, str] | None, list[int]] = {}
         for number, (_, words, _) in enumerate(self.rows):
@@ -61,13 +61,13 @@ class Anchored(Generic[_What]):
             rarest = min(triples, key=lambda signs: sum(map(_COMMON_LETTERS.find, signs)), default=None)
             self._by_triple.setdefault(rarest, []).append(number)
 
-    def in_text(self, unescaped: "Unescaped") -> Iterator[tuple[str, list[int], _What]]:
+    def in_text(self, unescaped: "Unescaped") -> Iterator[tuple[str, list[int], _Payload]]:
         """Each literal that is in the text of *unescaped*, and its places there; no places of the empty one."""
         present = self._by_triple.keys() & unescaped.triples
         for number in sorted(chain(self._by_triple.get(None, ()), *map(self._by_triple.__getitem__, present))):
-            literal, words, what = self.rows[number]
+            literal, words, payload = self.rows[number]
             if all(word in unescaped.words for word in words):
-                yield literal, list(places_of(literal, unescaped.text)) if literal else [], what
+                yield literal, list(places_of(literal, unescaped.text)) if literal else [], payload
 
 
 def places_of(literal: str, text: str, start: int = 0, end: int | None = None) -> Iterator[int]:

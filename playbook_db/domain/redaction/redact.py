@@ -94,23 +94,23 @@ def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
 
 def without_private(text: str) -> str:
     """*text* without what is in `<private>...</private>`, which may be nested; without an end tag, all that follows."""
-    kept: list[str] = []
+    parts: list[str] = []
     depth = at = 0
     for tag in _PRIVATE.finditer(text):
         if not tag[1]:
             if depth == 0:
-                kept.append(text[at : tag.start()])
+                parts.append(text[at : tag.start()])
             depth += 1
         elif depth:
             depth -= 1
             at = tag.end()
-    return "".join([*kept, "" if depth else text[at:]])
+    return "".join([*parts, "" if depth else text[at:]])
 
 
 def _passwords(url: str) -> Iterable[str]:
     """The password in *url* as it stands there, and as it is sent."""
-    given = _USERINFO.search(url)
-    password = given[0][3:-1].partition(":")[2] if given else ""
+    userinfo = _USERINFO.search(url)
+    password = userinfo[0][3:-1].partition(":")[2] if userinfo else ""
     return {password, unquote(password)} if password else ()
 
 
@@ -140,9 +140,9 @@ def _values(text: str, values: Collection[str]) -> Iterator[Secret]:
     present = sorted((form for form in forms if form in text), key=len, reverse=True)
     if not present:
         return
-    for found in re.finditer("|".join([f"({MARKER.pattern})", *map(re.escape, present)]), text):
-        if not found[1]:
-            yield *found.span(), _VALUE
+    for match in re.finditer("|".join([f"({MARKER.pattern})", *map(re.escape, present)]), text):
+        if not match[1]:
+            yield *match.span(), _VALUE
 
 
 def _forms(value: str) -> set[str]:

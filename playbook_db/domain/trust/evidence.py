@@ -93,15 +93,15 @@ def plain_texts(places: tuple[Place, ...]) -> list[str]:
 
 
 def _evidence(quote: str, places: Sequence[Place], texts: Sequence[str]) -> Evidence:
-    kept = " ".join(quote.split())
-    kept = kept if len(kept) <= MAX_QUOTE_CHARS else kept[: MAX_QUOTE_CHARS - 1] + "…"
+    excerpt = " ".join(quote.split())
+    excerpt = excerpt if len(excerpt) <= MAX_QUOTE_CHARS else excerpt[: MAX_QUOTE_CHARS - 1] + "…"
     pieces = [piece for piece in (_bare(piece) for piece in _ELLIPSIS.split(plain(quote))) if piece]
     matches = [place for place, text in zip(places, texts, strict=True) if _holds(text, pieces, place.label)]
     evidence = [place for place in matches if place.trust != ASSISTANT]
     if not evidence:
-        return Evidence(kept, matches[0].label if matches else "", FETCHED)
+        return Evidence(excerpt, matches[0].label if matches else "", FETCHED)
     worst = max(evidence, key=lambda place: TRUST.index(place.trust))
-    return Evidence(kept, worst.label, worst.trust)
+    return Evidence(excerpt, worst.label, worst.trust)
 
 
 def _holds(text: str, pieces: Sequence[str], label: str) -> bool:

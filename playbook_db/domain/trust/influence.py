@@ -58,8 +58,8 @@ def has_outside(places: Iterable[Place]) -> bool:
 def is_supported(text: str, evidence: Iterable[Evidence]) -> bool:
     """Whether *evidence* speaks of what *text* says: they share a word that says something, as a lesson and "12 passed"
     don't. An empty *text* needs none."""
-    said = {word for each in evidence for word in _stems(f"{each.quote} {each.place}")}
-    return not text.strip() or not said.isdisjoint(_stems(text))
+    evidence_stems = {word for each in evidence for word in _stems(f"{each.quote} {each.place}")}
+    return not text.strip() or not evidence_stems.isdisjoint(_stems(text))
 
 
 def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
@@ -73,8 +73,8 @@ def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
         for place, place_text in zip(places, plain_texts(tuple(places)), strict=True):
             if place.trust == trust and any(re.search(pattern, place_text) for pattern in patterns):
                 return f"{place.label} names the point"
-    for label, place_text, better in _sorted(tuple(places)):
-        if shared := _shared(text, place_text, better):
+    for label, place_text, better in _fetched_places(tuple(places)):
+        if shared := _common_text(text, place_text, better):
             return f"{label} says {shared!r}, and nothing better does"
     return ""
 
@@ -132,7 +132,7 @@ def _is_echo(text: str, places: Iterable[Place]) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _sorted(places: tuple[Place, ...]) -> list[tuple[str, str, str]]:
+def _fetched_places(places: tuple[Place, ...]) -> list[tuple[str, str, str]]:
     """The fetched ones of *places*, with labels, and what is better than each: the user's words, and what tests and
     files had said before it, with the names of the files; a command is the assistant's own words."""
     users = plain(" ".join(place.text for place in places if place.trust == USER))
@@ -146,7 +146,7 @@ def _sorted(places: tuple[Place, ...]) -> list[tuple[str, str, str]]:
     return fetched
 
 
-def _shared(text: str, place: str, better: str) -> str:
+def _common_text(text: str, place: str, better: str) -> str:
     """What *text* has in common with *place*, but not with what is *better*."""
     for match in _CODE.finditer(text):
         code = plain(match[1] or match[2])
@@ -157,8 +157,8 @@ def _shared(text: str, place: str, better: str) -> str:
     telling = [" ".join(run) for run in runs if sum(len(word) >= _TELLING for word in run) >= 3]
     if not telling:
         return ""
-    said, known = (f" {' '.join(_words(text))} " for text in (place, better))
-    return next((run for run in telling if f" {run} " in said and f" {run} " not in known), "")
+    place_words, better_words = (f" {' '.join(_words(text))} " for text in (place, better))
+    return next((run for run in telling if f" {run} " in place_words and f" {run} " not in better_words), "")
 
 
 def _stems(text: str) -> Iterator[str]:

@@ -108,18 +108,18 @@ def is_users_tag(tag: object) -> bool:
 
 
 def judge_operations(
-    playbook: Playbook, given: Sequence[Any], places: Sequence[Place], review: Review, own: Playbook = NO_OWN
+    playbook: Playbook, raw: Sequence[Any], places: Sequence[Place], review: Review, own: Playbook = NO_OWN
 ) -> JudgedOperations:
-    """What counts of the operations that the curator has *given*, on the *playbook* and the user's *own*, with the
-    session's votes in both.
+    """What counts of the curator's *raw* operations on the *playbook* and the user's *own*, with the session's votes in
+    both.
 
     Only what could be carried out is proposed; what breaks a rule is skipped either way. What would be added for the
     user rests on his own words alone; otherwise it is for the project.
     """
-    of_own = JudgedOperations([], [], [], [])
-    judged = JudgedOperations([], [], [], [], of_own)
+    user_judged = JudgedOperations([], [], [], [])
+    judged = JudgedOperations([], [], [], [], user_judged)
     draft = Draft(playbook)
-    for index, operation in enumerate(given):
+    for index, operation in enumerate(raw):
         if index >= operations.MAX_OPERATIONS:
             judged.skipped.append(Skipped(index, operation, operations.TOO_MANY))
             continue
@@ -130,19 +130,19 @@ def judge_operations(
         if takes_away and not is_against(evidence, places):
             trust = FETCHED
         is_own = is_own and (bool(names) or trust == USER)
-        whose = of_own if is_own and own.points else judged  # what a user without points of his own can't have meant
+        target = user_judged if is_own and own.points else judged  # a user without points can't have meant his own
         if is_own and not all(map(is_users_name, names)):
-            whose.skipped.append(Skipped(index, operation, _ACROSS))
+            target.skipped.append(Skipped(index, operation, _ACROSS))
             continue
         waits = is_own or _waits(trust, review)
         before = own if is_own else draft.playbook() if waits else None
         refused = operations.apply_operations(draft if before is None else Draft(before), [operation])
         if refused:
-            whose.skipped.append(replace(refused[0], index=index))
+            target.skipped.append(replace(refused[0], index=index))
         elif waits:
             fields = {key: value for key, value in operation.items() if key not in ("evidence", "scope")}
             proposed = Proposed(fields | {"doubt": doubt(text, names, places)}, evidence, trust)
-            (of_own if is_own else judged).proposed.append(proposed)
+            (user_judged if is_own else judged).proposed.append(proposed)
         else:
             judged.counting.append(operation)
             judged.evidence.append(evidence)

@@ -84,7 +84,7 @@ class Sample:
         return self.total / self.sessions if self.sessions else 0.0
 
     @property
-    def error(self) -> float:
+    def squared_error(self) -> float:
         """The square of the mean's standard error, of two sessions or more."""
         return max(0.0, self.squares - self.total * self.mean) / (self.sessions - 1) / self.sessions
 
@@ -101,7 +101,7 @@ class Difference:
     high: float | None
 
     @property
-    def is_plain(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the interval leaves out 0, so that a difference can be told."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
@@ -120,7 +120,7 @@ def _difference(without: Sample, shown: Sample, share: float) -> Difference:
     by = shown.mean - without.mean
     if min(without.sessions, shown.sessions) < FEWEST_SESSIONS:
         return Difference(without.mean, shown.mean, by, None, None)
-    errors = [(each.error, each.sessions - 1) for each in (without, shown)]
+    errors = [(each.squared_error, each.sessions - 1) for each in (without, shown)]
     total = sum(error for error, _ in errors)
     freedom = total**2 / sum(error**2 / count for error, count in errors) if total else float("inf")
     half = _quantile(1 - share / 2, freedom) * sqrt(total)

@@ -36,9 +36,9 @@ def check_budget(project: Project, agreed: Budget | None = None) -> None:
             raise BudgetError(text, remedy=Remedy("Go on with: {}", ("bootstrap",)))
         return
     _check_daily(project.store, settings.daily_tokens())
-    brought = project_env.brought(project.folder or project.key)
-    if project_env.BUDGET in brought:  # its own, on top of the user's
-        _check_daily(project.store, settings.daily_tokens(brought), project.key)
+    variables = project_env.project_variables(project.folder or project.key)
+    if project_env.BUDGET in variables:  # its own, on top of the user's
+        _check_daily(project.store, settings.daily_tokens(variables), project.key)
 
 
 def _check_daily(store: Store, budget: int, key: str | None = None) -> None:

@@ -69,7 +69,7 @@ def save(folder: str, content: str, name: str) -> str:
         with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(content)
         ours = sorted(name for name in os.listdir(target) if _FILE_NAME.fullmatch(name))
-        for surplus in ours[: -settings.DIAGNOSTIC_FILES_KEPT]:
+        for surplus in ours[: -settings.MAX_DIAGNOSTIC_FILES]:
             os.unlink(os.path.join(target, surplus))
     except OSError as error:
         raise DiagnosticsError(f"{path} can't be written: {error.strerror}.") from error

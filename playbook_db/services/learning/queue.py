@@ -217,4 +217,4 @@ def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collec
 def _without_secrets(job: Job, why: str) -> str:
     from playbook_db.domain.redaction.redact import redact_message  # late: its patterns take a fifth of a second
 
-    return projects.as_text(redact_message(why, os.environ, project_env.brought(job.key)))
+    return projects.as_text(redact_message(why, os.environ, project_env.project_variables(job.key)))

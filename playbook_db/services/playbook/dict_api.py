@@ -16,7 +16,7 @@ from typing import Any
 from playbook_db.domain import playbook_file
 from playbook_db.domain.duplicates import DEFAULT_THRESHOLD, Similarity
 from playbook_db.domain.merging import merge
-from playbook_db.domain.merging.done import Done, explain
+from playbook_db.domain.merging.actions import RecordedActions, replay
 from playbook_db.domain.playbook import Change, KeyPoint, Playbook, Skipped, Vote
 from playbook_db.domain.playbook_file import Reading, read_playbook
 from playbook_db.domain.sections import SECTION_SLUGS
@@ -41,7 +41,7 @@ class PlaybookDict(dict[str, Any]):
     origin: tuple[str, str] | None = None
     revision: int | None = None
     spent: frozenset[str] = frozenset()
-    done: Done = Done()
+    done: RecordedActions = RecordedActions()
 
 
 def note(
@@ -181,7 +181,7 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
     with project.store.write(project.key) as book:
         retired = book.retired()
         theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
-        base_revision, done = book.base_of(theirs), Done()
+        base_revision, done = book.base_of(theirs), RecordedActions()
         votes: tuple[Vote, ...] = ()
         if isinstance(given, PlaybookDict) and given.origin == _origin(project):
             base_revision, done = given.revision, given.done
@@ -191,11 +191,12 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
         else:
             base, was_erased = book.at(base_revision), base_revision < book.last_erased_in()
             if was_erased:  # what was forgotten may stand in a reason too
-                done = Done(votes=tuple(replace(vote, rationale=None) for vote in done.votes if vote.matched))
+                without_reasons = (replace(vote, rationale=None) for vote in done.votes if vote.matched)
+                done = RecordedActions(votes=tuple(without_reasons))
             ours = book.draft.playbook()
             notes = merge.merge_three_way(book.draft, base, theirs, retired, was_erased_since=was_erased)
             header = merge.merge_headers(base.header, book.header, theirs.header, was_erased_since=was_erased)
-            votes = explain(book.draft, done, base=base, ours=ours, theirs=theirs)
+            votes = replay(book.draft, done, base=base, ours=ours, theirs=theirs)
         extras = import_export.new_extras(book, reading, theirs)
         notes = (*reading.warnings, *left_out, *notes)
         saved = book.commit(
@@ -211,7 +212,7 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
     write_back(given, after, flat=reading.is_flat)
     given["last_updated"] = saved.header.last_updated
     if isinstance(given, PlaybookDict):
-        given.origin, given.revision, given.done = _origin(project), saved.revision, Done()
+        given.origin, given.revision, given.done = _origin(project), saved.revision, RecordedActions()
     return (*before.notes, *saved.notes, *mirror.write(project).notes)
 
 

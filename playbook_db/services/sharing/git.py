@@ -17,7 +17,7 @@ from playbook_db import files, projects
 from playbook_db.domain import playbook_file
 from playbook_db.domain.merging import file_merge
 from playbook_db.domain.merging.file_merge import Side
-from playbook_db.domain.merging.lineage import Known, Lineage, Version
+from playbook_db.domain.merging.lineage import KnownVersion, Lineage, Version
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import GitError, PlaybookFileError, Remedy
 
@@ -204,7 +204,7 @@ class MirrorVersions:
             versions = []
         self._times = {version.commit: version.time for version in versions}
         told = known({*self._times.values()} - {""}) if versions else {}
-        self.lineage = Lineage(versions, {time: Known(*each) for time, each in told.items()})
+        self.lineage = Lineage(versions, {time: KnownVersion(*each) for time, each in told.items()})
 
     def behind(self, data: bytes, commit: str | None, *, before_rebase: bool = False) -> set[str]:
         """What the version *data* was made of, itself among them: the one that *commit* has, else any of git's; and

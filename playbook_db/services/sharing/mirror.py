@@ -47,22 +47,22 @@ def state(project: Project) -> str:
         return book.mirror_state()
 
 
-def is_foreign(project: Project) -> bool:
+def needs_consent(project: Project) -> bool:
     """Whether a file stands there that was never in step, so that it may be somebody else's text.
 
-    In a linked worktree it isn't where the mirror of its repository is kept, and isn't foreign itself.
+    In a linked worktree none is needed if the mirror of its repository is kept and needs none itself.
     """
     return _standing(project)[1]
 
 
 def is_waiting(project: Project) -> bool:
     """Whether a file stands there that nobody has been asked about yet."""
-    mirrored, is_foreign = _standing(project)
-    return is_foreign and mirrored != "off"
+    mirrored, needs_consent = _standing(project)
+    return needs_consent and mirrored != "off"
 
 
 def _standing(project: Project) -> tuple[str, bool]:
-    """The mirror's state, and whether a file stands there that is foreign."""
+    """The mirror's state, and whether a file stands there that needs consent."""
     path = project.mirror_path
     is_there = path is not None and os.path.lexists(path)
     with project.store.read(project.key) as book:
@@ -82,8 +82,8 @@ def sync(project: Project) -> Synced:
 
     Raises nothing about the file: one that can't be taken in is left alone or set aside, and the notes say so.
     """
-    mirrored, is_foreign = _standing(project)
-    if project.mirror_path is None or is_foreign or mirrored not in ("on", "found"):
+    mirrored, needs_consent = _standing(project)
+    if project.mirror_path is None or needs_consent or mirrored not in ("on", "found"):
         return Synced()
     from playbook_db.services.sharing import git  # late: only a mirror that is kept needs it
 
@@ -162,8 +162,8 @@ def enrol(project: Project) -> Synced:
 def switch(project: Project, *, on: bool, takes_in: bool = False) -> Synced:
     """Keep the mirror from now on, making it where it isn't; or leave the file alone from now on.
 
-    Raises MirrorError where it would be kept and is foreign, unless the user *takes_in* what it holds, and for a team's
-    playbook.
+    Raises MirrorError for a team's playbook, and for a mirror that needs consent, unless the user *takes_in* what it
+    holds.
     """
     if project.is_team:
         raise MirrorError(
@@ -171,7 +171,7 @@ def switch(project: Project, *, on: bool, takes_in: bool = False) -> Synced:
             "No mirror is kept of it.",
             Remedy("To have it as a file: {}", ("export", "-o", "playbook.json")),
         )
-    if on and is_foreign(project):
+    if on and needs_consent(project):
         if not takes_in:
             raise MirrorError(
                 f"{project.mirror_path} was never taken in, and may be somebody else's text. It was left alone; "

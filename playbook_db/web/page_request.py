@@ -24,44 +24,44 @@ PAGE_ROWS = 50  # of a list
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A line for the person; where it tells of a revision, `undo` is the address of the page that can take it back."""
+class Notice:
+    """A line for the person; if it names a revision, `undo` is the address of the page that can undo it."""
 
     text: str
     undo: str | None = None
 
 
 @dataclass(slots=True)
-class Look:
-    """One request: its `query` and `form`, the values in its `path`, the `project` that it is about; `said` are lines
-    for the person: what was done by the request before, and what opening the project had to say. `later` keeps those
-    for the next page. `root` is the path above all pages, `at` the whole path that was asked for."""
+class PageRequest:
+    """One request: its `query` and `form`, the values in its `path`, the `project` that it is about; `notices` are
+    lines for the person: what the request before did, and what opening the project had to say. `later` keeps those for
+    the next page. `root` is the path above all pages, `at` the whole path that was asked for."""
 
     project: Project
     path: Mapping[str, str]
     query: Mapping[str, str]
     form: Mapping[str, str]
-    later: list[Said]
-    said: list[Said] = field(default_factory=list)
+    later: list[Notice]
+    notices: list[Notice] = field(default_factory=list)
     root: str = ""
     at: str = "/"
 
     def link(self, *path: str, **query: object) -> str:
         """The address of a page of ours for the same project: the parts of its *path*, and what of *query* says
         something."""
-        given = {name: value for name, value in query.items() if value not in (None, "", 0, False)}
-        project = str(given.pop("project", self.project.own.key))  # a team's playbook is that of a folder here
-        more = f"&{urlencode(given)}" if given else ""
+        parameters = {name: value for name, value in query.items() if value not in (None, "", 0, False)}
+        project = str(parameters.pop("project", self.project.own.key))  # a team's playbook is that of a folder here
+        more = f"&{urlencode(parameters)}" if parameters else ""
         return f"{self.root}/{'/'.join(map(_quoted, path))}?project={_quoted(project)}{more}"
 
     def page(self, template: str, *, title: str, status: int = 200, **values: Any) -> Response:
         """The page that *template* makes of *values*."""
-        return HTMLResponse(rendered(template, root=self.root, look=self, title=title, **values), status)
+        return HTMLResponse(rendered(template, root=self.root, request=self, title=title, **values), status)
 
-    def back(self, *path: str, said: str = "", **query: object) -> Response:
-        """After a change: on to that page, which also shows what was *said* of it."""
-        if said:
-            self.later.append(Said(said))
+    def back(self, *path: str, notice: str = "", **query: object) -> Response:
+        """After a change: on to that page, which also shows the *notice*."""
+        if notice:
+            self.later.append(Notice(notice))
         return RedirectResponse(self.link(*path, **query), 303)
 
     def say(self, what: str, *results: RevisionResult | None, project: Project | None = None) -> None:
@@ -69,17 +69,17 @@ class Look:
         be taken back."""
         for result in filter(None, results):
             if result.revision is None:
-                self.later.append(Said(f"{what}: nothing changed"))
+                self.later.append(Notice(f"{what}: nothing changed"))
             else:
                 of = {"project": project.own.key} if project else {}
                 self.later.append(
-                    Said(f"{what} (revision {result.revision})", self.link("history", str(result.revision), **of))
+                    Notice(f"{what} (revision {result.revision})", self.link("history", str(result.revision), **of))
                 )
             self.say_all(result.notes)
 
     def say_all(self, lines: Iterable[str]) -> None:
         """Say *lines* on the next page."""
-        self.later.extend(map(Said, lines))
+        self.later.extend(map(Notice, lines))
 
     def ask(self, question: str, answer: str, *path: str) -> Response:
         """The page that asks before something is done: who gives this *answer* sends the form once more, with `sure`,
@@ -114,7 +114,7 @@ class Look:
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
 
 
-Page = Callable[[Look], Response]
+Page = Callable[[PageRequest], Response]
 Routes = Mapping[tuple[str, str], Page]  # the page by method and path
 
 
@@ -131,16 +131,16 @@ def as_shown(text: str) -> str:
 @cache
 def templates() -> Environment:
     """The templates; what they show is escaped, and texts go through the filter `shown`."""
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         finalize=lambda value: as_shown(value) if type(value) is str else value,
     )  # fmt: skip
-    made.filters["shown"] = lambda text: shown(str(text))
-    made.filters["exact"] = json.dumps
-    made.filters["local"] = local
-    made.filters["compared"] = compare_words
-    made.filters["trusted"] = lambda trust: IN_WORDS.get(trust, IN_WORDS[FETCHED])
-    return made
+    environment.filters["shown"] = lambda text: shown(str(text))
+    environment.filters["exact"] = json.dumps
+    environment.filters["local"] = local
+    environment.filters["compared"] = compare_words
+    environment.filters["trusted"] = lambda trust: IN_WORDS.get(trust, IN_WORDS[FETCHED])
+    return environment
 
 
 def rendered(template: str, **values: Any) -> str:

@@ -1,0 +1,114 @@
+"""A record of what a program did to a playbook that it had loaded, which a merge replays.
+
+A three-way merge sees two states. Which votes, operations and prunings lie between them is known where the program used
+our functions: then the history says the same as if the database itself had been told.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from playbook_db.domain.draft import Draft
+from playbook_db.domain.playbook import Change, Playbook, Skipped, Vote, normalised
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedActions:
+    """Changes and votes in their order; which items of the lists of operations were skipped, and how many items these
+    lists had together."""
+
+    changes: tuple[Change, ...] = ()
+    votes: tuple[Vote, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    items: int = 0
+
+    def and_then(
+        self,
+        changes: Iterable[Change] = (),
+        votes: Iterable[Vote] = (),
+        skipped: Iterable[Skipped] = (),
+        items: int = 0,
+    ) -> "RecordedActions":
+        """The same with what was done next; *skipped* have their places in a list of *items*."""
+        placed = (replace(each, index=each.index + self.items) for each in skipped)
+        changes, votes = (*self.changes, *changes), (*self.votes, *votes)
+        return RecordedActions(changes, votes, (*self.skipped, *placed), self.items + items)
+
+
+def replay(
+    draft: Draft, actions: RecordedActions, *, base: Playbook, ours: Playbook, theirs: Playbook
+) -> tuple[Vote, ...]:
+    """Split the changes by which *theirs* was merged into the *draft* of *ours* into the *actions* there on *base*.
+
+    Each vote gets a change of its own; reasons and successors return, and the votes that a point had when it left.
+    Returns the votes, each under the name that its point has here; one for a point that never came here counts nowhere.
+    """
+    translator = _Translator(draft, actions, base, ours, theirs)
+    draft.changes[:] = [action for change in draft.changes for action in translator.actions_of(change)]
+    return tuple(map(translator.vote, actions.votes))
+
+
+class _Translator:
+    """The actions there, under the names that points have here."""
+
+    def __init__(
+        self, draft: Draft, actions: RecordedActions, base: Playbook, ours: Playbook, theirs: Playbook
+    ) -> None:
+        self._base, self._ours = base.by_name, ours.by_name
+        by_text = {normalised(point.text): point.name for point in reversed(draft.points())}
+        self._names = {point.name: point.name for point in base.points}
+        for point in theirs.points:
+            is_same = point.name in draft and normalised(draft[point.name].text) == normalised(point.text)
+            is_new = point.name not in base.by_name and not is_same
+            self._names[point.name] = by_text.get(normalised(point.text), point.name) if is_new else point.name
+        self._present = set(draft.playbook().by_name) | {change.point.name for change in draft.changes}
+        self._retirements = {change.point.name: change for change in actions.changes if change.kind == "retire"}
+        self._others = {
+            self._names.get(change.point.name): change
+            for change in actions.changes
+            if change.kind != "retire" and change.reason
+        }
+        self._voted = {self._names.get(vote.name) for vote in actions.votes}
+
+    def actions_of(self, change: Change) -> Iterator[Change]:
+        """The actions behind *change* of the draft, in their order."""
+        name = change.point.name
+        before, action = self._ours.get(name), self._others.get(name)
+        retirement = self._retirements.get(name) if change.kind == "retire" else None
+        if retirement is not None and before is not None and name in self._base:
+            point = replace(
+                change.point,
+                helpful=max(0, before.helpful + retirement.point.helpful - self._base[name].helpful),
+                harmful=max(0, before.harmful + retirement.point.harmful - self._base[name].harmful),
+            )
+            if point != change.point:
+                yield Change("vote", point)
+            yield Change("retire", point, *self._why(retirement))
+            return
+        counters = change.point.helpful, change.point.harmful
+        if change.kind == "edit" and before is not None and name in self._voted:
+            self._voted.discard(name)
+            if counters != (before.helpful, before.harmful):
+                yield Change("vote", replace(before, helpful=counters[0], harmful=counters[1]))
+        if action is None:
+            yield change
+        else:
+            kind = "edit" if (change.kind, action.kind) == ("vote", "edit") else change.kind
+            yield replace(change, kind=kind, reason="; ".join(filter(None, (change.reason, action.reason))))
+
+    def vote(self, vote: Vote) -> Vote:
+        """*vote* under the name that its point has here."""
+        name = self._names.get(vote.name, vote.name)
+        return replace(vote, name=name, matched=vote.matched and vote.name in self._names and name in self._present)
+
+    def _why(self, retirement: Change) -> tuple[str | None, str | None]:
+        """Why a point left, and the point that took over, by its name here; one that left too before it came here hands
+        on to its own."""
+        reason, successor = retirement.reason, retirement.successor
+        while successor is not None and successor not in self._names:
+            later = self._retirements.get(successor)
+            if later is None or later.successor is None:
+                return "; ".join(filter(None, (reason, later.reason if later else None))), None
+            reason, successor = (reason or "").replace(successor, later.successor), later.successor
+        if successor is None:
+            return reason, None
+        return (reason or "").replace(successor, self._names[successor]), self._names[successor]
