@@ -58,9 +58,10 @@ bench-redaction: $(READY) ## how many secrets are masked, how many harmless text
 torture: $(READY) ## attacks from outside, 1,000 kills, crowds, 10,000 mutations; takes an hour
 	$(BIN)/python -m benchmarks.torture
 
-docs: $(READY) ## docs/commands.md and docs/internals/modules.md, from the code
+docs: $(READY) ## docs/commands.md, docs/internals/modules.md and the MCP server's lists, from the code
 	$(BIN)/python docs/make_commands.py
 	$(BIN)/python docs/make_modules.py
+	$(BIN)/python docs/make_mcp_lists.py
 
 pictures: $(READY) ## docs/pictures/: a terminal while commands are typed, the page in Chromium
 	$(BIN)/python -m tests.docs.pictures

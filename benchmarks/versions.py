@@ -26,7 +26,7 @@ LIMIT = 1.05  # times the instructions of the other commit, at most
 _COMMANDS = (
     "--version", "list", "show pat-005", "render", "search cache", "log", "vote pat-005 helpful", "add TEXT",
     "edit pat-010 --text TEXT", "undo", "export", "stats", "why pat-005", "diff 1", "jobs", "status", "doctor",
-    "sql QUERY", "db check",
+    "sql QUERY", "db check", "mcp",
 )  # fmt: skip
 _HOOKS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
     "inject": session_start,
@@ -34,6 +34,14 @@ _HOOKS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
     "remind": prompt,
 }
 _WORDS = {"TEXT": "a text of some length", "QUERY": "SELECT count(*) FROM live_key_points"}
+_HANDSHAKE = (
+    """{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
+ "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}}""".replace("\n", "")
+    + """
+{"jsonrpc": "2.0", "method": "notifications/initialized"}
+{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+"""
+)
 _COUNTED = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
 _HOOK_RUNS = 9  # they hash by chance, as `-I` has it: one run says too little
 _PATIENTLY = """import sys
@@ -105,7 +113,7 @@ def _count(root: Path, folder: Path, environment: Mapping[str, str], name: str) 
     found = []
     for number in range(1 + (_HOOK_RUNS if name in _HOOKS else 1)):
         session = f"session-{number}"
-        payload = json.dumps(_HOOKS[name](session)) if name in _HOOKS else ""
+        payload = json.dumps(_HOOKS[name](session)) if name in _HOOKS else _HANDSHAKE * (name == "mcp")
         words = [f"{_WORDS[word]} {session}" if word == "TEXT" else _WORDS.get(word, word) for word in name.split()]
         ours = _patient(python, name, root) if name in _HOOKS else [sys.executable, "-P", "-m", "playbook_db", *words]
         done = subprocess.run(

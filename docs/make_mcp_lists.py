@@ -58,17 +58,10 @@ def lists() -> dict[str, Any]:
 
 
 def written(content: dict[str, Any]) -> str:
-    """*content* as JSON, a line for each entry of a list."""
+    """*content* as JSON, a line for each list."""
     lines = [f' "{name}": {json.dumps(value)}' for name, value in content.items() if name != "results"]
-    entries = []
-    for method, result in content["results"].items():
-        inner = []
-        for key, value in result.items():
-            listed = ",\n    ".join(map(json.dumps, value)) if isinstance(value, list) else ""
-            inner.append(f'   "{key}": [\n    {listed}\n   ]' if listed else f'   "{key}": {json.dumps(value)}')
-        entries.append(f'  "{method}": {{\n' + ",\n".join(inner) + "\n  }")
-    lines.append(' "results": {\n' + ",\n".join(entries) + "\n }")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    results = ",\n".join(f'  "{method}": {json.dumps(result)}' for method, result in content["results"].items())
+    return "{\n" + ",\n".join([*lines, f' "results": {{\n{results}\n }}']) + "\n}\n"
 
 
 if __name__ == "__main__":

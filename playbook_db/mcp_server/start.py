@@ -4,33 +4,21 @@ What a client asks first stands in `lists.json`, as the SDK would answer it; `se
 Any other message, and any of these that isn't plainly right, starts the server of `tools`, which serves from then on.
 """
 
-import importlib.util
-import itertools
 import json
 import os
 import sys
-import threading
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from importlib.machinery import PathFinder
 
 from playbook_db import platforms, project_env, projects, settings
-from playbook_db.claude_code.hooks import events
-from playbook_db.domain.sections import SECTION_ORDER
 from playbook_db.errors import SettingError
-from playbook_db.mcp_server import answers
-from playbook_db.services.reading import quick_reads
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any, BinaryIO
-
-    from playbook_db.store.hook_sql import StoredPoint
+    from typing import Any
 
 _META = "io.modelcontextprotocol/"
 _OURS = {"jsonrpc", "id", "method", "params"}
 _UNHEEDED = {"notifications/cancelled", "notifications/roots/list_changed"}
-_END = b"\0\n"
-_REPLAY = "playbook-replay"  # the id of the `initialize` that the SDK is sent again; its answer goes nowhere
 
 
 class ToSdkError(Exception):
@@ -41,10 +29,12 @@ def try_to_serve() -> bool:
     """Serve the session of this process; False, before anything was read, if the command `mcp` has to look closer, as
     it explains what is wrong."""
     project_env.apply_user_settings()
-    if platforms.unsupported() or importlib.util.find_spec("mcp") is None or os.environ.get(project_env.DATABASE):
+    if platforms.unsupported() or PathFinder.find_spec("mcp") is None or os.environ.get(project_env.DATABASE):
         return False
     session, named = settings.session(), os.environ.get("CLAUDE_PROJECT_DIR")
     if session and not named:
+        from playbook_db.claude_code.hooks import events
+
         named = events.folder_of_session(session, os.getcwd())
     folder = projects.project_dir(named)
     try:
@@ -65,7 +55,11 @@ def serve(url: str, folder: str) -> None:
         try:
             reply = server.reply(line)
         except ToSdkError:
-            _serve_by_sdk(server, line, lines)
+            import itertools
+
+            from playbook_db.mcp_server import handover
+
+            handover.serve(url, folder, server.shown, server.handshake, itertools.chain([line], lines))
             return
         if reply:
             try:
@@ -122,8 +116,7 @@ class LightServer:
         if method == "ping" and not extra:
             return {}
         if method == "tools/call" and params.keys() <= {"name", "arguments", "_meta"}:
-            content = [{"text": self._call(params.get("name"), params.get("arguments")), "type": "text"}]
-            return {"content": content, "isError": False} | {
+            return self._call(params.get("name"), params.get("arguments")) | {
                 name: value for name, value in extra.items() if name in ("_meta", "resultType")
             }
         result: dict[str, Any] | None = self._lists["results"].get(method)
@@ -155,94 +148,12 @@ class LightServer:
         extra: dict[str, Any] = self._lists["extra"]
         return extra
 
-    def _call(self, tool: object, arguments: object) -> str:
-        """The answer of a *tool* that only reads."""
-        if not isinstance(arguments, dict | None) or self._is_kept_out():
+    def _call(self, tool: object, arguments: object) -> "dict[str, Any]":
+        from playbook_db.mcp_server import quick_tools
+
+        answer = quick_tools.call(self.url, self.folder, tool, arguments)
+        if answer is None:
             raise ToSdkError
-        rest = dict(arguments or {})
-        if tool == "search":
-            question, limit = rest.pop("question", None), _count(rest, "limit", 10, range(1, answers.MAX_POINTS + 1))
-            if isinstance(question, str) and 0 < len(question) <= answers.MAX_QUESTION and not rest:
-                return self._search(question, limit)
-        elif tool == "list":
-            section, limit = rest.pop("section", None), _count(rest, "limit", 30, range(1, answers.MAX_POINTS + 1))
-            offset = _count(rest, "offset", 0, range(1_000_001))
-            if section in (None, *SECTION_ORDER) and not rest:
-                return self._list(section, offset, limit)
-        raise ToSdkError
-
-    def _is_kept_out(self) -> bool:
-        """Whether the SDK's server has to say why nothing is read."""
-        try:
-            is_held_out = settings.is_held_out(settings.session(), settings.holdout())
-        except SettingError:  # counts as 0
-            is_held_out = False
-        return is_held_out or quick_reads.is_ignored(self.url, self.folder) is not False
-
-    def _search(self, question: str, limit: int) -> str:
-        results = [quick_reads.search(self.url, folder, question) for folder in (self.folder, None)]
-        hits: list[tuple[StoredPoint, float]] = []
-        for result in results:
-            if result is None:
-                raise ToSdkError
-            (of_playbook,), _ = result
-            hits += of_playbook
-        points = [point for point, _ in sorted(hits, key=lambda hit: hit[1], reverse=True)[:limit]]
-        self.shown.update(point.name for point in points)
-        return answers.hits_answer(question, points)
-
-    def _list(self, section: str | None, offset: int, limit: int) -> str:
-        listed = quick_reads.listing(self.url, self.folder)
-        if listed is None:
-            raise ToSdkError
-        live, marks = listed
-        page, more = answers.page_of(live, section, offset, limit)
-        self.shown.update(point.name for point in page)
-        return answers.page_answer(page, more, offset, marks, is_empty=not live)
-
-
-def _count(arguments: "dict[str, Any]", name: str, default: int, allowed: range) -> int:
-    """Take the number *name* from *arguments*. Raises ToSdkError if it isn't in *allowed*."""
-    number = arguments.pop(name, default)
-    if type(number) is not int or number not in allowed:
-        raise ToSdkError
-    return number
-
-
-def _serve_by_sdk(server: LightServer, line: bytes, lines: "BinaryIO") -> None:
-    """Serve *line* and the *lines* after it by the SDK. It gets the handshake first, whose answer is dropped, and reads
-    and writes pipes in place of stdin and stdout."""
-    from playbook_db.mcp_server import tools
-
-    first = [dict(message) for message in server.handshake]
-    if first:
-        first[0]["id"] = _REPLAY
-    wire = os.fdopen(os.dup(1), "wb")
-    to_sdk, from_sdk = _pipe_for(0), _pipe_for(1)
-    source = itertools.chain((json.dumps(message).encode() + b"\n" for message in first), [line], lines)
-    threading.Thread(target=_copy, args=(source, to_sdk), daemon=True).start()
-    replayed = f'"id":"{_REPLAY}"'.encode()
-    answered = (each for each in iter(from_sdk.readline, _END) if replayed not in each[:100])
-    writer = threading.Thread(target=_copy, args=(answered, wire))
-    writer.start()
-    try:
-        tools.serve(server.url, server.folder, server.shown)
-    finally:
-        os.write(1, _END)  # the SDK leaves a copy of the pipe open
-        writer.join()
-
-
-def _pipe_for(descriptor: int) -> "BinaryIO":
-    """Put a pipe in the place of *descriptor*, 0 or 1; its other end."""
-    read_end, write_end = os.pipe()
-    inner, outer = (read_end, write_end) if descriptor == 0 else (write_end, read_end)
-    os.dup2(inner, descriptor)
-    os.close(inner)
-    return os.fdopen(outer, "wb" if descriptor == 0 else "rb")
-
-
-def _copy(lines: "Iterable[bytes]", file: "BinaryIO") -> None:
-    with suppress(OSError), file:  # the client, or the SDK's server, has ended
-        for line in lines:
-            file.write(line)
-            file.flush()
+        text, names = answer
+        self.shown.update(names)
+        return {"content": [{"text": text, "type": "text"}], "isError": False}

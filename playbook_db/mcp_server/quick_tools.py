@@ -1,0 +1,64 @@
+"""The tools that find points, without the SDK: read as the hooks read."""
+
+from typing import Any
+
+from playbook_db import settings
+from playbook_db.domain.sections import SECTION_ORDER
+from playbook_db.errors import SettingError
+from playbook_db.mcp_server import answers
+from playbook_db.services.reading import quick_reads
+from playbook_db.store.hook_sql import StoredPoint
+
+
+def call(url: str, folder: str, tool: object, arguments: object) -> tuple[str, list[str]] | None:
+    """The answer of a *tool* about the project in *folder*, and the names of the points in it; None if the SDK's server
+    has to answer: the arguments aren't plainly right, the playbook is kept out, or the tool does more than find."""
+    if not isinstance(arguments, dict | None) or _is_kept_out(url, folder):
+        return None
+    rest = dict(arguments or {})
+    if tool == "search":
+        question, limit = rest.pop("question", None), _count(rest, "limit", 10, range(1, answers.MAX_POINTS + 1))
+        if isinstance(question, str) and 0 < len(question) <= answers.MAX_QUESTION and limit is not None and not rest:
+            return _search(url, folder, question, limit)
+    elif tool == "list":
+        section, limit = rest.pop("section", None), _count(rest, "limit", 30, range(1, answers.MAX_POINTS + 1))
+        offset = _count(rest, "offset", 0, range(1_000_001))
+        if section in (None, *SECTION_ORDER) and limit is not None and offset is not None and not rest:
+            return _list(url, folder, section, offset, limit)
+    return None
+
+
+def _count(arguments: dict[str, Any], name: str, default: int, allowed: range) -> int | None:
+    """Take the number *name* from *arguments*; None if it isn't in *allowed*."""
+    number = arguments.pop(name, default)
+    return number if type(number) is int and number in allowed else None
+
+
+def _is_kept_out(url: str, folder: str) -> bool:
+    """Whether the SDK's server has to say why nothing is read."""
+    try:
+        is_held_out = settings.is_held_out(settings.session(), settings.holdout())
+    except SettingError:  # counts as 0
+        is_held_out = False
+    return is_held_out or quick_reads.is_ignored(url, folder) is not False
+
+
+def _search(url: str, folder: str, question: str, limit: int) -> tuple[str, list[str]] | None:
+    hits: list[tuple[StoredPoint, float]] = []
+    for place in (folder, None):
+        result = quick_reads.search(url, place, question)
+        if result is None:
+            return None
+        (of_playbook,), _ = result
+        hits += of_playbook
+    points = [point for point, _ in sorted(hits, key=lambda hit: hit[1], reverse=True)[:limit]]
+    return answers.hits_answer(question, points), [point.name for point in points]
+
+
+def _list(url: str, folder: str, section: str | None, offset: int, limit: int) -> tuple[str, list[str]] | None:
+    listed = quick_reads.listing(url, folder)
+    if listed is None:
+        return None
+    live, marks = listed
+    page, more = answers.page_of(live, section, offset, limit)
+    return answers.page_answer(page, more, offset, marks, is_empty=not live), [point.name for point in page]
