@@ -34,7 +34,7 @@ from playbook_db.services.sharing import mirror
 from playbook_db.store import migrate, urls
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
-from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook import erasure
 from playbook_db.store.playbook.repository import FileFields, all_keys
 from playbook_db.store.upkeep import check as store_check
@@ -135,7 +135,7 @@ def _by_history(url: str, *, dry_run: bool) -> Repaired:
         return Repaired(store.where, is_damaged=bool(done), playbooks=done)
 
 
-@tried_again
+@retry_on_conflict
 def _put_right(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: bool) -> RepairedPlaybook | None:
     """Put the playbook of *key* back to what its history says, by one revision; None where it is that. *ranks* names
     points whose rank is wrong. A point that no change tells of is retired."""

@@ -157,7 +157,7 @@ def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], Cur
     return lambda statement, values: connection.execute(sql(statement), values)
 
 
-def tried_again(use_case: Callable[P, T]) -> Callable[P, T]:
+def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:
     """*use_case*, begun again as a whole where others wrote at the same time: nothing of it was kept. It does nothing
     outside its transaction that can't be done twice."""
 

@@ -24,7 +24,7 @@ from playbook_db.errors import SettingError
 from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Project
 from playbook_db.services.sharing import mirror
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields
 
 _DIGITS = 9  # of a cosine; equal vectors must come out as 1, whatever the rounding
@@ -169,7 +169,7 @@ def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
     return plain, synced.notes
 
 
-@tried_again
+@retry_on_conflict
 def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
     """Store *given* and write the mirror; notes for the user.
 

@@ -22,7 +22,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Membership, Project, find_membership, read_playbook
 from playbook_db.services.sharing import mirror
 from playbook_db.store import urls
-from playbook_db.store.engine import Store, tried_again
+from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import erasure
 from playbook_db.store.playbook.erasure import Field, PointText
 from playbook_db.store.playbook.repository import PlaybookRepository, all_keys, users_key
@@ -248,7 +248,7 @@ def _known_fields(
     return [field for field in before.fields if field.is_history], revision
 
 
-@tried_again
+@retry_on_conflict
 def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
     """Erase from the project's playbook, as one revision, what is there of it by now; *planned* where nothing is."""
     message = "forgot what matches a pattern" if request.name is None else f"forgot {request.name}"

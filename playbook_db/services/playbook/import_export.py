@@ -15,13 +15,13 @@ from playbook_db.services import templates
 from playbook_db.services.playbook import markdown
 from playbook_db.services.playbook.markdown import Note
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionResult
 
 _MAX_KEYS_CHARS = 200  # of other keys that are named
 
 
-@tried_again
+@retry_on_conflict
 def import_playbook(
     project: Project,
     reading: Reading,
@@ -62,7 +62,7 @@ def import_playbook(
         return revised
 
 
-@tried_again
+@retry_on_conflict
 def propose_notes(project: Project, notes: Sequence[Note], *, source: str) -> Sequence[int]:
     """Propose each of *notes*, read from *source*, as a point; a person decides about them as about what is learned.
 

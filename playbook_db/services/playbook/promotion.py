@@ -17,7 +17,7 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, find_membership
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields, RevisionResult
 
 _OWN = "your own playbook"
@@ -70,7 +70,7 @@ def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: 
     return Move(name, copy, copied, retired, tuple(copied.notes))
 
 
-@tried_again
+@retry_on_conflict
 def _copy(
     source: Project, target: Project, point: KeyPoint, extra: str, *, is_pinned: bool, dry_run: bool
 ) -> tuple[str, RevisionResult]:
@@ -104,7 +104,7 @@ def _copy(
     return copy.name, revised
 
 
-@tried_again
+@retry_on_conflict
 def _retire(source: Project, target: Project, point: KeyPoint, copy: str, *, dry_run: bool) -> RevisionResult:
     """Retire *point*, of which *copy* is in *target*; not one that was reworded meanwhile."""
     with source.store.write(source.key, dry_run=dry_run) as book:

@@ -17,7 +17,7 @@ from playbook_db.domain.sections import USERS_MARK
 from playbook_db.errors import ProposalNotFoundError, SettingError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.proposals import Proposal
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
@@ -144,7 +144,7 @@ def decide_all(project: Project, decisions: Collection[Decision]) -> list[Review
     return results
 
 
-@tried_again
+@retry_on_conflict
 def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
     """Carry out *decisions*: what is accepted is one revision, with its evidence, and counts as a person's edit."""
     with project.store.write(project.key) as book:

@@ -24,7 +24,7 @@ from playbook_db.errors import DiskError, MirrorError, PlaybookFileError, Remedy
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Notify, Project
-from playbook_db.store.engine import Store, tried_again
+from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.playbook.repository import FileFields, Mirror, PlaybookRepository, RevisionResult
 
@@ -234,7 +234,7 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
     return Synced(result, tuple(notes))
 
 
-@tried_again
+@retry_on_conflict
 def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
     """Merge the file's bytes into the playbook; move the file aside where they are damaged."""
     try:
@@ -355,7 +355,7 @@ def _write_anew(project: Project, path: str, data: bytes | None, known: Mirror, 
     return True
 
 
-@tried_again
+@retry_on_conflict
 def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
     """Keep what the file holds, and how it looks at a glance, where that isn't *known*."""
     size_bytes, mtime_ns = _size_and_mtime(path)
@@ -364,7 +364,7 @@ def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
             book.note_mirror(path, replace(mirror, size_bytes=size_bytes, mtime_ns=mtime_ns))
 
 
-@tried_again
+@retry_on_conflict
 def _take_for_ours(project: Project) -> None:
     """Keep that the file at the project's path isn't foreign; what it holds is still to be taken in."""
     with project.store.write(project.key) as book:

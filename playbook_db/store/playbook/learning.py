@@ -173,14 +173,14 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredReflection:
-    """What the reflector said of a chunk whose votes aren't counted yet; `own_id` is where the tags on the user's own
-    points are kept, in his playbook."""
+    """What the reflector said of a chunk whose votes aren't counted yet; `user_reflection_id` is the
+    reflection in the user's own playbook that holds the tags on its points."""
 
     id: int
     analysis: str
     bullet_tags: list[Any]
     lessons: list[Any]
-    own_id: int | None = None
+    user_reflection_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

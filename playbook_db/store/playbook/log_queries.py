@@ -52,7 +52,7 @@ WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision BET
 ORDER BY c.revision, c.seq
 """
 _EARLIER = """
-SELECT c.text, c.section, c.helpful, c.harmful, c.position FROM changes AS c {by_index}
+SELECT c.text, c.section, c.helpful, c.harmful, c.position FROM changes AS c {index_hint}
 WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision < :oldest {only_texts}
 ORDER BY c.revision DESC, c.seq DESC LIMIT 1
 """
@@ -331,9 +331,9 @@ class LogQueries(PlaybookRows):
         name = self._execute(_POINT_NAME, **values).scalar_one()
         by_point, by_text = (self.index_hint(index) for index in ("ix_changes_point", "ix_changes_text"))
         before: KeyPoint | None = None
-        earlier = self._execute(sql(_EARLIER.format(by_index=by_point, only_texts="")), **values).first()
+        earlier = self._execute(sql(_EARLIER.format(index_hint=by_point, only_texts="")), **values).first()
         if earlier is not None:
-            texts = sql(_EARLIER.format(by_index=by_text, only_texts="AND c.text IS NOT NULL"))
+            texts = sql(_EARLIER.format(index_hint=by_text, only_texts="AND c.text IS NOT NULL"))
             before = _point(name, (self._execute(texts, **values).scalar_one(), *earlier[1:]))
         life: dict[int, list[LoggedChange]] = defaultdict(list)
         made = self._execute(sql(_LIFE.format(by_point=by_point)), **values)

@@ -32,7 +32,7 @@ class PlaybookRows:
 
     def index_hint(self, name: str) -> str:
         """What holds the planner to the index *name*, to stand behind a table's name; "" where it needs no help."""
-        return dialect_of(self.connection).by_index(name)
+        return dialect_of(self.connection).index_hint(name)
 
     def actor(self, given: str | None = None) -> str:
         """Who does something here: *given*, by default the user; in a database that others have, too, the member."""

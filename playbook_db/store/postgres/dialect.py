@@ -273,12 +273,12 @@ class PostgresDialect:
             connection.execute(_ADD_HEAD, of_playbook)  # waits for whoever makes it at the same time
         return int(playbook.id) if connection.execute(lock, of_playbook).first() else None
 
-    def at_once(self, connection: Connection) -> AbstractContextManager[object]:
+    def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         """Statements inside go to the server together; nobody may ask for an answer before the end."""
         driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
         return driver.pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
 
-    def by_index(self, name: str) -> str:
+    def index_hint(self, name: str) -> str:
         """Nothing: PostgreSQL knows its tables and chooses an index by itself."""
         return ""
 
@@ -335,7 +335,7 @@ class PostgresDialect:
 
     # Checking it.
 
-    def apart(self, connection: Connection) -> AbstractContextManager[object]:
+    def savepoint(self, connection: Connection) -> AbstractContextManager[object]:
         """What keeps an error inside from ending the whole transaction."""
         return connection.begin_nested()
 

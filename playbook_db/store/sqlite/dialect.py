@@ -245,11 +245,11 @@ class SqliteDialect:
             connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
         return playbook_id
 
-    def at_once(self, connection: Connection) -> AbstractContextManager[object]:
+    def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         """Statements inside may be carried out together: nobody asks for an answer before the end."""
         return nullcontext()
 
-    def by_index(self, name: str) -> str:
+    def index_hint(self, name: str) -> str:
         """What makes SQLite search a table by the index *name*, where it would choose another without statistics."""
         return f"INDEXED BY {name}"
 
@@ -316,7 +316,7 @@ class SqliteDialect:
             finally:
                 alone.rollback()
 
-    def apart(self, connection: Connection) -> AbstractContextManager[object]:
+    def savepoint(self, connection: Connection) -> AbstractContextManager[object]:
         """Nothing: here a statement that fails ends nothing but itself."""
         return nullcontext()
 

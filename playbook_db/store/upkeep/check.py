@@ -200,7 +200,7 @@ def check_history(key: str, connection: Connection) -> list[str]:
 def _problems(check: Check, connection: Connection) -> list[str]:
     """What *check* says; where it can't read what it checks, that is the problem."""
     try:
-        with dialect_of(connection).apart(connection):
+        with dialect_of(connection).savepoint(connection):
             return check(connection)
     except Exception as error:  # whatever damaged bytes make the code stumble over, it is the file that is wrong
         cause = getattr(error, "orig", None) or error
