@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MAX_ITEMS = 2000  # of a list in a model's answer
 _MAX_SAID_CHARS = 20_000  # of what a model says about a session
 _MAX_REASON_CHARS = 1000  # of each text in a list's items, but a point's
-_ROOM_CHARS = 120_000  # of the playbook in a prompt; the best points where not all fit, and the cited ones
+_MAX_PLAYBOOK_CHARS = 120_000  # of the playbook in a prompt; the best points where not all fit, and the cited ones
 _NO_TAGS, _NO_OPERATIONS = JudgedTags([], [], []), JudgedOperations([], [], [], [])
 
 
@@ -230,18 +230,15 @@ class Inquiry:
             must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
-        given = self._clean(answer.operations)
-        judged = judging.judge_operations(voted, given, self.chunk.places, self.review, user_voted)
-        user_verdict = Verdict(
-            tags.of(users=True) if known.own.points else _NO_TAGS,
-            judged.own or _NO_OPERATIONS,
-            reflection.user_reflection_id,
-        )
-        concerns_user = own or user_verdict.tags != _NO_TAGS or user_verdict.operations != _NO_OPERATIONS
+        curator_operations = self._clean(answer.operations)
+        judged = judging.judge_operations(voted, curator_operations, self.chunk.places, self.review, user_voted)
+        user_tags = tags.of(users=True) if known.own.points else _NO_TAGS
+        user_verdict = Verdict(user_tags, judged.own or _NO_OPERATIONS, reflection.user_reflection_id)
+        concerns_user = own or user_tags != _NO_TAGS or user_verdict.operations != _NO_OPERATIONS
         return Answers(
             Verdict(tags.of(users=False) if known.own.points else tags, judged, reflection.id),
             user_verdict if concerns_user else None,
-            given,
+            curator_operations,
             answer.apart,
             known.revision,
             self._redacted(answer.reasoning)[:_MAX_SAID_CHARS],
@@ -267,11 +264,11 @@ class Inquiry:
 def points_that_fit(playbook: Playbook, cited: Collection[str]) -> Sequence[KeyPoint]:
     """The points that a prompt shows: all, or those cited and the best of the others where there are too many."""
     points = playbook.points
-    if len(render_points(points)) <= _ROOM_CHARS:
+    if len(render_points(points)) <= _MAX_PLAYBOOK_CHARS:
         return points
     first = [playbook.by_name[name] for name in cited if name in playbook.by_name]
     ranked = sorted(points, key=lambda point: prompt_text.rank(point.helpful, point.harmful, 0), reverse=True)
-    return prompt_text.choose(dict.fromkeys([*first, *ranked]), _ROOM_CHARS)
+    return prompt_text.choose(dict.fromkeys([*first, *ranked]), _MAX_PLAYBOOK_CHARS)
 
 
 def _size(playbook: Playbook) -> str:

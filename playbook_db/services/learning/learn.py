@@ -76,8 +76,8 @@ def learn(
         place = f"Bytes {chunk.start} to {chunk.end} of {chunk.path}"
         raise RefusalError(f"{place} were passed over: {error} Nothing is learned from them.") from error
     user_proposals = _keep_for_user(users, chunk, answers) if answers.own else 0
-    kept = _keep_for_project(project, chunk, answers, inquiry.calls, finishes)
-    return kept if kept.already_learned else replace(kept, proposals=kept.proposals + user_proposals)
+    result = _keep_for_project(project, chunk, answers, inquiry.calls, finishes)
+    return result if result.already_learned else replace(result, proposals=result.proposals + user_proposals)
 
 
 @retry_on_conflict
@@ -116,10 +116,10 @@ def _read_context(project: Project, users: Project, chunk: Chunk) -> LearningCon
         shown, voted = {*known.shown, *book.shown_to(session)}, {*known.voted, *book.voted_on(session)}
         known = replace(known, own=book.playbook(), shown=shown, voted=voted)
         signals = book.point_signals([point.name for point in known.user_points(chunk.cited)])
-        kept = book.waiting_reflection(chunk.key)
-    waiting = known.waiting
-    if waiting and kept:
-        waiting = replace(waiting, bullet_tags=[*waiting.bullet_tags, *kept.bullet_tags], user_reflection_id=kept.id)
+        user_reflection = book.waiting_reflection(chunk.key)
+    if (waiting := known.waiting) and user_reflection:
+        tags = [*waiting.bullet_tags, *user_reflection.bullet_tags]
+        waiting = replace(waiting, bullet_tags=tags, user_reflection_id=user_reflection.id)
     return replace(known, signals={**known.signals, **signals}, waiting=waiting)
 
 
@@ -129,9 +129,9 @@ def _keep_for_user(users: Project, chunk: Chunk, answers: Answers) -> int:
     with users.store.write(users.key) as book:
         if answers.own is None or not _note_for_user(book, chunk):
             return 0
-        kept = _commit(book, chunk, answers, answers.own)
+        commit = _commit(book, chunk, answers, answers.own)
         book.rest_points()
-    return kept.proposals
+    return commit.proposals
 
 
 @retry_on_conflict
@@ -143,21 +143,21 @@ def _keep_for_project(
         if _is_known(book, chunk):
             return LearnResult(already_learned=True, calls=tuple(calls))
         curated = [call for call in calls if call.kind == "curate"]
-        kept = _commit(book, chunk, answers, answers.project, answers.reasoning, curated)
+        commit = _commit(book, chunk, answers, answers.project, answers.reasoning, curated)
         book.keep_apart(answers.apart, actor=chunk.session, judged_in=answers.judged_in)
         _note_done(book, chunk, finishes)
-    diagnostics.operations(project.folder, answers.operations, kept.result.skipped, kept.made)
-    diagnostics.pruning(project.folder, kept.pruned)
-    return LearnResult(revision=kept.result, calls=tuple(calls), proposals=kept.proposals)
+    diagnostics.operations(project.folder, answers.operations, commit.result.skipped, commit.changes)
+    diagnostics.pruning(project.folder, commit.pruned)
+    return LearnResult(revision=commit.result, calls=tuple(calls), proposals=commit.proposals)
 
 
 @dataclass(frozen=True, slots=True)
-class _Committed:
+class _CommitResult:
     """What a commit came to: its revision, the changes that operations made, the points that were pruned, and how many
     proposals a person is asked about."""
 
     result: RevisionResult
-    made: Sequence[Change]
+    changes: Sequence[Change]
     pruned: Sequence[KeyPoint]
     proposals: int
 
@@ -169,14 +169,14 @@ def _commit(
     verdict: Verdict,
     reasoning: str | None = None,
     calls: Sequence[Call] = (),
-) -> _Committed:
+) -> _CommitResult:
     """Keep all that counts for one playbook as one revision, beside it what a person is asked about, and of the
     reflection that it is done, with the curator's *reasoning* and *calls*."""
     tags, judged, session = verdict.tags, verdict.operations, chunk.session
     votes = operations.cast_votes(book.draft, tags.votes)
     count = len(book.draft.changes)
     refused = operations.apply_operations(book.draft, judged.counting, judged.evidence)
-    made = book.draft.changes[count:]
+    changes = book.draft.changes[count:]
     pruned = edit.prune_or_propose(book, votes, session)
     # An operation's number is its place among those given; what the playbook as it is now refuses, and tags, follow.
     behind = enumerate([*refused, *tags.notes], len(answers.operations))
@@ -187,7 +187,7 @@ def _commit(
     waiting = _propose(book, verdict, result, session)
     if (number := verdict.reflection_id) is not None:
         book.finish_reflection(number, revision=result.revision, curator_reasoning=reasoning, calls=calls)
-    return _Committed(result, made, pruned, waiting)
+    return _CommitResult(result, changes, pruned, waiting)
 
 
 def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult, session: str | None) -> int:
@@ -197,11 +197,11 @@ def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult,
     for operation in (*verdict.operations.counting, *votes):
         if waiting := book.matching_proposal(operation):
             book.decide([waiting.id], "accepted", session or settings.actor(), result.revision)
-    kept = [
+    added = [
         book.add_proposal(dict(each.operation), each.operation["type"], each.evidence, each.trust, session)
         for each in (*verdict.tags.proposed, *verdict.operations.proposed)
     ]
-    return sum(each is not None for each in kept)
+    return sum(each is not None for each in added)
 
 
 def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:

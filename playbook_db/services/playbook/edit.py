@@ -73,8 +73,8 @@ def edit(
         point = live_point(book, name)
         _require_same(point, was, f"; your text was: {text}" if text else ".")
         if was_in is not None and point.section != section_named(was_in):
-            what = f"moved to {point.section} meanwhile. Nothing was changed."
-            raise PointChangedError(name, what)
+            change = f"moved to {point.section} meanwhile. Nothing was changed."
+            raise PointChangedError(name, change)
         edited = replace(point, text=text or point.text, section=chosen or point.section)
         if edited != point:
             book.draft.change(edited, kind="edit")
@@ -127,7 +127,7 @@ def pin(project: Project, *names: str) -> list[str]:
         points = [live_point(book, name) for name in dict.fromkeys(names)]
         for point in points:
             book.set_pinned(point.name, True)
-        return [*_notes_on_votes(points), *_notes_on_room(book)]
+        return [*_notes_on_votes(points), *_notes_on_pins(book)]
 
 
 @retry_on_conflict
@@ -203,19 +203,19 @@ def _notes_on_votes(points: Iterable[KeyPoint]) -> list[str]:
     ]
 
 
-def _notes_on_room(book: PlaybookRepository) -> list[str]:
+def _notes_on_pins(book: PlaybookRepository) -> list[str]:
     ranked, total, time = book.candidates()
     pinned = list(itertools.takewhile(lambda point: point.pinned, ranked))
-    template, limit_units, room = templates.playbook_template(), prompt_text.LIMIT_UNITS, "a session's text"
+    template, limit_units, part = templates.playbook_template(), prompt_text.LIMIT_UNITS, "a session's text"
     if book.is_users:  # what it has whatever the project needs
         limit_units = (limit_units - prompt_text.utf16_units(template)) // prompt_text.OWN_SHARE
-        template, room = prompt_text.PLACEHOLDER, "the third of a session's text that is surely there for your own"
+        template, part = prompt_text.PLACEHOLDER, "the third of a session's text that is surely there for your own"
     _, shown = prompt_text.compose(template, pinned, total, time, limit_units=limit_units)
     names = [point.name for point in pinned if point not in shown]
     if not names:
         return []
     return [
-        f"what is pinned no longer fits into {room}; {', '.join(names)} isn't shown{' then' * book.is_users}. "
+        f"what is pinned no longer fits into {part}; {', '.join(names)} isn't shown{' then' * book.is_users}. "
         f"Shorten some of it (playbook edit NAME), or let some go: playbook unpin {names[0]}"
     ]
 
@@ -312,8 +312,8 @@ def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
     """Raise PointChangedError, whose text ends with *more*, where *point* doesn't say any more what it *was* to
     somebody; None is somebody who didn't look."""
     if was is not None and point.text != was:
-        what = f"reworded meanwhile. Nothing was changed{more}"
-        raise PointChangedError(point.name, what)
+        change = f"reworded meanwhile. Nothing was changed{more}"
+        raise PointChangedError(point.name, change)
 
 
 def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:

@@ -90,8 +90,8 @@ def extras_message(extras: Mapping[str, str]) -> list[str]:
     """A line on what came in with entries of a file beside what a point is; none where there is nothing."""
     keys = ", ".join(sorted({storable(key) for fields in extras.values() for key in read_json(fields)}))
     entries = "1 entry has" if len(extras) == 1 else f"{len(extras)} entries have"
-    kept = f"{entries} other keys ({shown(keys[:_MAX_KEYS_CHARS])}), which are kept in the database"
-    return [f"{kept}: playbook show NAME --json, playbook export --extra"] if extras else []
+    message = f"{entries} other keys ({shown(keys[:_MAX_KEYS_CHARS])}), which are kept in the database"
+    return [f"{message}: playbook show NAME --json, playbook export --extra"] if extras else []
 
 
 def export_markdown(project: Project) -> str:

@@ -114,14 +114,14 @@ def require_person() -> None:
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:
     """Those of *items* that *words* mean: a number (`3`, `p3`, `up3`), or the name of a point that one of them is
     about. Raises ProposalNotFoundError."""
-    found: dict[str, ReviewItem] = {}
+    by_name: dict[str, ReviewItem] = {}
     for word in words:
         name = named(word, items)
         matches = [each for each in items if each.name == name or (not name and word in each.proposal.names)]
         if len(matches) != 1:
             raise ProposalNotFoundError(word, tuple(each.name for each in matches))
-        found[matches[0].name] = matches[0]
-    return list(found.values())
+        by_name[matches[0].name] = matches[0]
+    return list(by_name.values())
 
 
 def named(word: str, items: Collection[ReviewItem]) -> str:

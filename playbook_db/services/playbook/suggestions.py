@@ -59,20 +59,20 @@ class SuggestionResult:
 def suggest(project: Project, session: McpSession, operation: Mapping[str, Any]) -> SuggestionResult:
     """Propose *operation*, a curator's, with its evidence; carry it out where the session counts. Raises PointRuleError
     where it breaks a rule, PointNotFoundError."""
-    given = _clean(dict(operation), session)
-    for name in operations.named_points(given, str(given.get("type"))):
+    operation = _clean(dict(operation), session)
+    for name in operations.named_points(operation, str(operation.get("type"))):
         edit.find_live(project.with_point(name), name)
-    if isinstance(given.get("text"), str):
-        edit.usable(given["text"])
+    if isinstance(operation.get("text"), str):
+        edit.usable(operation["text"])
     if session.counts:
-        return SuggestionResult(_carry_out(project, session, given))
+        return SuggestionResult(_carry_out(project, session, operation))
     users = project.playbooks()[-1]
     with users.store.read(users.key) as own, project.store.read(project.key) as book:
-        judged = judging.judge_operations(book.playbook(), [given], session.places, "all", own.playbook())
-    of_own = judged.own or judging.JudgedOperations([], [], [], [])
-    for skipped in (*judged.skipped, *of_own.skipped):
+        judged = judging.judge_operations(book.playbook(), [operation], session.places, "all", own.playbook())
+    for_user = judged.own or judging.JudgedOperations([], [], [], [])
+    for skipped in (*judged.skipped, *for_user.skipped):
         raise PointRuleError(f"This can't be proposed: {skipped.reason}.")
-    target, proposed = (users, of_own.proposed[0]) if of_own.proposed else (project, judged.proposed[0])
+    target, proposed = (users, for_user.proposed[0]) if for_user.proposed else (project, judged.proposed[0])
     return _propose(target, session, proposed)
 
 
@@ -84,8 +84,7 @@ def vote(
     a lesson's would; one that needs a person's word is proposed. Raises PointRuleError where it counts nothing,
     PointNotFoundError."""
     target = project.with_point(name)
-    tagged = {"name": name, "tag": tag, "rationale": reason, "evidence": list(quotes)}
-    given = _clean(tagged, session)
+    entry = _clean({"name": name, "tag": tag, "rationale": reason, "evidence": list(quotes)}, session)
     with target.store.read(target.key) as book:
         point = edit.live_point(book, name)
         playbook = book.playbook()
@@ -93,15 +92,15 @@ def vote(
         voted = book.voted_on(session.id)
     if name in voted:
         raise PointRuleError(f"This session has voted {voted[name]} on {name} already; one vote of a session counts.")
-    evidence = tuple(find_evidence(given["evidence"], session.places))
+    evidence = tuple(find_evidence(entry["evidence"], session.places))
     if session.counts:
-        return SuggestionResult(_cast(target, session, Vote(name, tag, given["rationale"] or None, evidence=evidence)))
+        return SuggestionResult(_cast(target, session, Vote(name, tag, entry["rationale"] or None, evidence=evidence)))
     if name not in had:
         raise PointRuleError(
             f"{name} was neither shown to this session nor cited in it, so it can't judge it: a vote says that a point "
             "was followed and helped, or harmed. Look at the point first (search), and vote if it made a difference."
         )
-    judged = judging.judge_tags(playbook, [given], had, session.places, session.review)
+    judged = judging.judge_tags(playbook, [entry], had, session.places, session.review)
     for counting in judged.votes:
         return SuggestionResult(_cast(target, session, counting))
     for proposed in judged.proposed:
@@ -118,12 +117,12 @@ def withdraw(project: Project, session: McpSession, what: str = "") -> str | Und
     """Take back what the session said itself by its tools: *what* is a proposal (`p3`) or a revision (`12`, `r12`), by
     default its last. The proposal's name, or what the undo did. Raises UndoError where the session didn't do that,
     UndoCollisionError."""
-    found = list(_said(project, session))
-    if not found:
+    actions = list(_session_actions(project, session))
+    if not actions:
         raise UndoError("This session has changed or proposed nothing by these tools that could be taken back.")
-    chosen = [each for each in found if not what or what.strip().casefold() in (each.name, f"r{each.name}")]
+    chosen = [each for each in actions if not what or what.strip().casefold() in (each.name, f"r{each.name}")]
     if not chosen:
-        mine = ", ".join(each.name for each in sorted(found, key=lambda each: each.at))
+        mine = ", ".join(each.name for each in sorted(actions, key=lambda each: each.at))
         raise UndoError(
             f"{what.strip()} isn't what this session did by these tools, so it isn't for it to take back. "
             f"Its own: {mine}."
@@ -137,8 +136,8 @@ def withdraw(project: Project, session: McpSession, what: str = "") -> str | Und
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """Something that a session said: in which `project`'s playbook, `at` which time, and the one or the other."""
+class _SessionAction:
+    """What a session did by its tools `at` some time, in the playbook of `project`: its `revision` or `proposal`."""
 
     project: Project
     at: str
@@ -147,14 +146,14 @@ class _Said:
     proposal: int = 0
 
 
-def _said(project: Project, session: McpSession) -> "list[_Said]":
+def _session_actions(project: Project, session: McpSession) -> "list[_SessionAction]":
     """What the session proposed alone, which still waits, and what it changed, which is in force."""
-    found = []
+    actions = []
     for place in project.playbooks():
         with place.store.read(place.key) as book:
             waiting = book.waiting_proposals()
-        found += [
-            _Said(place, each.created_at, review.name_of(each.id, is_users=place.is_users), proposal=each.id)
+        actions += [
+            _SessionAction(place, each.created_at, review.name_of(each.id, is_users=place.is_users), proposal=each.id)
             for each in waiting
             if each.session_id == session.id and each.sessions == 1
         ]
@@ -163,12 +162,12 @@ def _said(project: Project, session: McpSession) -> "list[_Said]":
             revisions = list(history.log(place, query, most_changes=1))
         except SessionNotFoundError:
             revisions = []
-        found += [
-            _Said(place, each.time, f"{each.number}", revision=each.number)
+        actions += [
+            _SessionAction(place, each.time, f"{each.number}", revision=each.number)
             for each in revisions
             if each.session_id == session.id and not each.undone_in and not (each.message or "").startswith(_ACCEPTED)
         ]
-    return found
+    return actions
 
 
 def _propose(target: Project, session: McpSession, proposed: judging.Proposed) -> SuggestionResult:
@@ -178,11 +177,11 @@ def _propose(target: Project, session: McpSession, proposed: judging.Proposed) -
             raise PointRuleError(
                 f"{MAX_WAITING} proposals of this session wait already; the user decides on them first."
             )
-        kept = book.add_proposal(fields, fields["type"], proposed.evidence, proposed.trust, session.id)
-    if kept is None:
+        proposal = book.add_proposal(fields, fields["type"], proposed.evidence, proposed.trust, session.id)
+    if proposal is None:
         raise PointRuleError("The user has rejected this before, so it isn't proposed again.")
-    name = review.name_of(kept.id, is_users=target.is_users)
-    return SuggestionResult(name=name, trust=kept.trust, sessions=kept.sessions)
+    name = review.name_of(proposal.id, is_users=target.is_users)
+    return SuggestionResult(name=name, trust=proposal.trust, sessions=proposal.sessions)
 
 
 def _carry_out(project: Project, session: McpSession, operation: Mapping[str, Any]) -> RevisionResult:
@@ -195,10 +194,10 @@ def _carry_out(project: Project, session: McpSession, operation: Mapping[str, An
         return _commit(book, session, _in_words(book.draft.changes))
 
 
-def _cast(target: Project, session: McpSession, given: Vote) -> RevisionResult:
+def _cast(target: Project, session: McpSession, vote: Vote) -> RevisionResult:
     with target.store.write(target.key) as book:
-        votes = operations.cast_votes(book.draft, [given])
-        return _commit(book, session, f"voted {given.name} {given.tag}", votes)
+        votes = operations.cast_votes(book.draft, [vote])
+        return _commit(book, session, f"voted {vote.name} {vote.tag}", votes)
 
 
 def _commit(

@@ -92,8 +92,8 @@ def undo_session(
             try:
                 results.append(_undo(book, revisions, f"session {session_id}", prefer=prefer))
             except UndoCollisionError as error:
-                what = f"{revisions}".capitalize()
-                raise UndoCollisionError(what, error.collisions, argument=f"--session={session_id}") from None
+                subject = f"{revisions}".capitalize()
+                raise UndoCollisionError(subject, error.collisions, argument=f"--session={session_id}") from None
         if dry_run:
             results = [replace(each, result=replace(each.result, revision=None)) for each in results]
             raise _RehearsedError

@@ -87,9 +87,9 @@ def _filter(book: PlaybookRepository, words: str, row_filter: RowFilter) -> tupl
         return row_filter, False
     is_damaged = False
     if row_filter.state != "retired":
-        found = searching.search(book, words)
-        is_damaged = found.is_damaged
-        if found.points:
-            ids = tuple(point.id for point, _ in found.points)
+        result = searching.search(book, words)
+        is_damaged = result.is_damaged
+        if result.points:
+            ids = tuple(point.id for point, _ in result.points)
             return RowFilter(row_filter.state, row_filter.section, ids=ids), is_damaged
     return RowFilter(row_filter.state, row_filter.section, words=tuple(words.split())), is_damaged

@@ -96,10 +96,10 @@ def _read(
     database: str,
     key: str,
     folder: str | None,
-    found: hook_sql.StoredProject | None,
+    stored: hook_sql.StoredProject | None,
     own_key: str = projects.USER_KEY,
 ) -> Status:
-    project = found or quick_sql.NO_PLAYBOOK
+    project = stored or quick_sql.NO_PLAYBOOK
     own = _Playbook(execute, project if folder is None else _find(execute, own_key))
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(quick_sql.JOBS_BY_STATE, of_project))

@@ -229,7 +229,7 @@ def bring_in(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResul
     if common is not None:
         number, base, merged = common
         base, theirs, names = merge.under_our_names(book.draft, base, theirs, merged)
-        extras = {names.get(name, name): said for name, said in reading.extras.items()}
+        extras = {names.get(name, name): fields for name, fields in reading.extras.items()}
         reading = replace(reading, extras=extras)
     theirs, notes = merge.without_retired(book.draft, theirs, book.retired())
     if common is not None:

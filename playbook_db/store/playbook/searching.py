@@ -78,8 +78,8 @@ def search(book: PlaybookRepository, question: str) -> Searched:
         with suppress(DatabaseError), dialect.savepoint(book.connection):
             if not dialect.is_search_behind(book.connection):
                 matching = dialect.matching(book.connection, search_words.terms(question))
-                found = hook_sql.search(execute, book.playbook_id, live, question, matching=matching)
-                return Searched(tuple(found))
+                answers = hook_sql.search(execute, book.playbook_id, live, question, matching=matching)
+                return Searched(tuple(answers))
     points = [StoredPoint(row) for row in execute(quick_sql.LIVE_POINTS, {"playbook_id": book.playbook_id})]
     ranked = _ranked_by_parts([f"{point.name}\n{point.text}" for point in points], question)
     return Searched(tuple((points[place], score) for place, score in ranked), is_damaged=should_ask)
@@ -89,7 +89,7 @@ def search_history(book: PlaybookRepository, question: str, *, proposed: bool) -
     """What answers *question*, by parts of words, beside the live points: those that have left, what points once said,
     the reasons of changes, of votes, the evidence for both, and with *proposed* what waits for a person."""
     rows = book.connection.execute(sql(_HISTORY), {"playbook_id": book.playbook_id})
-    said = [
+    hits = [
         HistoryHit(kind, name, revision, part)
         for kind, name, revision, text in rows
         for part in ([each.quote for each in read_json(text)] if kind == "evidence" else [text])
@@ -97,16 +97,16 @@ def search_history(book: PlaybookRepository, question: str, *, proposed: bool) -
     for proposal in book.waiting_proposals() if proposed else ():
         texts = proposal.text, proposal.operation.get("reason"), proposal.operation.get("rationale")
         quotes = (each.quote for each in proposal.evidence)
-        said += [HistoryHit("proposed", f"p{proposal.id}", None, str(text)) for text in (*texts, *quotes) if text]
-    said = [*dict.fromkeys(said)]
-    found = _ranked_by_parts([each.text for each in said], question)
-    return tuple((said[place], score) for place, score in found)
+        hits += [HistoryHit("proposed", f"p{proposal.id}", None, str(text)) for text in (*texts, *quotes) if text]
+    hits = [*dict.fromkeys(hits)]
+    ranked = _ranked_by_parts([each.text for each in hits], question)
+    return tuple((hits[place], score) for place, score in ranked)
 
 
 def _ranked_by_parts(texts: Sequence[str], question: str) -> list[tuple[int, float]]:
     small = [text.lower() for text in texts]
-    found = [
+    matches = [
         (term, [place for place, text in enumerate(small) if search_words.has_parts(text, term)])
         for term in search_words.terms(question)
     ]
-    return search_words.ranked(found, len(texts))
+    return search_words.ranked(matches, len(texts))
