@@ -33,7 +33,7 @@ from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
 from playbook_db.services.learning import queue
 from playbook_db.services.opening import open_project
 from playbook_db.services.playbook import suggestions
-from playbook_db.services.playbook.suggestions import Speaker, Suggested
+from playbook_db.services.playbook.suggestions import McpSession, SuggestionResult
 from playbook_db.services.project import Project, is_ignored
 from playbook_db.services.reading import history, listing
 from playbook_db.store.playbook.log_queries import Life
@@ -107,7 +107,7 @@ class PlaybookTools:
         except SettingError:  # counts as 0, as for the hooks
             return False
 
-    def speaker(self, context: "Context[Any, Any]") -> Speaker:
+    def mcp_session(self, context: "Context[Any, Any]") -> McpSession:
         """The session that calls, as `suggestions` wants it. Raises SettingError where it is private."""
         meta = context.request_context.meta or {}
         tool_use = meta.get(session_so_far.TOOL_USE)
@@ -116,7 +116,7 @@ class PlaybookTools:
             raise SettingError(
                 "The user keeps this session private: nothing is learned from it, so nothing is written."
             )
-        return Speaker(
+        return McpSession(
             so_far.id,
             so_far.cited | self.shown,
             so_far.places,
@@ -257,8 +257,8 @@ class PlaybookTools:
         """Say that a key point that this session was shown helped or harmed it. One vote for a point; a harmful one
         without evidence waits for the user."""
         with self.opened(writes=True) as (project, _):
-            speaker = self.speaker(context)
-            voted = suggestions.vote(project, speaker, name, tag, reason=reason, quotes=evidence or ())
+            session = self.mcp_session(context)
+            voted = suggestions.vote(project, session, name, tag, reason=reason, quotes=evidence or ())
         return _outcome_text(voted, f"voted {tag} on {name}")
 
     def undo(
@@ -271,7 +271,7 @@ class PlaybookTools:
         """Take back what this session itself did with these tools: a proposal that still waits, a vote, or a change.
         Nothing that others did can be taken back here."""
         with self.opened(writes=True) as (project, _):
-            back = suggestions.withdraw(project, self.speaker(context), what)
+            back = suggestions.withdraw(project, self.mcp_session(context), what)
         if isinstance(back, str):
             return f"withdrew the proposal {back}"
         lines = [f"took back {back.revisions}", *(_point_line(change.point) for change in back.result.changes)]
@@ -280,7 +280,7 @@ class PlaybookTools:
     def _suggest(self, context: "Context[Any, Any]", kind: str, evidence: Sequence[str] | None, **fields: str) -> str:
         operation = {"type": kind, **fields, "evidence": evidence or []}
         with self.opened(writes=True) as (project, _):
-            suggested = suggestions.suggest(project, self.speaker(context), operation)
+            suggested = suggestions.suggest(project, self.mcp_session(context), operation)
         return _outcome_text(suggested, {"ADD": "added", "UPDATE": "edited", "DELETE": "retired"}[kind])
 
 
@@ -350,7 +350,7 @@ def _add_resources(server: MCPServer, tools: PlaybookTools) -> None:
 _EMPTY = "The playbook has no key points yet."
 
 
-def _outcome_text(suggested: Suggested, what: str) -> str:
+def _outcome_text(suggested: SuggestionResult, what: str) -> str:
     """What became of something that the session said."""
     if suggested.revision is not None:
         lines = [f"{what}, in revision {suggested.revision.revision}; the tool undo takes it back"]

@@ -20,7 +20,7 @@ from playbook_db.services.project import (
     find_membership,
 )
 from playbook_db.store import at_hand
-from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.team import memberships
 from playbook_db.store.team.memberships import Membership
@@ -126,7 +126,7 @@ def refresh(
     return False
 
 
-@tried_again
+@retry_on_conflict
 def move(store: Store, old_folder: str, new_folder: str) -> str:
     """Give the playbook of *old_folder* to *new_folder*, where the project is now; the key it has there.
 

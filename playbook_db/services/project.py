@@ -14,7 +14,7 @@ from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
 from playbook_db.store import at_hand, urls
-from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.playbook.repository import ListedProject
 from playbook_db.store.team import memberships
@@ -195,7 +195,7 @@ def is_ignored(project: Project) -> bool:
         return book.is_ignored()
 
 
-@tried_again
+@retry_on_conflict
 def ignore(project: Project, *, is_ignored: bool) -> None:
     """Keep the hooks and the worker out of *project* from now on, or let them in again; nothing is forgotten."""
     with project.store.write(project.key) as book:

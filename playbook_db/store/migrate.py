@@ -71,8 +71,8 @@ def require_current(url: str) -> None:
     if not version:
         refuse_lost(url)
         no_database = f"There is no database at {dialect.where}."
-        what = no_database if version is None else f"{dialect.where} is empty: no playbook is in it."
-        raise DatabaseError(what, Remedy("Run: {}", ("init",)))
+        problem = no_database if version is None else f"{dialect.where} is empty: no playbook is in it."
+        raise DatabaseError(problem, Remedy("Run: {}", ("init",)))
     if version != SCHEMA:
         raise SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=dialect.is_shared)
 
@@ -242,9 +242,9 @@ def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> l
         return steps
 
     context.configure(target_metadata=metadata, **options)
-    asked = context.get_context().opts
-    alembics_plan = asked["fn"]
-    context.configure(target_metadata=metadata, fn=plan, dont_mutate=_only_looks(asked), **options)
+    defaults = context.get_context().opts
+    alembics_plan = defaults["fn"]
+    context.configure(target_metadata=metadata, fn=plan, dont_mutate=_only_looks(defaults), **options)
     return migrations
 
 

@@ -22,7 +22,7 @@ from playbook_db.services.project import (
     server_url,
 )
 from playbook_db.store import at_hand, jobs, urls
-from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import RevisionResult
 from playbook_db.store.team import memberships, replica
 from playbook_db.store.team.memberships import Member, Membership
@@ -89,7 +89,7 @@ def require(own: Project) -> Membership:
     return membership
 
 
-@tried_again
+@retry_on_conflict
 def _end(own: Project) -> int:
     """Let the project belong to no team; how many showings the team's database doesn't know of."""
     with own.store.write(own.key) as book:
@@ -126,7 +126,7 @@ def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list
     return refreshed
 
 
-@tried_again
+@retry_on_conflict
 def _send(store: Store, membership: Membership, server: Store) -> None:
     """Tell the team's database what sessions were shown. Killed in between, it is told once more, and counts once."""
     while True:

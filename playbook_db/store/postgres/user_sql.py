@@ -104,14 +104,14 @@ def _explained(engine: Engine, timeout_s: float) -> Iterator[None]:
             raise QueryTimeoutError(timeout_s) from None
         raise
     except psycopg.Error as error:
-        said = (error.diag.message_primary or str(error)).strip()
+        message = (error.diag.message_primary or str(error)).strip()
         if (
             isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
-            or "data-modifying" in said
-            or _WRITING.search(said)
+            or "data-modifying" in message
+            or _WRITING.search(message)
         ):
             raise QueryRefusedError from error
         with engine.connect() as another:
             views = another.scalars(sql("SELECT viewname FROM pg_views WHERE schemaname = current_schema() ORDER BY 1"))
             missing = isinstance(error, psycopg.errors.UndefinedTable)
-            raise QueryError(f"no such table: {said}" if missing else said, views=tuple(views)) from error
+            raise QueryError(f"no such table: {message}" if missing else message, views=tuple(views)) from error
