@@ -114,9 +114,9 @@ def learn_transcript(
             chunk = following
         _keep(project, reader, secrets)
     # A team's database has no jobs: there the cursor alone makes each chunk count once.
-    if finishes is not None and not refused and (project.is_team or not results or results[-1].was_known):
+    if finishes is not None and not refused and (project.is_team or not results or results[-1].already_learned):
         queue.finish(project.own.store, finishes)
-    learned = tuple(result for result in results if not result.was_known)
+    learned = tuple(result for result in results if not result.already_learned)
     return TranscriptResult(len(results), learned, tuple(refused))
 
 

@@ -45,7 +45,7 @@ from playbook_db.mcp_server.answers import (
 from playbook_db.services.learning import queue
 from playbook_db.services.opening import open_project
 from playbook_db.services.playbook import suggestions
-from playbook_db.services.playbook.suggestions import Speaker, Suggested
+from playbook_db.services.playbook.suggestions import McpSession, SuggestionResult
 from playbook_db.services.project import Project, is_ignored
 from playbook_db.services.reading import history, listing
 from playbook_db.store.playbook.log_queries import Life
@@ -66,9 +66,9 @@ Evidence = Annotated[
 ]
 Count = Annotated[int, Field(ge=1, le=MAX_POINTS)]
 
-_LOOKS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _PROPOSES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-_TAKES_BACK = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
+_UNDOES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class PlaybookTools:
         except SettingError:  # counts as 0, as for the hooks
             return False
 
-    def speaker(self, context: "Context[Any, Any]") -> Speaker:
+    def mcp_session(self, context: "Context[Any, Any]") -> McpSession:
         """The session that calls, as `suggestions` wants it. Raises SettingError where it is private."""
         meta = context.request_context.meta or {}
         tool_use = meta.get(session_so_far.TOOL_USE)
@@ -119,7 +119,7 @@ class PlaybookTools:
             raise SettingError(
                 "The user keeps this session private: nothing is learned from it, so nothing is written."
             )
-        return Speaker(
+        return McpSession(
             so_far.id,
             so_far.cited | self.shown,
             so_far.places,
@@ -244,8 +244,8 @@ class PlaybookTools:
         """Say that a key point that this session was shown helped or harmed it. One vote for a point; a harmful one
         without evidence waits for the user."""
         with self.opened(writes=True) as (project, _):
-            speaker = self.speaker(context)
-            voted = suggestions.vote(project, speaker, name, tag, reason=reason, quotes=evidence or ())
+            session = self.mcp_session(context)
+            voted = suggestions.vote(project, session, name, tag, reason=reason, quotes=evidence or ())
         return _outcome_text(voted, f"voted {tag} on {name}")
 
     def undo(
@@ -258,7 +258,7 @@ class PlaybookTools:
         """Take back what this session itself did with these tools: a proposal that still waits, a vote, or a change.
         Nothing that others did can be taken back here."""
         with self.opened(writes=True) as (project, _):
-            back = suggestions.withdraw(project, self.speaker(context), what)
+            back = suggestions.withdraw(project, self.mcp_session(context), what)
         if isinstance(back, str):
             return f"withdrew the proposal {back}"
         lines = [f"took back {back.revisions}", *(point_line(change.point) for change in back.result.changes)]
@@ -267,7 +267,7 @@ class PlaybookTools:
     def _suggest(self, context: "Context[Any, Any]", kind: str, evidence: Sequence[str] | None, **fields: str) -> str:
         operation = {"type": kind, **fields, "evidence": evidence or []}
         with self.opened(writes=True) as (project, _):
-            suggested = suggestions.suggest(project, self.speaker(context), operation)
+            suggested = suggestions.suggest(project, self.mcp_session(context), operation)
         return _outcome_text(suggested, {"ADD": "added", "UPDATE": "edited", "DELETE": "retired"}[kind])
 
 
@@ -281,15 +281,15 @@ def build_server(tools: PlaybookTools) -> MCPServer:
     """The server for *tools*."""
     server = MCPServer("playbook", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     for tool, name, title, hints in (
-        (tools.search, "search", "Search the playbook", _LOOKS),
-        (tools.why, "why", "Where a key point came from", _LOOKS),
-        (tools.list_points, "list", "List the playbook", _LOOKS),
-        (tools.log, "history", "What was changed", _LOOKS),
+        (tools.search, "search", "Search the playbook", _READS),
+        (tools.why, "why", "Where a key point came from", _READS),
+        (tools.list_points, "list", "List the playbook", _READS),
+        (tools.log, "history", "What was changed", _READS),
         (tools.add, "add", "Propose a key point", _PROPOSES),
         (tools.propose_edit, "propose_edit", "Propose other words for a key point", _PROPOSES),
         (tools.propose_retirement, "propose_retirement", "Propose to retire a key point", _PROPOSES),
         (tools.vote, "vote", "Vote on a key point", _PROPOSES),
-        (tools.undo, "undo", "Take back what this session did", _TAKES_BACK),
+        (tools.undo, "undo", "Take back what this session did", _UNDOES),
     ):
         text = re.sub(r"\s+", " ", tool.__doc__ or "").strip()
         server.add_tool(
@@ -335,7 +335,7 @@ def _add_resources(server: MCPServer, tools: PlaybookTools) -> None:
         )
 
 
-def _outcome_text(suggested: Suggested, what: str) -> str:
+def _outcome_text(suggested: SuggestionResult, what: str) -> str:
     """What became of something that the session said."""
     if suggested.revision is not None:
         lines = [f"{what}, in revision {suggested.revision.revision}; the tool undo takes it back"]

@@ -240,9 +240,9 @@ def rebuild_search(url: str) -> bool:
     migrate.require_current(url)
     with open_store(url) as store:
         with store.transaction() as connection:
-            made = dialect_of(connection).rebuild_search(connection)
+            has_index = dialect_of(connection).rebuild_search(connection)
         store.tidy()
-        return made
+        return has_index
 
 
 def _now() -> datetime:

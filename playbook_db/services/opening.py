@@ -11,7 +11,7 @@ from playbook_db import projects
 from playbook_db.domain import times
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, ServerAwayError
 from playbook_db.services.project import (
-    LOOK_S,
+    READ_CONNECT_S,
     LastKnownProject,
     Notify,
     Project,
@@ -20,7 +20,7 @@ from playbook_db.services.project import (
     find_membership,
 )
 from playbook_db.store import at_hand
-from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.team import memberships
 from playbook_db.store.team.memberships import Membership
@@ -53,7 +53,7 @@ def open_project(
         project = Project.in_folder(store or stack.enter_context(open_store(url, begins_anew=begins_anew)), folder)
         if not is_own:
             try:
-                servers = stack.enter_context(Servers(connect_s=LOOK_S if may_be_old else None))
+                servers = stack.enter_context(Servers(connect_s=READ_CONNECT_S if may_be_old else None))
                 project = stack.enter_context(of_team(project, servers))
             except ServerAwayError as error:
                 if not may_be_old:
@@ -126,7 +126,7 @@ def refresh(
     return False
 
 
-@tried_again
+@retry_on_conflict
 def move(store: Store, old_folder: str, new_folder: str) -> str:
     """Give the playbook of *old_folder* to *new_folder*, where the project is now; the key it has there.
 

@@ -14,14 +14,14 @@ from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
 from playbook_db.store import at_hand, urls
-from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.playbook.repository import ListedProject
 from playbook_db.store.team import memberships
 from playbook_db.store.team.memberships import Membership
 
 Notify = Callable[[str], object]  # takes a line that the person should read
-LOOK_S = 4  # that who can do with the replica waits for a team's server
+READ_CONNECT_S = 4  # that who can do with the replica waits for a team's server
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def is_ignored(project: Project) -> bool:
         return book.is_ignored()
 
 
-@tried_again
+@retry_on_conflict
 def ignore(project: Project, *, is_ignored: bool) -> None:
     """Keep the hooks and the worker out of *project* from now on, or let them in again; nothing is forgotten."""
     with project.store.write(project.key) as book:
@@ -203,7 +203,7 @@ def ignore(project: Project, *, is_ignored: bool) -> None:
 
 
 __all__ = [
-    "LOOK_S", "LastKnownProject", "ListedProject", "Membership", "Notify", "Project", "Servers", "Store", "TeamProject",
-    "find_membership", "ignore", "is_ignored", "is_known", "list_projects", "open_store", "password_file",
+    "READ_CONNECT_S", "LastKnownProject", "ListedProject", "Membership", "Notify", "Project", "Servers", "Store",
+    "TeamProject", "find_membership", "ignore", "is_ignored", "is_known", "list_projects", "open_store", "password_file",
     "read_playbook", "read_users", "server_url", "with_kept_password",
 ]  # fmt: skip

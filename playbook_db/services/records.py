@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from playbook_db.store.playbook.learning import SessionSummary
     from playbook_db.store.playbook.log_queries import Life, LoggedChange, LoggedRevision
     from playbook_db.store.playbook.repository import ListedProject, RevisionResult
-    from playbook_db.store.playbook.searching import Beside
+    from playbook_db.store.playbook.searching import HistoryHit
     from playbook_db.store.playbook.statistics import EventUse
     from playbook_db.store.quick_sql import PointEvidence, PointLifespan, Retirement, StoredMarks
     from playbook_db.store.upkeep.database_file import Backup
@@ -63,7 +63,7 @@ def answer_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> R
     return point_record(point) | {"kind": "live", "score": round(score, 3), "resting": bool(marks.resting)}
 
 
-def beside_record(hit: "Beside", score: float) -> Record:
+def history_hit_record(hit: "HistoryHit", score: float) -> Record:
     """What else answers (`search --all`)."""
     return _fields(hit, "kind", "name", "revision", "text") | {"score": round(score, 3)}
 

@@ -34,7 +34,7 @@ from playbook_db.services.sharing import mirror
 from playbook_db.store import migrate, urls
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
-from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook import erasure
 from playbook_db.store.playbook.repository import FileFields, all_keys
 from playbook_db.store.upkeep import check as store_check
@@ -67,10 +67,10 @@ class RepairedPlaybook:
         """Which revisions are lost, as a sentence; "" where none is."""
         if self.last_revision <= self.kept_to:
             return ""
-        kept = "All history"
+        period = "All history"
         if self.kept_time is not None:
-            kept = f"History after revision {self.kept_to} ({local(self.kept_time)})"
-        return f"{kept} is lost, up to revision {self.last_revision}; the points are as they were last seen."
+            period = f"History after revision {self.kept_to} ({local(self.kept_time)})"
+        return f"{period} is lost, up to revision {self.last_revision}; the points are as they were last seen."
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,24 +129,24 @@ def _by_history(url: str, *, dry_run: bool) -> Repaired:
         with store.snapshot() as connection:
             keys, ranks = all_keys(connection), store_check.wrong_ranks(connection)
         done = tuple(filter(None, (_put_right(store, key, ranks, dry_run=dry_run) for key in keys)))
-        left = [] if dry_run and done else maintenance.check(store)
-        if left:
-            raise RepairError(f"{store.where}: {left[0]}, which no history puts right; its owner looks into a backup.")
+        problem = None if dry_run and done else next(iter(maintenance.check(store)), None)
+        if problem:
+            raise RepairError(f"{store.where}: {problem}, which no history puts right; its owner looks into a backup.")
         return Repaired(store.where, is_damaged=bool(done), playbooks=done)
 
 
-@tried_again
+@retry_on_conflict
 def _put_right(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: bool) -> RepairedPlaybook | None:
     """Put the playbook of *key* back to what its history says, by one revision; None where it is that. *ranks* names
     points whose rank is wrong. A point that no change tells of is retired."""
     with store.write(key, dry_run=dry_run) as book:
-        told, live = book.at(book.revision).by_name, book.playbook().by_name
-        others = [name for name in {**live, **told} if told.get(name) != live.get(name) or (key, name) in ranks]
+        history, live = book.at(book.revision).by_name, book.playbook().by_name
+        others = [name for name in {**live, **history} if history.get(name) != live.get(name) or (key, name) in ranks]
         is_counted = book.stored().live_points == len(live)
         if not others and is_counted and not store_check.check_history(key, book.connection):
             return None
         for name in others:
-            kind, point = "edit" if name in live else "restore", told.get(name)
+            kind, point = "edit" if name in live else "restore", history.get(name)
             change = Change(kind, point, reworded=True) if point else Change("retire", live[name], reworded=True)
             book.draft.changes.append(replace(change, reason="as the history has it"))
         message = f"put right: {', '.join(others) or 'what stands beside the points'}"
@@ -261,8 +261,8 @@ def _bring_in(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
         is_lost = saved.last_revision > book.revision
         lost = f"the history after revision {book.revision} is lost" if book.revision else "its history is lost"
         message = f"repaired: {lost}" if is_lost else "repaired"
-        said = {each.point.name: saved.extras[each.number] for each in points if each.number in saved.extras}
-        extras = dict(said.items() - book.extras().items())
+        saved_extras = {each.point.name: saved.extras[each.number] for each in points if each.number in saved.extras}
+        extras = dict(saved_extras.items() - book.extras().items())
         result = book.commit("import", message, file=FileFields(saved.header, extras=extras), even_if_unchanged=is_lost)
         salvage.put_rest(book, saved, result.revision)
     summary = import_export.summary(result)

@@ -109,8 +109,8 @@ def newest_backup(path: str) -> "str | None":
         return None
     import re  # late, as above
 
-    found = [re.fullmatch(re.escape(stem) + BACKUP_NAME, name) for name in names]
-    newest = max(((m["time"], int(m["number"] or 1), m.string) for m in found if m), default=None)
+    matches = [re.fullmatch(re.escape(stem) + BACKUP_NAME, name) for name in names]
+    newest = max(((m["time"], int(m["number"] or 1), m.string) for m in matches if m), default=None)
     return os.path.join(folder, newest[2]) if newest else None
 
 
@@ -137,8 +137,8 @@ def open_replica(path: str) -> "Connection":
         return _open_file(path, "mode=ro&immutable=1", 0.0)
     except UnusableError:
         is_file = os.path.isfile(path)
-        what = "is no replica of this version" if is_file else "is no regular file; move it away"
-        raise UnusableError(f"{path} {what}. The worker writes it anew: playbook work", is_old=is_file) from None
+        problem = "is no replica of this version" if is_file else "is no regular file; move it away"
+        raise UnusableError(f"{path} {problem}. The worker writes it anew: playbook work", is_old=is_file) from None
 
 
 def _require_schema(connection: "Connection", path: str) -> None:

@@ -12,15 +12,15 @@ from playbook_db.store.urls import described, parsed, sqlite_path
 def dialect_for(url: URL | str) -> Dialect:
     """The dialect of the database at *url*. Raises SettingError where the URL can't be understood, DatabaseError where
     it names a kind of database that playbooks can't be kept in."""
-    made = parsed(url)
-    if made.get_backend_name() == "postgresql":
+    parsed_url = parsed(url)
+    if parsed_url.get_backend_name() == "postgresql":
         from playbook_db.store.postgres.dialect import PostgresDialect  # late: who has SQLite need not have the driver
 
-        return PostgresDialect(made)
-    path = sqlite_path(made)
+        return PostgresDialect(parsed_url)
+    path = sqlite_path(parsed_url)
     if not path or path == ":memory:":
         raise DatabaseError(
-            f"{described(made)} is no SQLite file, nor on PostgreSQL, and playbooks are kept in one of these. "
+            f"{described(parsed_url)} is no SQLite file, nor on PostgreSQL, and playbooks are kept in one of these. "
             "Name one with --db or PLAYBOOK_DB_URL, or use the default without both."
         )
     if odd := at_hand.no_regular_file(path):

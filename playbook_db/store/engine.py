@@ -157,20 +157,20 @@ def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], Cur
     return lambda statement, values: connection.execute(sql(statement), values)
 
 
-def tried_again(use_case: Callable[P, T]) -> Callable[P, T]:
+def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:
     """*use_case*, begun again as a whole where others wrote at the same time: nothing of it was kept. It does nothing
     outside its transaction that can't be done twice."""
 
     @functools.wraps(use_case)
-    def begun_again(*args: P.args, **given: P.kwargs) -> T:
+    def retried(*args: P.args, **kwargs: P.kwargs) -> T:
         for wait_s in _WAITS_S:
             try:
-                return use_case(*args, **given)
+                return use_case(*args, **kwargs)
             except ConflictError:
                 time.sleep(random.uniform(0, wait_s))  # noqa: S311 - no secret hangs on it
-        return use_case(*args, **given)
+        return use_case(*args, **kwargs)
 
-    return begun_again
+    return retried
 
 
 def open_store(url: str, *, begins_anew: bool = False) -> Store:

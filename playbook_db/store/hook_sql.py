@@ -250,8 +250,8 @@ def _ranked(
     from playbook_db.domain import search_words
 
     most = search_words.most_matching(live)
-    found = [(term, matching(execute, playbook_id, term, most + 1)) for term in terms]
-    telling = [(term, numbers) for term, numbers in found if len(numbers) <= most] or found
+    matches = [(term, matching(execute, playbook_id, term, most + 1)) for term in terms]
+    telling = [(term, numbers) for term, numbers in matches if len(numbers) <= most] or matches
     scores = {number: score for number, score in search_words.ranked(telling, live) if score >= least}
     if not scores:
         return []
@@ -269,8 +269,8 @@ def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "Mirro
 
 def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool:
     """Whether a job of the project waits and may be begun."""
-    (found,) = connection.execute(DUE_JOB, {"playbook_id": playbook_id, "now": now}).fetchone()
-    return bool(found)
+    (is_due,) = connection.execute(DUE_JOB, {"playbook_id": playbook_id, "now": now}).fetchone()
+    return bool(is_due)
 
 
 def learned_points(

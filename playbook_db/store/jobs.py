@@ -42,8 +42,8 @@ _COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job.__slots__ if name !=
 
 def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None], *, now: str) -> None:
     """Queue *job*, as a hook does, unless its transcript waits already."""
-    given = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
-    columns = {name: value if value is None else as_text(value) for name, value in given.items()}
+    fields = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
+    columns = {name: value if value is None else as_text(value) for name, value in fields.items()}
     connection.execute(_ADD_JOB, {**columns, "playbook_id": playbook_id, "now": now})
 
 
@@ -126,14 +126,14 @@ def bring_back(connection: Connection, *, lease_over: str, now: str, most_attemp
 
     One that has been begun *most_attempts* times has failed: it may be what ends the workers.
     """
-    is_left = (jobs.c.state == "running") & (jobs.c.lease_until <= lease_over)
-    left = [job for job in _read(connection, is_left) if _is_still(connection, job, is_left)]
-    for job in left:
+    is_expired = (jobs.c.state == "running") & (jobs.c.lease_until <= lease_over)
+    expired = [job for job in _read(connection, is_expired) if _is_still(connection, job, is_expired)]
+    for job in expired:
         if job.attempts >= most_attempts:
             fail(connection, job, error=f"the worker ended in the middle of it, {job.attempts} times", now=now)
         else:
             put_off(connection, job, not_before=None, error="the worker ended in the middle of it", counts=True)
-    return len(left)
+    return len(expired)
 
 
 def is_any_due(connection: Connection, *, now: str) -> bool:
@@ -153,10 +153,10 @@ def retry_all(connection: Connection) -> int:
 
 
 def _retry(connection: Connection, which: ColumnElement[bool]) -> int:
-    found = _read(connection, which)
-    for job in found:
+    retried = _read(connection, which)
+    for job in retried:
         _queue_again(connection, job, attempts=0, not_before=None, error=None, finished_at=None)
-    return len(found)
+    return len(retried)
 
 
 def drop(connection: Connection, key: str, number: int) -> Job | None:

@@ -71,8 +71,8 @@ def require_current(url: str) -> None:
     if not version:
         refuse_lost(url)
         no_database = f"There is no database at {dialect.where}."
-        what = no_database if version is None else f"{dialect.where} is empty: no playbook is in it."
-        raise DatabaseError(what, Remedy("Run: {}", ("init",)))
+        problem = no_database if version is None else f"{dialect.where} is empty: no playbook is in it."
+        raise DatabaseError(problem, Remedy("Run: {}", ("init",)))
     if version != SCHEMA:
         raise SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=dialect.is_shared)
 
@@ -131,7 +131,7 @@ def run_alembic_command(context: Any, url: str | None) -> None:
     try:
         with closing(dialect_for(url)) as dialect:
             context.configure(url=url)
-            if _only_looks(context.get_context().opts):
+            if _is_read_only(context.get_context().opts):
                 with dialect.unchanged() as connection:
                     run_alembic(context, connection)
                 return
@@ -242,13 +242,13 @@ def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> l
         return steps
 
     context.configure(target_metadata=metadata, **options)
-    asked = context.get_context().opts
-    alembics_plan = asked["fn"]
-    context.configure(target_metadata=metadata, fn=plan, dont_mutate=_only_looks(asked), **options)
+    defaults = context.get_context().opts
+    alembics_plan = defaults["fn"]
+    context.configure(target_metadata=metadata, fn=plan, dont_mutate=_is_read_only(defaults), **options)
     return migrations
 
 
-def _only_looks(options: dict[str, Any]) -> bool:
+def _is_read_only(options: dict[str, Any]) -> bool:
     """Whether a command with these *options* of Alembic's changes nothing: upgrade, downgrade and stamp have an aim."""
     return "destination_rev" not in options
 

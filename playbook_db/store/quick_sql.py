@@ -103,7 +103,7 @@ FROM model_calls AS m WHERE m.time >= :since
 """
 
 
-NOT_MADE = StoredProject((0, 0, "undecided", 0, 0, None))  # of a playbook that isn't there yet
+NO_PLAYBOOK = StoredProject((0, 0, "undecided", 0, 0, None))  # of a playbook that isn't there yet
 
 
 class StoredMarks(NamedTuple):

@@ -12,9 +12,9 @@ from playbook_db.errors import MissingExtraError, Remedy, SettingError
 
 def described(url: URL | str) -> str:
     """*url* in words for a message: an SQLite file's path, else the URL without user and password."""
-    made = parsed(url)
-    backend, place = made.get_backend_name(), _place(made)
-    plain = URL.create(backend, host=made.host, port=made.port, database=made.database, query=place)
+    parsed_url = parsed(url)
+    backend, place = parsed_url.get_backend_name(), _place(parsed_url)
+    plain = URL.create(backend, host=parsed_url.host, port=parsed_url.port, database=parsed_url.database, query=place)
     return sqlite_path(url) or plain.render_as_string().replace("%2F", "/")
 
 
@@ -23,20 +23,20 @@ def sqlite_path(url: URL | str) -> str | None:
 
     Links are resolved: SQLite keeps its log beside the real file.
     """
-    made = parsed(url)
-    path = made.database if made.get_backend_name() == "sqlite" else None
+    parsed_url = parsed(url)
+    path = parsed_url.database if parsed_url.get_backend_name() == "sqlite" else None
     return os.path.realpath(path) if path and os.path.islink(path) else path
 
 
 def without_password(url: URL | str) -> tuple[str, str | None]:
     """*url* as text without its password, and that, wherever in the URL it stands; None without one. Raises
     SettingError where it has another secret."""
-    made = parsed(url)
-    if "sslpassword" in made.query:
+    parsed_url = parsed(url)
+    if "sslpassword" in parsed_url.query:
         raise SettingError("A URL that is kept can't hold `sslpassword`. Put it into a service file: ?service=NAME")
-    in_query = made.query.get("password")
-    password = made.password or (in_query if isinstance(in_query, str) else None)
-    return _with(made.difference_update_query(["password"]), None), None if password is None else str(password)
+    in_query = parsed_url.query.get("password")
+    password = parsed_url.password or (in_query if isinstance(in_query, str) else None)
+    return _with(parsed_url.difference_update_query(["password"]), None), None if password is None else str(password)
 
 
 def with_password(url: URL | str, password: str) -> str:
@@ -51,10 +51,10 @@ def is_same_database(url: URL | str, other: URL | str) -> bool:
 
 
 def _with(url: URL, password: str | None) -> str:
-    made = URL.create(
+    new_url = URL.create(
         url.get_backend_name(), url.username or None, password, url.host, url.port, url.database, url.query
     )
-    return made.render_as_string(hide_password=False)
+    return new_url.render_as_string(hide_password=False)
 
 
 def dump_of(url: URL | str) -> Remedy:
@@ -77,16 +77,16 @@ def _place(url: URL) -> dict[str, Any]:
 def parsed(url: URL | str) -> URL:
     """*url* in its parts, with our driver. Raises SettingError, MissingExtraError."""
     try:
-        made = make_url(url)
-        if made.drivername.partition("+")[0] in ("postgres", "postgresql"):
-            return _with_driver(made)
-        made.get_dialect()
+        parsed_url = make_url(url)
+        if parsed_url.drivername.partition("+")[0] in ("postgres", "postgresql"):
+            return _with_driver(parsed_url)
+        parsed_url.get_dialect()
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError):
         raise SettingError(
             f"{_without_secrets(url)!r} is no database that playbook-db can open. "
             "Give an SQLite file's path, or a URL, with --db or PLAYBOOK_DB_URL."
         ) from None  # the library's words hold what it took for a port
-    return made
+    return parsed_url
 
 
 def _with_driver(url: URL) -> URL:

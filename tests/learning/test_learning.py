@@ -79,8 +79,8 @@ def test_a_vote_that_the_session_cast_itself_is_not_counted_again(
 ) -> None:
     """By its tools, while it ran; the reflector's tag on the same point is kept as a note."""
     (chunk,) = read_chunks(transcript, 0, 100_000)
-    speaker = suggestions.Speaker(chunk.session_id, had=frozenset(["pat-001"]))
-    suggestions.vote(learner_project, speaker, "pat-001", "helpful")
+    session = suggestions.McpSession(chunk.session_id, had=frozenset(["pat-001"]))
+    suggestions.vote(learner_project, session, "pat-001", "helpful")
     with MessagesApi(*GOOD) as api:
         learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
 

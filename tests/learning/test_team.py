@@ -130,7 +130,7 @@ def _killed(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("at", "name"),
     [
-        (learn, "_keep_lesson"),
+        (learn, "_keep_for_project"),
         (cursor.Cursor, "note_here"),
         (queue, "finish"),
         (project_service.memberships, "of_project"),
@@ -191,10 +191,10 @@ def test_a_commit_whose_answer_never_came_counts_once(
         keep(*given)
         raise ServerAwayError("gone")
 
-    keep = learn._keep_lesson
+    keep = learn._keep_for_project
     ann.session("s-1")
     with monkeypatch.context() as patch:
-        patch.setattr(learn, "_keep_lesson", lose)
+        patch.setattr(learn, "_keep_for_project", lose)
         assert ann.work().put_off == 1
 
     assert ann.work().learned == 1

@@ -158,7 +158,7 @@ def test_points_of_both_playbooks_are_never_made_one(learner_project: Project, o
         assert book.read_skipped(book.revision) == ()
 
 
-@pytest.mark.parametrize("at", ["_keep_own", "_keep_lesson"], ids=["before both commits", "between them"])
+@pytest.mark.parametrize("at", ["_keep_for_user", "_keep_for_project"], ids=["before both commits", "between them"])
 def test_a_kill_between_the_two_commits_counts_each_once(
     at: str, learner_project: Project, own: Project, lesson: Learn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,7 +185,7 @@ def test_a_session_that_went_on_after_a_kill_between_the_commits_counts_once(
     """Then the chunk is a longer one, of which the reflector is asked anew."""
     said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
     with monkeypatch.context() as patch:
-        patch.setattr(learn, "_keep_lesson", _killed)
+        patch.setattr(learn, "_keep_for_project", _killed)
         with pytest.raises(_KilledError):
             lesson(said, curation())
 
@@ -206,7 +206,9 @@ def test_without_a_playbook_of_ones_own_nothing_is_made_for_one(learner_project:
 
 @pytest.mark.sqlite
 @pytest.mark.enable_socket
-@pytest.mark.parametrize("at", ["_keep_reflection", "_keep_lesson"], ids=["before the reflection", "between the two"])
+@pytest.mark.parametrize(
+    "at", ["_keep_reflection", "_keep_for_project"], ids=["before the reflection", "between the two"]
+)
 def test_a_team_is_told_nothing_of_a_members_own_points(
     at: str, new_member: NewMember, team_url: str, team_server: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

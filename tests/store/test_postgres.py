@@ -35,7 +35,7 @@ from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import migrate, tables, user_sql
 from playbook_db.store.at_hand import SCHEMA
-from playbook_db.store.engine import open_store, tried_again
+from playbook_db.store.engine import open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, list_projects
 from playbook_db.store.postgres.dialect import PostgresDialect
 from playbook_db.store.sqlite import full_text
@@ -211,7 +211,7 @@ def test_use_cases_that_stand_in_each_other_s_way_are_begun_again_as_a_whole(url
         for key in keys:
             edit.add(Project(store, key), "use type hints")
 
-        @tried_again
+        @retry_on_conflict
         def write_both(first: str, second: str) -> None:
             begun.append(first)
             with store.write(first) as one:

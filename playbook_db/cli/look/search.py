@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from playbook_db.store.hook_sql import StoredPoint
-    from playbook_db.store.playbook.searching import Beside
+    from playbook_db.store.playbook.searching import HistoryHit
     from playbook_db.store.quick_sql import StoredMarks
 
     Hits = Sequence[tuple[StoredPoint, float]]
@@ -50,7 +50,7 @@ def search(words: tuple[str, ...], limit: int, is_whole: bool, as_json: bool) ->
     if as_json:
         print_json([
             *(records.answer_record(point, score, marks[point.name]) for point, score in points),
-            *(records.beside_record(*each) for each in beside),
+            *(records.history_hit_record(*each) for each in beside),
         ])  # fmt: skip
     elif points or beside:
         _print(question, points, marks, beside, is_whole=is_whole)
@@ -82,7 +82,7 @@ def nothing(question: str, *, is_whole: bool = False) -> list[str]:
     return [f"no key point says any of that; try other words, or all points: playbook{of_user()} list{more}"]
 
 
-def _beside(question: str) -> "tuple[tuple[Beside, float], ...]":
+def _beside(question: str) -> "tuple[tuple[HistoryHit, float], ...]":
     """What else answers *question*. What a page had a session propose, another session must not read."""
     from playbook_db.services.reading import listing
 
@@ -90,14 +90,14 @@ def _beside(question: str) -> "tuple[tuple[Beside, float], ...]":
     if in_session:
         notify(["proposals are left out within a session of Claude Code"])
     with opened(may_be_old=True) as project:
-        return listing.search_beside(project, question, proposed=not in_session)
+        return listing.search_history(project, question, proposed=not in_session)
 
 
 def _print(
     question: str,
     points: "Hits",
     marks: "Mapping[str, StoredMarks]",
-    beside: "Sequence[tuple[Beside, float]]",
+    beside: "Sequence[tuple[HistoryHit, float]]",
     *,
     is_whole: bool,
 ) -> None:

@@ -22,7 +22,7 @@ from playbook_db.services import templates
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.learning.budget import Budget, check_budget
 from playbook_db.services.project import Project
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.learning import Call, ChunkKey, PointSignals, StoredReflection
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MAX_ITEMS = 2000  # of a list in a model's answer
 _MAX_SAID_CHARS = 20_000  # of what a model says about a session
 _MAX_REASON_CHARS = 1000  # of each text in a list's items, but a point's
-_ROOM_CHARS = 120_000  # of the playbook in a prompt; the best points where not all fit, and the cited ones
+_MAX_PLAYBOOK_CHARS = 120_000  # of the playbook in a prompt; the best points where not all fit, and the cited ones
 _NO_TAGS, _NO_OPERATIONS = JudgedTags([], [], []), JudgedOperations([], [], [], [])
 
 
@@ -83,7 +83,7 @@ class LearningContext:
     waiting: StoredReflection | None
     own: Playbook = judging.NO_OWN
 
-    def own_points(self, cited: Collection[str], of: Playbook | None = None) -> list[KeyPoint]:
+    def user_points(self, cited: Collection[str], of: Playbook | None = None) -> list[KeyPoint]:
         """The user's own points that the session was shown or *cited*: the model is told no others. They are as in the
         playbook *of*, where that is given."""
         had = {*self.shown, *cited}
@@ -158,7 +158,7 @@ class Inquiry:
         self._keep_call(Call(self.kind, reply.model, **asdict(usage), duration_ms=reply.duration_ms))
         return reply
 
-    @tried_again
+    @retry_on_conflict
     def _keep_call(self, call: Call) -> None:
         own = self.project.own
         with own.store.write(own.key) as book:
@@ -171,7 +171,7 @@ class Inquiry:
 
         cited = self.chunk.cited
         template = templates.load_template("reflector.txt")
-        points, own = points_that_fit(known.playbook, cited), known.own_points(cited)
+        points, own = points_that_fit(known.playbook, cited), known.user_points(cited)
         had = (each for each in known.marks([*points, *own], cited) if each.was_shown or each.was_cited)
         answer = reflector.reflect(
             self,
@@ -185,13 +185,13 @@ class Inquiry:
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
         analysis = self._redacted(answer.analysis)[:_MAX_SAID_CHARS]
         tags, lessons = self._clean(answer.tags), self._clean(answer.lessons)
-        of_own = [tag for tag in tags if own and judging.is_users_tag(tag)]  # which a team doesn't read
-        others = [tag for tag in tags if tag not in of_own]
-        own_id = self._keep_reflection(self.users, "", of_own, []) if of_own else None
+        user_tags = [tag for tag in tags if own and judging.is_users_tag(tag)]  # which a team doesn't read
+        others = [tag for tag in tags if tag not in user_tags]
+        user_reflection_id = self._keep_reflection(self.users, "", user_tags, []) if user_tags else None
         number = self._keep_reflection(self.project, analysis, others, lessons)
-        return StoredReflection(number, analysis, [*others, *of_own], lessons, own_id)
+        return StoredReflection(number, analysis, [*others, *user_tags], lessons, user_reflection_id)
 
-    @tried_again
+    @retry_on_conflict
     def _keep_reflection(self, project: Project, analysis: str, tags: list[Any], lessons: list[Any]) -> int:
         with project.store.write(project.key) as book:
             return book.add_reflection(
@@ -211,9 +211,9 @@ class Inquiry:
         had, cited = {*known.shown, *self.chunk.cited}, self.chunk.cited
         both = replace(known.playbook, points=(*known.playbook.points, *known.own.points))
         tags = judging.judge_tags(both, reflection.bullet_tags, had, self.chunk.places, self.review, known.voted)
-        voted, own_voted = (_voted(each, tags) for each in (known.playbook, known.own))
+        voted, user_voted = (_voted(each, tags) for each in (known.playbook, known.own))
         template = templates.load_template("curator.txt")
-        points, own = points_that_fit(voted, cited), known.own_points(cited, own_voted)
+        points, own = points_that_fit(voted, cited), known.user_points(cited, user_voted)
         texts = [str(lesson.get("text")) for lesson in reflection.lessons]
         pairs, near = duplicates.candidates(points, texts, apart=known.apart)
         for place, names in duplicates.candidates(own, texts)[1].items():
@@ -230,16 +230,15 @@ class Inquiry:
             must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
-        given = self._clean(answer.operations)
-        judged = judging.judge_operations(voted, given, self.chunk.places, self.review, own_voted)
-        of_own = Verdict(
-            tags.of(users=True) if known.own.points else _NO_TAGS, judged.own or _NO_OPERATIONS, reflection.own_id
-        )
-        concerns_own = own or of_own.tags != _NO_TAGS or of_own.operations != _NO_OPERATIONS
+        curator_operations = self._clean(answer.operations)
+        judged = judging.judge_operations(voted, curator_operations, self.chunk.places, self.review, user_voted)
+        user_tags = tags.of(users=True) if known.own.points else _NO_TAGS
+        user_verdict = Verdict(user_tags, judged.own or _NO_OPERATIONS, reflection.user_reflection_id)
+        concerns_user = own or user_tags != _NO_TAGS or user_verdict.operations != _NO_OPERATIONS
         return Answers(
             Verdict(tags.of(users=False) if known.own.points else tags, judged, reflection.id),
-            of_own if concerns_own else None,
-            given,
+            user_verdict if concerns_user else None,
+            curator_operations,
             answer.apart,
             known.revision,
             self._redacted(answer.reasoning)[:_MAX_SAID_CHARS],
@@ -265,11 +264,11 @@ class Inquiry:
 def points_that_fit(playbook: Playbook, cited: Collection[str]) -> Sequence[KeyPoint]:
     """The points that a prompt shows: all, or those cited and the best of the others where there are too many."""
     points = playbook.points
-    if len(render_points(points)) <= _ROOM_CHARS:
+    if len(render_points(points)) <= _MAX_PLAYBOOK_CHARS:
         return points
     first = [playbook.by_name[name] for name in cited if name in playbook.by_name]
     ranked = sorted(points, key=lambda point: prompt_text.rank(point.helpful, point.harmful, 0), reverse=True)
-    return prompt_text.choose(dict.fromkeys([*first, *ranked]), _ROOM_CHARS)
+    return prompt_text.choose(dict.fromkeys([*first, *ranked]), _MAX_PLAYBOOK_CHARS)
 
 
 def _size(playbook: Playbook) -> str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from playbook_db.services.project import Project
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Cursor:
         with self.project.store.read(self.project.key) as book:
             return book.cursors(first_uuid=self.first_uuid) if self.first_uuid else {}
 
-    @tried_again
+    @retry_on_conflict
     def move(self, offset: int) -> None:
         """Count the transcript as learned from up to the byte *offset*, unless somebody else has moved the cursor."""
         with self.project.store.write(self.project.key) as book:
@@ -63,7 +63,7 @@ def learned_to(project: Project, path: str) -> int:
         return book.learned_to(path)
 
 
-@tried_again
+@retry_on_conflict
 def _copy(source: Project, target: Project, path: str, session_id: str, *, or_of_another: bool = False) -> None:
     """Let *target* know of the transcript at *path* what *source* does, if that is more; *or_of_another* that was there
     before."""

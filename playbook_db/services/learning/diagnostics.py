@@ -109,10 +109,10 @@ def operations(
         _report(folder, [*lines, ""], title, "curator_operations")
 
 
-def exchanges(folder: str | None, who: str, exchanged: Iterable["Exchange"], redact: Callable[[str], str]) -> None:
+def exchanges(folder: str | None, role: str, exchanged: Iterable["Exchange"], redact: Callable[[str], str]) -> None:
     """Report each question to the model and its answer; *redact* takes the secrets out."""
     for exchange in exchanged:
-        _report(folder, [redact(exchange.question), "", "--- answer ---", redact(exchange.answer)], f"{who}:", who)
+        _report(folder, [redact(exchange.question), "", "--- answer ---", redact(exchange.answer)], f"{role}:", role)
 
 
 def _report(folder: str | None, lines: list[str], title: str, name: str) -> None:

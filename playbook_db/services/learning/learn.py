@@ -23,7 +23,7 @@ from playbook_db.services.learning.budget import Budget
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import jobs
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.jobs import Job
 from playbook_db.store.playbook.learning import Call
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LearnResult:
-    """What a chunk taught: nothing where it `was_known`; else the revision, if any, the calls of the model, and about
-    how many `proposals` a person is asked."""
+    """What a chunk taught: nothing if it was `already_learned`; else the revision, if any, the calls of the model, and
+    about how many `proposals` a person is asked."""
 
-    was_known: bool = False
+    already_learned: bool = False
     revision: RevisionResult | None = None
     calls: tuple[Call, ...] = ()
     proposals: int = 0
@@ -63,11 +63,11 @@ def learn(
     RefusalError: it isn't asked about again.
     """
     if not chunk.text.strip():
-        return LearnResult(was_known=not _pass_over(project, chunk, finishes))
+        return LearnResult(already_learned=not _pass_over(project, chunk, finishes))
     users = project.playbooks()[-1]
     known = _read_context(project, users, chunk)
     if known is None:
-        return LearnResult(was_known=True)
+        return LearnResult(already_learned=True)
     inquiry = Inquiry(project, users, chunk, model, deadline, secrets, budget, review)
     try:
         answers = inquiry.curate(known, known.waiting or inquiry.reflect(known))
@@ -75,18 +75,18 @@ def learn(
         _pass_over(project, chunk, None)
         place = f"Bytes {chunk.start} to {chunk.end} of {chunk.path}"
         raise RefusalError(f"{place} were passed over: {error} Nothing is learned from them.") from error
-    in_own = _keep_own(users, chunk, answers) if answers.own else 0
-    kept = _keep_lesson(project, chunk, answers, inquiry.calls, finishes)
-    return kept if kept.was_known else replace(kept, proposals=kept.proposals + in_own)
+    user_proposals = _keep_for_user(users, chunk, answers) if answers.own else 0
+    result = _keep_for_project(project, chunk, answers, inquiry.calls, finishes)
+    return result if result.already_learned else replace(result, proposals=result.proposals + user_proposals)
 
 
-@tried_again
+@retry_on_conflict
 def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> bool:
     """Keep that *chunk* is done, though nothing was learned from it; False where it was done already."""
     if any(map(is_users_name, chunk.cited)):
         users = project.playbooks()[-1]
         with users.store.write(users.key) as own:
-            _note_own(own, chunk)
+            _note_for_user(own, chunk)
     with project.store.write(project.key) as book:
         is_new = not _is_known(book, chunk)
         if is_new:
@@ -115,49 +115,49 @@ def _read_context(project: Project, users: Project, chunk: Chunk) -> LearningCon
             return known
         shown, voted = {*known.shown, *book.shown_to(session)}, {*known.voted, *book.voted_on(session)}
         known = replace(known, own=book.playbook(), shown=shown, voted=voted)
-        signals = book.point_signals([point.name for point in known.own_points(chunk.cited)])
-        kept = book.waiting_reflection(chunk.key)
-    waiting = known.waiting
-    if waiting and kept:
-        waiting = replace(waiting, bullet_tags=[*waiting.bullet_tags, *kept.bullet_tags], own_id=kept.id)
+        signals = book.point_signals([point.name for point in known.user_points(chunk.cited)])
+        user_reflection = book.waiting_reflection(chunk.key)
+    if (waiting := known.waiting) and user_reflection:
+        tags = [*waiting.bullet_tags, *user_reflection.bullet_tags]
+        waiting = replace(waiting, bullet_tags=tags, user_reflection_id=user_reflection.id)
     return replace(known, signals={**known.signals, **signals}, waiting=waiting)
 
 
-@tried_again
-def _keep_own(users: Project, chunk: Chunk, answers: Answers) -> int:
+@retry_on_conflict
+def _keep_for_user(users: Project, chunk: Chunk, answers: Answers) -> int:
     """Keep what concerns the user's own playbook; about how many proposals that are."""
     with users.store.write(users.key) as book:
-        if answers.own is None or not _note_own(book, chunk):
+        if answers.own is None or not _note_for_user(book, chunk):
             return 0
-        kept = _commit(book, chunk, answers, answers.own)
+        commit = _commit(book, chunk, answers, answers.own)
         book.rest_points()
-    return kept.proposals
+    return commit.proposals
 
 
-@tried_again
-def _keep_lesson(
+@retry_on_conflict
+def _keep_for_project(
     project: Project, chunk: Chunk, answers: Answers, calls: Sequence[Call], finishes: Job | None
 ) -> LearnResult:
     """Keep everything that counts for the project's playbook."""
     with project.store.write(project.key) as book:
         if _is_known(book, chunk):
-            return LearnResult(was_known=True, calls=tuple(calls))
+            return LearnResult(already_learned=True, calls=tuple(calls))
         curated = [call for call in calls if call.kind == "curate"]
-        kept = _commit(book, chunk, answers, answers.project, answers.reasoning, curated)
+        commit = _commit(book, chunk, answers, answers.project, answers.reasoning, curated)
         book.keep_apart(answers.apart, actor=chunk.session, judged_in=answers.judged_in)
         _note_done(book, chunk, finishes)
-    diagnostics.operations(project.folder, answers.operations, kept.result.skipped, kept.made)
-    diagnostics.pruning(project.folder, kept.pruned)
-    return LearnResult(revision=kept.result, calls=tuple(calls), proposals=kept.proposals)
+    diagnostics.operations(project.folder, answers.operations, commit.result.skipped, commit.changes)
+    diagnostics.pruning(project.folder, commit.pruned)
+    return LearnResult(revision=commit.result, calls=tuple(calls), proposals=commit.proposals)
 
 
 @dataclass(frozen=True, slots=True)
-class _Committed:
+class _CommitResult:
     """What a commit came to: its revision, the changes that operations made, the points that were pruned, and how many
     proposals a person is asked about."""
 
     result: RevisionResult
-    made: Sequence[Change]
+    changes: Sequence[Change]
     pruned: Sequence[KeyPoint]
     proposals: int
 
@@ -169,14 +169,14 @@ def _commit(
     verdict: Verdict,
     reasoning: str | None = None,
     calls: Sequence[Call] = (),
-) -> _Committed:
+) -> _CommitResult:
     """Keep all that counts for one playbook as one revision, beside it what a person is asked about, and of the
     reflection that it is done, with the curator's *reasoning* and *calls*."""
     tags, judged, session = verdict.tags, verdict.operations, chunk.session
     votes = operations.cast_votes(book.draft, tags.votes)
     count = len(book.draft.changes)
     refused = operations.apply_operations(book.draft, judged.counting, judged.evidence)
-    made = book.draft.changes[count:]
+    changes = book.draft.changes[count:]
     pruned = edit.prune_or_propose(book, votes, session)
     # An operation's number is its place among those given; what the playbook as it is now refuses, and tags, follow.
     behind = enumerate([*refused, *tags.notes], len(answers.operations))
@@ -187,7 +187,7 @@ def _commit(
     waiting = _propose(book, verdict, result, session)
     if (number := verdict.reflection_id) is not None:
         book.finish_reflection(number, revision=result.revision, curator_reasoning=reasoning, calls=calls)
-    return _Committed(result, made, pruned, waiting)
+    return _CommitResult(result, changes, pruned, waiting)
 
 
 def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult, session: str | None) -> int:
@@ -197,11 +197,11 @@ def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult,
     for operation in (*verdict.operations.counting, *votes):
         if waiting := book.matching_proposal(operation):
             book.decide([waiting.id], "accepted", session or settings.actor(), result.revision)
-    kept = [
+    added = [
         book.add_proposal(dict(each.operation), each.operation["type"], each.evidence, each.trust, session)
         for each in (*verdict.tags.proposed, *verdict.operations.proposed)
     ]
-    return sum(each is not None for each in kept)
+    return sum(each is not None for each in added)
 
 
 def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
@@ -209,8 +209,8 @@ def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set
     unsent: list[str] = []
     if project.is_team:
         own = project.own
-        with own.store.read(own.key) as of_own:
-            unsent = memberships.unsent_points(of_own.connection, of_own.playbook_id, session_id)
+        with own.store.read(own.key) as own_book:
+            unsent = memberships.unsent_points(own_book.connection, own_book.playbook_id, session_id)
     return book.shown_to(session_id, unsent)
 
 
@@ -219,7 +219,7 @@ def _is_known(book: PlaybookRepository, chunk: Chunk) -> bool:
     return book.learned_to(chunk.path) != chunk.start
 
 
-def _note_own(book: PlaybookRepository, chunk: Chunk) -> bool:
+def _note_for_user(book: PlaybookRepository, chunk: Chunk) -> bool:
     """Keep in the user's own playbook that *chunk* is done, and what was cited of it; False where it was done already,
     by who didn't come to keep the rest."""
     learned_to, first_uuid = book.cursor(chunk.path)

@@ -11,7 +11,7 @@ from typing import TypeGuard
 from playbook_db import project_env, projects, settings
 from playbook_db.domain.times import timestamp
 from playbook_db.store import jobs
-from playbook_db.store.engine import Store, tried_again
+from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.jobs import Job
 from playbook_db.store.tables import EVENTS
 from playbook_db.store.team import memberships
@@ -23,7 +23,7 @@ _FIRST_WAIT_S = 60.0  # before the second try; four times as long before each fu
 _LONGEST_WAIT_S = 6 * 3600.0
 
 
-@tried_again
+@retry_on_conflict
 def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
     """Queue *job* for the project *key*, which is made where need be; False where the project is kept out."""
     with store.write(key) as book:
@@ -33,7 +33,7 @@ def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
     return True
 
 
-@tried_again
+@retry_on_conflict
 def take_in_showing(store: Store, key: str, content: Mapping[str, object]) -> None:
     """Keep what a session was shown, as a hook left it in *content*, for the project *key*, which is made where need
     be; once, however often it comes in. Raises ValueError where that isn't what *content* is."""
@@ -82,7 +82,7 @@ def open_jobs(store: Store, key: str, *, most: int, offset: int = 0) -> tuple[Co
         return jobs.read_open(connection, key, most=most, offset=offset), jobs.count_open(connection, key)
 
 
-@tried_again
+@retry_on_conflict
 def claim(store: Store) -> Job | None:
     """The oldest job that is due, now ours; None where none is. What another worker left is due again first."""
     now = datetime.now(UTC)
@@ -91,7 +91,7 @@ def claim(store: Store) -> Job | None:
         return jobs.claim(connection, now=timestamp(now), lease_until=timestamp(now + timedelta(seconds=LEASE_S)))
 
 
-@tried_again
+@retry_on_conflict
 def release_all(store: Store) -> int:
     """Queue again whatever is running: for the one worker there can be, at its start. How many jobs.
 
@@ -103,7 +103,7 @@ def release_all(store: Store) -> int:
         return jobs.bring_back(connection, lease_over=lease_over, now=now, most_attempts=_MOST_BEGINNINGS)
 
 
-@tried_again
+@retry_on_conflict
 def release_waiting(store: Store) -> None:
     """Let all jobs that wait through no fault of their own be due now."""
     with store.transaction() as connection:
@@ -116,14 +116,14 @@ def is_any_due(store: Store) -> bool:
         return jobs.is_any_due(connection, now=timestamp(datetime.now(UTC)))
 
 
-@tried_again
+@retry_on_conflict
 def finish(store: Store, job: Job) -> None:
     """Keep that *job* is done."""
     with store.transaction() as connection:
         jobs.finish(connection, job, now=timestamp(datetime.now(UTC)))
 
 
-@tried_again
+@retry_on_conflict
 def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
     """Queue *job* again through no fault of its own, not before *until* or, if that is earlier, `release_waiting`."""
     why = _without_secrets(job, why)
@@ -131,7 +131,7 @@ def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> No
         jobs.put_off(connection, job, not_before=until, error=why, counts=False)
 
 
-@tried_again
+@retry_on_conflict
 def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
     """Keep that *job* failed: it is tried again after growing waits, unless *for_good* or too often already.
 
@@ -149,21 +149,21 @@ def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
     return why
 
 
-@tried_again
+@retry_on_conflict
 def retry(store: Store, key: str, number: int) -> bool:
     """Queue the job *number* of the project *key* afresh; False where there is none that failed or waits."""
     with store.transaction() as connection:
         return jobs.retry(connection, key, number)
 
 
-@tried_again
+@retry_on_conflict
 def retry_all(store: Store) -> int:
     """Queue afresh every job of any project that failed or waits for its next try; how many."""
     with store.transaction() as connection:
         return jobs.retry_all(connection)
 
 
-@tried_again
+@retry_on_conflict
 def drop(store: Store, key: str, number: int) -> bool:
     """Remove the job *number* of the project *key*, and count its transcript as learnt from as far as it goes now.
 

@@ -24,7 +24,7 @@ from playbook_db.errors import SettingError
 from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Project
 from playbook_db.services.sharing import mirror
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields
 
 _DIGITS = 9  # of a cosine; equal vectors must come out as 1, whatever the rounding
@@ -113,12 +113,12 @@ def load_embedder() -> Embedder | None:
     return embedder
 
 
-def similarity_threshold(given: float | None) -> float:
-    """The similarity from which points are duplicates: *given*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`, else 0.85.
+def similarity_threshold(threshold: float | None) -> float:
+    """The similarity from which points are duplicates: *threshold*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`, else 0.85.
 
     Raises SettingError where the variable is no number.
     """
-    value: float | str | None = given if given is not None else os.environ.get("AGENTIC_CONTEXT_DEDUP_THRESHOLD")
+    value: float | str | None = os.environ.get("AGENTIC_CONTEXT_DEDUP_THRESHOLD") if threshold is None else threshold
     if value is None or value == "":
         return DEFAULT_THRESHOLD
     try:
@@ -169,22 +169,22 @@ def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
     return plain, synced.notes
 
 
-@tried_again
-def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
-    """Store *given* and write the mirror; notes for the user.
+@retry_on_conflict
+def save(project: Project, plain: dict[str, Any]) -> tuple[str, ...]:
+    """Store *plain* and write the mirror; notes for the user.
 
-    Where it is known which revision *given* was loaded from, what others changed since is merged; else the playbook
-    becomes equal to it. Afterwards *given* holds what is stored. Raises PlaybookFileError for a bad entry.
+    Where it is known which revision *plain* was loaded from, what others changed since is merged; else the playbook
+    becomes equal to it. Afterwards *plain* holds what is stored. Raises PlaybookFileError for a bad entry.
     """
-    reading = from_plain(given)
+    reading = from_plain(plain)
     before = mirror.accept(project)  # what stands in the file is in the history before it is written over
     with project.store.write(project.key) as book:
         retired = book.retired()
         theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
         base_revision, done = book.base_of(theirs), RecordedActions()
         votes: tuple[Vote, ...] = ()
-        if isinstance(given, PlaybookDict) and given.origin == _origin(project):
-            base_revision, done = given.revision, given.done
+        if isinstance(plain, PlaybookDict) and plain.origin == _origin(project):
+            base_revision, done = plain.revision, plain.done
         if base_revision is None:
             notes = merge.replace_points(book.draft, theirs, retired)
             header = merge.without_erased_header(book.header, theirs.header)
@@ -209,10 +209,10 @@ def save(project: Project, given: dict[str, Any]) -> tuple[str, ...]:
             even_if_unchanged=True,
         )
         after = replace(book.draft.playbook(), header=saved.header)
-    write_back(given, after, flat=reading.is_flat)
-    given["last_updated"] = saved.header.last_updated
-    if isinstance(given, PlaybookDict):
-        given.origin, given.revision, given.done = _origin(project), saved.revision, RecordedActions()
+    write_back(plain, after, flat=reading.is_flat)
+    plain["last_updated"] = saved.header.last_updated
+    if isinstance(plain, PlaybookDict):
+        plain.origin, plain.revision, plain.done = _origin(project), saved.revision, RecordedActions()
     return (*before.notes, *saved.notes, *mirror.write(project).notes)
 
 

@@ -23,7 +23,7 @@ from playbook_db.domain.trust.evidence import FILES
 from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services import templates
 from playbook_db.services.project import Project
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
 
 _ALWAYS_FITS = 1000  # characters; so short a text needs no look
@@ -38,7 +38,7 @@ class PointDetails:
     extra: str = "{}"
 
 
-@tried_again
+@retry_on_conflict
 def add(project: Project, text: str, *, section: str | None = None) -> RevisionResult:
     """Add a point. Raises PointRuleError where the text is blank or the playbook says it already."""
     chosen = OTHERS if section is None else section_named(section)
@@ -52,7 +52,7 @@ def add(project: Project, text: str, *, section: str | None = None) -> RevisionR
         return book.commit("edit", f"added {added.name}")
 
 
-@tried_again
+@retry_on_conflict
 def edit(
     project: Project,
     name: str,
@@ -73,15 +73,15 @@ def edit(
         point = live_point(book, name)
         _require_same(point, was, f"; your text was: {text}" if text else ".")
         if was_in is not None and point.section != section_named(was_in):
-            what = f"moved to {point.section} meanwhile. Nothing was changed."
-            raise PointChangedError(name, what)
+            change = f"moved to {point.section} meanwhile. Nothing was changed."
+            raise PointChangedError(name, change)
         edited = replace(point, text=text or point.text, section=chosen or point.section)
         if edited != point:
             book.draft.change(edited, kind="edit")
         return book.commit("edit", f"edited {name}")
 
 
-@tried_again
+@retry_on_conflict
 def retire(project: Project, *names: str, reason: str | None = None, was: str | None = None) -> RevisionResult:
     """Take points out of the playbook, all of *names* or none; they stay in the history and can be restored. Raises
     PointChangedError where one doesn't say any more what it *was* to the one who retires it."""
@@ -92,7 +92,7 @@ def retire(project: Project, *names: str, reason: str | None = None, was: str | 
         return book.commit("edit", f"retired {', '.join(names)}")
 
 
-@tried_again
+@retry_on_conflict
 def restore(project: Project, *names: str) -> RevisionResult:
     """Bring retired points back as they were when they were retired, all of *names* or none."""
     with project.store.write(project.key) as book:
@@ -104,7 +104,7 @@ def restore(project: Project, *names: str) -> RevisionResult:
         return book.commit("edit", f"restored {', '.join(names)}")
 
 
-@tried_again
+@retry_on_conflict
 def vote(project: Project, name: str, tag: str, *others: str, was: str | None = None) -> RevisionResult:
     """Record a vote of a person on a point, and on *others*; `neutral` is kept but counts nowhere. Raises
     PointChangedError where one doesn't say any more what it *was* to the voter."""
@@ -116,7 +116,7 @@ def vote(project: Project, name: str, tag: str, *others: str, was: str | None = 
         return book.commit("edit", f"voted {', '.join(names)} {tag}", votes=votes)
 
 
-@tried_again
+@retry_on_conflict
 def pin(project: Project, *names: str) -> list[str]:
     """Let the points *names* come first in every session's start, all or none; what to tell the user of them.
 
@@ -127,10 +127,10 @@ def pin(project: Project, *names: str) -> list[str]:
         points = [live_point(book, name) for name in dict.fromkeys(names)]
         for point in points:
             book.set_pinned(point.name, True)
-        return [*_notes_on_votes(points), *_notes_on_room(book)]
+        return [*_notes_on_votes(points), *_notes_on_pins(book)]
 
 
-@tried_again
+@retry_on_conflict
 def unpin(project: Project, *names: str) -> None:
     """Let the points *names*, live or retired, come in their turn again, all or none."""
     with project.store.write(project.key) as book:
@@ -139,7 +139,7 @@ def unpin(project: Project, *names: str) -> None:
             book.set_pinned(name, False)
 
 
-@tried_again
+@retry_on_conflict
 def apply_batch(
     project: Project, operations: Sequence[object], evaluations: object = (), *, origin: str, dry_run: bool = False
 ) -> RevisionResult:
@@ -159,7 +159,7 @@ def apply_batch(
         return book.commit("edit", f"applied a batch from {origin}", votes=votes, skipped=skipped, notes=notes)
 
 
-@tried_again
+@retry_on_conflict
 def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
     """Retire the points whose votes say that they harm."""
     with project.store.write(project.key, dry_run=dry_run) as book:
@@ -203,19 +203,19 @@ def _notes_on_votes(points: Iterable[KeyPoint]) -> list[str]:
     ]
 
 
-def _notes_on_room(book: PlaybookRepository) -> list[str]:
+def _notes_on_pins(book: PlaybookRepository) -> list[str]:
     ranked, total, time = book.candidates()
     pinned = list(itertools.takewhile(lambda point: point.pinned, ranked))
-    template, limit_units, room = templates.playbook_template(), prompt_text.LIMIT_UNITS, "a session's text"
+    template, limit_units, part = templates.playbook_template(), prompt_text.LIMIT_UNITS, "a session's text"
     if book.is_users:  # what it has whatever the project needs
         limit_units = (limit_units - prompt_text.utf16_units(template)) // prompt_text.OWN_SHARE
-        template, room = prompt_text.PLACEHOLDER, "the third of a session's text that is surely there for your own"
+        template, part = prompt_text.PLACEHOLDER, "the third of a session's text that is surely there for your own"
     _, shown = prompt_text.compose(template, pinned, total, time, limit_units=limit_units)
     names = [point.name for point in pinned if point not in shown]
     if not names:
         return []
     return [
-        f"what is pinned no longer fits into {room}; {', '.join(names)} isn't shown{' then' * book.is_users}. "
+        f"what is pinned no longer fits into {part}; {', '.join(names)} isn't shown{' then' * book.is_users}. "
         f"Shorten some of it (playbook edit NAME), or let some go: playbook unpin {names[0]}"
     ]
 
@@ -265,7 +265,7 @@ def alike_points(project: Project, *, limit: int) -> list[tuple[KeyPoint, KeyPoi
         return duplicates.near_pairs(book.live_points(), apart=book.distinct_points(), limit=limit)
 
 
-@tried_again
+@retry_on_conflict
 def merge_points(project: Project, name: str, duplicate: str, *, text: str | None = None) -> RevisionResult:
     """Retire the point *duplicate* and give its votes to the point *name*, which gets the *text* if one is given.
 
@@ -281,7 +281,7 @@ def merge_points(project: Project, name: str, duplicate: str, *, text: str | Non
         return book.commit("dedup", f"merged {duplicate} into {name}")
 
 
-@tried_again
+@retry_on_conflict
 def keep_apart(project: Project, name: str, other: str) -> None:
     """Keep that two points stay two, until the text of one changes. It stands beside the history: no revision, no undo.
 
@@ -312,8 +312,8 @@ def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
     """Raise PointChangedError, whose text ends with *more*, where *point* doesn't say any more what it *was* to
     somebody; None is somebody who didn't look."""
     if was is not None and point.text != was:
-        what = f"reworded meanwhile. Nothing was changed{more}"
-        raise PointChangedError(point.name, what)
+        change = f"reworded meanwhile. Nothing was changed{more}"
+        raise PointChangedError(point.name, change)
 
 
 def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:

@@ -22,7 +22,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Membership, Project, find_membership, read_playbook
 from playbook_db.services.sharing import mirror
 from playbook_db.store import urls
-from playbook_db.store.engine import Store, tried_again
+from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import erasure
 from playbook_db.store.playbook.erasure import Field, PointText
 from playbook_db.store.playbook.repository import PlaybookRepository, all_keys, users_key
@@ -101,14 +101,14 @@ class Forgotten:
 def preview(project: Project, request: Request) -> Forgotten:
     """What `forget` would do; nothing is written. Raises PointNotFoundError, PointRuleError."""
     work = _Work(project, request, _plan_all(project, request))
-    found = work.erase(work.our_files(), dry_run=True)
+    files = work.erase(work.our_files(), dry_run=True)
     holding = work.backups_holding()
     work.note_points()
     erasures = {key: each for key, each in work.erasures.items() if not each.is_nothing}
     work.notes.extend(_out_of_reach(project.store) if erasures else ())
     return Forgotten(
         erasures,
-        tuple(dict.fromkeys([*found, *work.mirrors_holding()])),
+        tuple(dict.fromkeys([*files, *work.mirrors_holding()])),
         tuple(holding),
         notes=tuple(work.notes),
     )
@@ -123,11 +123,11 @@ def forget(project: Project, request: Request) -> Forgotten:
         finish_waiting(project.store)
         raise
     work.note_points()
-    found = work.erase(work.our_files())
+    files = work.erase(work.our_files())
     for key, planned in work.erasures.items():
         if not planned.is_nothing:
             work.erasures[key] = _erase(_of_key(project, key), request, planned)
-    found += work.erase(work.our_files())  # what was written while we were at it
+    files += work.erase(work.our_files())  # what was written while we were at it
     work.notes.extend(_sync_mirrors(project))
     work.notes.extend(
         f"{path} still holds it: it isn't kept in step with the database. Take it out there by hand."
@@ -144,7 +144,7 @@ def forget(project: Project, request: Request) -> Forgotten:
     work.notes.extend(_out_of_reach(project.store) if erasures else ())
     return Forgotten(
         erasures,
-        tuple(dict.fromkeys(found)),
+        tuple(dict.fromkeys(files)),
         tuple(holding),
         new_backup,
         tuple(dict.fromkeys(work.notes)),
@@ -248,7 +248,7 @@ def _known_fields(
     return [field for field in before.fields if field.is_history], revision
 
 
-@tried_again
+@retry_on_conflict
 def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
     """Erase from the project's playbook, as one revision, what is there of it by now; *planned* where nothing is."""
     message = "forgot what matches a pattern" if request.name is None else f"forgot {request.name}"
@@ -283,8 +283,8 @@ def _of_key(project: Project, key: str) -> Project:
 
 def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
     """The live points that may say in other words what a forgotten point says."""
-    gone = {point.name for point in (*planned.forgotten, *planned.shortened)}
-    points = [point for point in book.playbook().points if point.name not in gone]
+    erased_names = {point.name for point in (*planned.forgotten, *planned.shortened)}
+    points = [point for point in book.playbook().points if point.name not in erased_names]
     near = (duplicates.near_points(point.text, points, limit=len(points)) for point in planned.forgotten)
     return sorted({point.name for each in near for point, _ in each})
 

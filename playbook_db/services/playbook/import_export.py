@@ -15,13 +15,13 @@ from playbook_db.services import templates
 from playbook_db.services.playbook import markdown
 from playbook_db.services.playbook.markdown import Note
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionResult
 
 _MAX_KEYS_CHARS = 200  # of other keys that are named
 
 
-@tried_again
+@retry_on_conflict
 def import_playbook(
     project: Project,
     reading: Reading,
@@ -62,7 +62,7 @@ def import_playbook(
         return revised
 
 
-@tried_again
+@retry_on_conflict
 def propose_notes(project: Project, notes: Sequence[Note], *, source: str) -> Sequence[int]:
     """Propose each of *notes*, read from *source*, as a point; a person decides about them as about what is learned.
 
@@ -90,8 +90,8 @@ def extras_message(extras: Mapping[str, str]) -> list[str]:
     """A line on what came in with entries of a file beside what a point is; none where there is nothing."""
     keys = ", ".join(sorted({storable(key) for fields in extras.values() for key in read_json(fields)}))
     entries = "1 entry has" if len(extras) == 1 else f"{len(extras)} entries have"
-    kept = f"{entries} other keys ({shown(keys[:_MAX_KEYS_CHARS])}), which are kept in the database"
-    return [f"{kept}: playbook show NAME --json, playbook export --extra"] if extras else []
+    message = f"{entries} other keys ({shown(keys[:_MAX_KEYS_CHARS])}), which are kept in the database"
+    return [f"{message}: playbook show NAME --json, playbook export --extra"] if extras else []
 
 
 def export_markdown(project: Project) -> str:

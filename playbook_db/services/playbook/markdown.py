@@ -97,8 +97,8 @@ def read(data: bytes, *, source: str) -> Notes:
         whole = block.whole
         most = MAX_POINT_CHARS if block.is_bullet else MAX_PARAGRAPH_CHARS
         if len(whole) > most:
-            what = "bullet" if block.is_bullet else "paragraph"
-            left_out.append((block.line, f"a {what} of {len(whole):,} characters is too long for a key point"))
+            block_kind = "bullet" if block.is_bullet else "paragraph"
+            left_out.append((block.line, f"a {block_kind} of {len(whole):,} characters is too long for a key point"))
         elif _OTHER_FILE.fullmatch(whole):
             left_out.append((block.line, f"it brings another file in; import that by itself: {whole[1:]}"))
         elif not (block.leads and block.text.endswith(":")):
@@ -131,12 +131,12 @@ def _blocks(text: str, left_out: list[tuple[int, str]]) -> list[_Block]:
             headings = [each for each in headings if each[0] < depth] + [(depth, _plain(token.children or []))]
             last = None
         elif kind == "inline" and before == "paragraph_open":
-            said = _plain(token.children or [])
+            paragraph = _plain(token.children or [])
             if last is not None and above and above[-1] is last:  # a bullet's second paragraph
-                last.text = f"{last.text} {said}".strip()
-            elif any(map(str.isalnum, said)):
+                last.text = f"{last.text} {paragraph}".strip()
+            elif any(map(str.isalnum, paragraph)):
                 leading = tuple(block for block in above if block is not None)
-                last = _Block(said, line, tuple(heading for _, heading in headings), leading, bool(above))
+                last = _Block(paragraph, line, tuple(heading for _, heading in headings), leading, bool(above))
                 blocks.append(last)
                 for block in leading:
                     block.leads = True
@@ -187,8 +187,8 @@ def _plain(tokens: Sequence["Token"]) -> str:
             targets.append((str(token.attrGet("href") or ""), len(parts)))
         elif token.type == "link_close":
             target, begin = targets.pop()
-            said = "".join(parts[begin:])
-            if target not in ("", said, f"mailto:{said}"):
+            label = "".join(parts[begin:])
+            if target not in ("", label, f"mailto:{label}"):
                 parts.append(f" ({target})")
         elif token.type == "image":
             parts.append(token.content)

@@ -17,7 +17,7 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, find_membership
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields, RevisionResult
 
 _OWN = "your own playbook"
@@ -70,7 +70,7 @@ def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: 
     return Move(name, copy, copied, retired, tuple(copied.notes))
 
 
-@tried_again
+@retry_on_conflict
 def _copy(
     source: Project, target: Project, point: KeyPoint, extra: str, *, is_pinned: bool, dry_run: bool
 ) -> tuple[str, RevisionResult]:
@@ -79,14 +79,14 @@ def _copy(
     reason = _came(source, point.name, target)
     with target.store.write(target.key, dry_run=dry_run) as book:
         draft, notes = book.draft, []
-        made = next((draft[name] for name, _ in book.changed_because(reason) if name in draft), None)
-        if made is not None and made.text != point.text:
+        earlier = next((draft[name] for name, _ in book.changed_because(reason) if name in draft), None)
+        if earlier is not None and earlier.text != point.text:
             raise PointRuleError(
-                f"{point.name} was {reason.split()[0]} to {made.name} before, and one of the two was reworded since. "
-                "Nothing was changed. Give both the same text, or retire the one that you don't want."
+                f"{point.name} was {reason.split()[0]} to {earlier.name} before, and one of the two was reworded since."
+                " Nothing was changed. Give both the same text, or retire the one that you don't want."
             )
         equal = (each for each in draft.points() if normalised(each.text) == normalised(point.text))
-        copy = made or next(equal, None)
+        copy = earlier or next(equal, None)
         if copy is None:
             near = duplicates.near_points(point.text, draft.points(), limit=1)
             copy = draft.add(replace(point, name=draft.new_name(point.section)), reason=reason)
@@ -96,15 +96,15 @@ def _copy(
             voted = replace(copy, helpful=helpful, harmful=harmful)
             if voted != copy:
                 draft.change(voted, kind="edit", reason=reason)
-            notes += [] if made else [f"{copy.name} says this already; it is taken for the copy"]
-        extras = {copy.name: extra} if extra and not made else {}
+            notes += [] if earlier else [f"{copy.name} says this already; it is taken for the copy"]
+        extras = {copy.name: extra} if extra and not earlier else {}
         revised = book.commit("edit", f"{copy.name}: {reason}", file=FileFields(extras=extras), notes=notes)
-        if is_pinned and not made and not dry_run:
+        if is_pinned and not earlier and not dry_run:
             book.set_pinned(copy.name, True)
     return copy.name, revised
 
 
-@tried_again
+@retry_on_conflict
 def _retire(source: Project, target: Project, point: KeyPoint, copy: str, *, dry_run: bool) -> RevisionResult:
     """Retire *point*, of which *copy* is in *target*; not one that was reworded meanwhile."""
     with source.store.write(source.key, dry_run=dry_run) as book:
@@ -149,8 +149,8 @@ def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
     if not numbers or is_live is not is_copy_there:
         return ""
     where = _OWN if other.is_users else key
-    what = "stays there" if is_copy_there else "stays retired there"
-    return f"{at} of {where} {what}; to take that back, too: {_command(*means, 'undo', str(numbers[0]))}"
+    state = "stays there" if is_copy_there else "stays retired there"
+    return f"{at} of {where} {state}; to take that back, too: {_command(*means, 'undo', str(numbers[0]))}"
 
 
 def _command(*arguments: str) -> str:

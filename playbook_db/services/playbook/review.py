@@ -17,7 +17,7 @@ from playbook_db.domain.sections import USERS_MARK
 from playbook_db.errors import ProposalNotFoundError, SettingError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.proposals import Proposal
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
@@ -114,14 +114,14 @@ def require_person() -> None:
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:
     """Those of *items* that *words* mean: a number (`3`, `p3`, `up3`), or the name of a point that one of them is
     about. Raises ProposalNotFoundError."""
-    found: dict[str, ReviewItem] = {}
+    by_name: dict[str, ReviewItem] = {}
     for word in words:
         name = named(word, items)
         matches = [each for each in items if each.name == name or (not name and word in each.proposal.names)]
         if len(matches) != 1:
             raise ProposalNotFoundError(word, tuple(each.name for each in matches))
-        found[matches[0].name] = matches[0]
-    return list(found.values())
+        by_name[matches[0].name] = matches[0]
+    return list(by_name.values())
 
 
 def named(word: str, items: Collection[ReviewItem]) -> str:
@@ -144,7 +144,7 @@ def decide_all(project: Project, decisions: Collection[Decision]) -> list[Review
     return results
 
 
-@tried_again
+@retry_on_conflict
 def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
     """Carry out *decisions*: what is accepted is one revision, with its evidence, and counts as a person's edit."""
     with project.store.write(project.key) as book:

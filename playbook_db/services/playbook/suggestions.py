@@ -22,7 +22,7 @@ from playbook_db.services.playbook import edit, review, undo
 from playbook_db.services.playbook.undo import UndoResult
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
 _ACCEPTED = "accepted proposal"  # begins the message of what a person accepted, which isn't the session's
@@ -31,7 +31,7 @@ _LOOKED_BACK = 200  # revisions of a session in which its own are looked for
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
+class McpSession:
     """The session that says something: its `id`, the points that it `had` beside those that hooks showed it, the
     `places` of its transcript, the `secrets` that mustn't be kept; how much a person is asked (`review`); and whether
     what it says `counts` at once."""
@@ -45,7 +45,7 @@ class Speaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggested:
+class SuggestionResult:
     """What became of it: the `revision` where it counts, else the proposal `name` (`p3`) that waits, with the `trust`
     of its evidence, proposed by so many `sessions`."""
 
@@ -55,57 +55,56 @@ class Suggested:
     sessions: int = 1
 
 
-@tried_again
-def suggest(project: Project, speaker: Speaker, operation: Mapping[str, Any]) -> Suggested:
+@retry_on_conflict
+def suggest(project: Project, session: McpSession, operation: Mapping[str, Any]) -> SuggestionResult:
     """Propose *operation*, a curator's, with its evidence; carry it out where the session counts. Raises PointRuleError
     where it breaks a rule, PointNotFoundError."""
-    given = _clean(dict(operation), speaker)
-    for name in operations.named_points(given, str(given.get("type"))):
+    operation = _clean(dict(operation), session)
+    for name in operations.named_points(operation, str(operation.get("type"))):
         edit.find_live(project.with_point(name), name)
-    if isinstance(given.get("text"), str):
-        edit.usable(given["text"])
-    if speaker.counts:
-        return Suggested(_carry_out(project, speaker, given))
+    if isinstance(operation.get("text"), str):
+        edit.usable(operation["text"])
+    if session.counts:
+        return SuggestionResult(_carry_out(project, session, operation))
     users = project.playbooks()[-1]
     with users.store.read(users.key) as own, project.store.read(project.key) as book:
-        judged = judging.judge_operations(book.playbook(), [given], speaker.places, "all", own.playbook())
-    of_own = judged.own or judging.JudgedOperations([], [], [], [])
-    for skipped in (*judged.skipped, *of_own.skipped):
+        judged = judging.judge_operations(book.playbook(), [operation], session.places, "all", own.playbook())
+    for_user = judged.own or judging.JudgedOperations([], [], [], [])
+    for skipped in (*judged.skipped, *for_user.skipped):
         raise PointRuleError(f"This can't be proposed: {skipped.reason}.")
-    target, proposed = (users, of_own.proposed[0]) if of_own.proposed else (project, judged.proposed[0])
-    return _propose(target, speaker, proposed.operation, proposed)
+    target, proposed = (users, for_user.proposed[0]) if for_user.proposed else (project, judged.proposed[0])
+    return _propose(target, session, proposed)
 
 
-@tried_again
+@retry_on_conflict
 def vote(
-    project: Project, speaker: Speaker, name: str, tag: str, *, reason: str = "", quotes: Collection[str] = ()
-) -> Suggested:
+    project: Project, session: McpSession, name: str, tag: str, *, reason: str = "", quotes: Collection[str] = ()
+) -> SuggestionResult:
     """Count a vote of the session on the point *name*, for a *reason*, resting on *quotes* of its transcript, as far as
     a lesson's would; one that needs a person's word is proposed. Raises PointRuleError where it counts nothing,
     PointNotFoundError."""
     target = project.with_point(name)
-    tagged = {"name": name, "tag": tag, "rationale": reason, "evidence": list(quotes)}
-    given = _clean(tagged, speaker)
+    entry = _clean({"name": name, "tag": tag, "rationale": reason, "evidence": list(quotes)}, session)
     with target.store.read(target.key) as book:
         point = edit.live_point(book, name)
         playbook = book.playbook()
-        had = {*speaker.had, *learn.shown_to(target, book, speaker.id)}
-        voted = book.voted_on(speaker.id)
+        had = {*session.had, *learn.shown_to(target, book, session.id)}
+        voted = book.voted_on(session.id)
     if name in voted:
         raise PointRuleError(f"This session has voted {voted[name]} on {name} already; one vote of a session counts.")
-    evidence = tuple(find_evidence(given["evidence"], speaker.places))
-    if speaker.counts:
-        return Suggested(_cast(target, speaker, Vote(name, tag, given["rationale"] or None, evidence=evidence)))
+    evidence = tuple(find_evidence(entry["evidence"], session.places))
+    if session.counts:
+        return SuggestionResult(_cast(target, session, Vote(name, tag, entry["rationale"] or None, evidence=evidence)))
     if name not in had:
         raise PointRuleError(
             f"{name} was neither shown to this session nor cited in it, so it can't judge it: a vote says that a point "
             "was followed and helped, or harmed. Look at the point first (search), and vote if it made a difference."
         )
-    judged = judging.judge_tags(playbook, [given], had, speaker.places, speaker.review)
+    judged = judging.judge_tags(playbook, [entry], had, session.places, session.review)
     for counting in judged.votes:
-        return Suggested(_cast(target, speaker, counting))
+        return SuggestionResult(_cast(target, session, counting))
     for proposed in judged.proposed:
-        return _propose(target, speaker, proposed.operation, proposed)
+        return _propose(target, session, proposed)
     (note,) = judged.notes
     raise PointRuleError(
         f"This vote on {point.name} counts nothing: {note.reason.removeprefix(NOTE)}. Give as evidence what the user "
@@ -113,17 +112,17 @@ def vote(
     )
 
 
-@tried_again
-def withdraw(project: Project, speaker: Speaker, what: str = "") -> str | UndoResult:
+@retry_on_conflict
+def withdraw(project: Project, session: McpSession, what: str = "") -> str | UndoResult:
     """Take back what the session said itself by its tools: *what* is a proposal (`p3`) or a revision (`12`, `r12`), by
     default its last. The proposal's name, or what the undo did. Raises UndoError where the session didn't do that,
     UndoCollisionError."""
-    found = list(_said(project, speaker))
-    if not found:
+    actions = list(_session_actions(project, session))
+    if not actions:
         raise UndoError("This session has changed or proposed nothing by these tools that could be taken back.")
-    chosen = [each for each in found if not what or what.strip().casefold() in (each.name, f"r{each.name}")]
+    chosen = [each for each in actions if not what or what.strip().casefold() in (each.name, f"r{each.name}")]
     if not chosen:
-        mine = ", ".join(each.name for each in sorted(found, key=lambda each: each.at))
+        mine = ", ".join(each.name for each in sorted(actions, key=lambda each: each.at))
         raise UndoError(
             f"{what.strip()} isn't what this session did by these tools, so it isn't for it to take back. "
             f"Its own: {mine}."
@@ -137,8 +136,8 @@ def withdraw(project: Project, speaker: Speaker, what: str = "") -> str | UndoRe
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """Something that a session said: in which `project`'s playbook, `at` which time, and the one or the other."""
+class _SessionAction:
+    """What a session did by its tools `at` some time, in the playbook of `project`: its `revision` or `proposal`."""
 
     project: Project
     at: str
@@ -147,62 +146,64 @@ class _Said:
     proposal: int = 0
 
 
-def _said(project: Project, speaker: Speaker) -> "list[_Said]":
+def _session_actions(project: Project, session: McpSession) -> "list[_SessionAction]":
     """What the session proposed alone, which still waits, and what it changed, which is in force."""
-    found = []
+    actions = []
     for place in project.playbooks():
         with place.store.read(place.key) as book:
             waiting = book.waiting_proposals()
-        found += [
-            _Said(place, each.created_at, review.name_of(each.id, is_users=place.is_users), proposal=each.id)
+        actions += [
+            _SessionAction(place, each.created_at, review.name_of(each.id, is_users=place.is_users), proposal=each.id)
             for each in waiting
-            if each.session_id == speaker.id and each.sessions == 1
+            if each.session_id == session.id and each.sessions == 1
         ]
-        query = history.LogQuery(session=speaker.id, source="edit", limit=_LOOKED_BACK)
+        query = history.LogQuery(session=session.id, source="edit", limit=_LOOKED_BACK)
         try:
             revisions = list(history.log(place, query, most_changes=1))
         except SessionNotFoundError:
             revisions = []
-        found += [
-            _Said(place, each.time, f"{each.number}", revision=each.number)
+        actions += [
+            _SessionAction(place, each.time, f"{each.number}", revision=each.number)
             for each in revisions
-            if each.session_id == speaker.id and not each.undone_in and not (each.message or "").startswith(_ACCEPTED)
+            if each.session_id == session.id and not each.undone_in and not (each.message or "").startswith(_ACCEPTED)
         ]
-    return found
+    return actions
 
 
-def _propose(target: Project, speaker: Speaker, operation: Mapping[str, Any], proposed: judging.Proposed) -> Suggested:
-    fields = dict(operation)
+def _propose(target: Project, session: McpSession, proposed: judging.Proposed) -> SuggestionResult:
+    fields = dict(proposed.operation)
     with target.store.write(target.key) as book:
-        if sum(each.session_id == speaker.id for each in book.waiting_proposals()) >= MAX_WAITING:
+        if sum(each.session_id == session.id for each in book.waiting_proposals()) >= MAX_WAITING:
             raise PointRuleError(
                 f"{MAX_WAITING} proposals of this session wait already; the user decides on them first."
             )
-        kept = book.add_proposal(fields, fields["type"], proposed.evidence, proposed.trust, speaker.id)
-    if kept is None:
+        proposal = book.add_proposal(fields, fields["type"], proposed.evidence, proposed.trust, session.id)
+    if proposal is None:
         raise PointRuleError("The user has rejected this before, so it isn't proposed again.")
-    name = review.name_of(kept.id, is_users=target.is_users)
-    return Suggested(name=name, trust=kept.trust, sessions=kept.sessions)
+    name = review.name_of(proposal.id, is_users=target.is_users)
+    return SuggestionResult(name=name, trust=proposal.trust, sessions=proposal.sessions)
 
 
-def _carry_out(project: Project, speaker: Speaker, operation: Mapping[str, Any]) -> RevisionResult:
+def _carry_out(project: Project, session: McpSession, operation: Mapping[str, Any]) -> RevisionResult:
     target = project.playbooks()[-1] if operations.is_for_user(operation) else project
     quotes = operation.get("evidence")
-    evidence = tuple(find_evidence(quotes, speaker.places)) if isinstance(quotes, list) else ()
+    evidence = tuple(find_evidence(quotes, session.places)) if isinstance(quotes, list) else ()
     with target.store.write(target.key) as book:
         for skipped in operations.apply_operations(book.draft, [operation], [evidence]):
             raise PointRuleError(f"This can't be done: {skipped.reason}. Nothing was changed.")
-        return _commit(book, speaker, _in_words(book.draft.changes))
+        return _commit(book, session, _in_words(book.draft.changes))
 
 
-def _cast(target: Project, speaker: Speaker, given: Vote) -> RevisionResult:
+def _cast(target: Project, session: McpSession, vote: Vote) -> RevisionResult:
     with target.store.write(target.key) as book:
-        votes = operations.cast_votes(book.draft, [given])
-        return _commit(book, speaker, f"voted {given.name} {given.tag}", votes)
+        votes = operations.cast_votes(book.draft, [vote])
+        return _commit(book, session, f"voted {vote.name} {vote.tag}", votes)
 
 
-def _commit(book: PlaybookRepository, speaker: Speaker, message: str, votes: Collection[Vote] = ()) -> RevisionResult:
-    return book.commit("edit", message, votes=tuple(votes), origin=RevisionOrigin(speaker.id, speaker.id))
+def _commit(
+    book: PlaybookRepository, session: McpSession, message: str, votes: Collection[Vote] = ()
+) -> RevisionResult:
+    return book.commit("edit", message, votes=tuple(votes), origin=RevisionOrigin(session.id, session.id))
 
 
 def _in_words(changes: Collection[Change]) -> str:
@@ -210,12 +211,12 @@ def _in_words(changes: Collection[Change]) -> str:
     return ", ".join(f"{words.get(each.kind, each.kind)} {each.point.name}" for each in changes)
 
 
-def _clean(value: Any, speaker: Speaker) -> Any:
+def _clean(value: Any, session: McpSession) -> Any:
     """*value*, a text or JSON of a model, without secrets and what is private, as a database can keep it."""
     if isinstance(value, str):
-        return storable(redact(without_private(value), speaker.secrets))
+        return storable(redact(without_private(value), session.secrets))
     if isinstance(value, list):
-        return [_clean(each, speaker) for each in value]
+        return [_clean(each, session) for each in value]
     if isinstance(value, dict):
-        return {key: _clean(each, speaker) for key, each in value.items()}
+        return {key: _clean(each, session) for key, each in value.items()}
     return value

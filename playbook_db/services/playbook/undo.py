@@ -28,7 +28,7 @@ from playbook_db.errors import (
 from playbook_db.services.playbook import edit, promotion
 from playbook_db.services.project import Project
 from playbook_db.services.reading.history import find_revision, find_session
-from playbook_db.store.engine import tried_again
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionOrigin, RevisionResult
 
 
@@ -50,7 +50,7 @@ class _RehearsedError(Exception):
     """All is planned, and nothing is to be kept."""
 
 
-@tried_again
+@retry_on_conflict
 def undo(
     project: Project,
     revisions: RevisionRange | None = None,
@@ -72,7 +72,7 @@ def undo(
     return _with_what_is_elsewhere(project, undone)
 
 
-@tried_again
+@retry_on_conflict
 def undo_session(
     project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False, was: int | None = None
 ) -> list[UndoResult]:
@@ -92,8 +92,8 @@ def undo_session(
             try:
                 results.append(_undo(book, revisions, f"session {session_id}", prefer=prefer))
             except UndoCollisionError as error:
-                what = f"{revisions}".capitalize()
-                raise UndoCollisionError(what, error.collisions, argument=f"--session={session_id}") from None
+                subject = f"{revisions}".capitalize()
+                raise UndoCollisionError(subject, error.collisions, argument=f"--session={session_id}") from None
         if dry_run:
             results = [replace(each, result=replace(each.result, revision=None)) for each in results]
             raise _RehearsedError
@@ -127,7 +127,7 @@ def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
     return ranges
 
 
-@tried_again
+@retry_on_conflict
 def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | None = None) -> UndoResult:
     """Let the playbook become what it was at *moment*, a revision or a time: all that came later is taken back.
 
@@ -144,7 +144,7 @@ def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | 
     return _with_what_is_elsewhere(project, undone)
 
 
-@tried_again
+@retry_on_conflict
 def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
     """Let the point *name* become what it was at *moment*, whether it is live now or not; all else stays.
 

@@ -11,7 +11,7 @@ from playbook_db.services.project import Project
 from playbook_db.store.playbook import listing, searching
 from playbook_db.store.playbook.listing import Order, PointRow, RowFilter, State
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.playbook.searching import Beside, Searched
+from playbook_db.store.playbook.searching import HistoryHit, Searched
 from playbook_db.store.quick_sql import StoredMarks
 
 TREND = timedelta(weeks=4)  # over which the votes of a point are compared
@@ -75,11 +75,11 @@ def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[s
         return [searching.search(book, each) for each in questions], book.marks()
 
 
-def search_beside(project: Project, question: str, *, proposed: bool) -> tuple[tuple[Beside, float], ...]:
+def search_history(project: Project, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:
     """What else was said in the *project* that answers *question*, the best first: by points that have left, in older
     texts, reasons and evidence, and with *proposed* by what waits for a person."""
     with project.store.read(project.key) as book:
-        return searching.search_beside(book, question, proposed=proposed)
+        return searching.search_history(book, question, proposed=proposed)
 
 
 def _filter(book: PlaybookRepository, words: str, row_filter: RowFilter) -> tuple[RowFilter, bool]:
@@ -87,9 +87,9 @@ def _filter(book: PlaybookRepository, words: str, row_filter: RowFilter) -> tupl
         return row_filter, False
     is_damaged = False
     if row_filter.state != "retired":
-        found = searching.search(book, words)
-        is_damaged = found.is_damaged
-        if found.points:
-            ids = tuple(point.id for point, _ in found.points)
+        result = searching.search(book, words)
+        is_damaged = result.is_damaged
+        if result.points:
+            ids = tuple(point.id for point, _ in result.points)
             return RowFilter(row_filter.state, row_filter.section, ids=ids), is_damaged
     return RowFilter(row_filter.state, row_filter.section, words=tuple(words.split())), is_damaged

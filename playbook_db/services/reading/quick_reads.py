@@ -79,7 +79,7 @@ def prompt(url: str, folder: str | None, *, whole: bool) -> str | None:
 
     def query(connection: "Connection", project: "StoredProject") -> str:
         own = project if folder is None else hook_sql.find_project(connection, projects.USER_KEY)
-        both = [each or quick_sql.NOT_MADE for each in (None if folder is None else project, own)]
+        both = [each or quick_sql.NO_PLAYBOOK for each in (None if folder is None else project, own)]
         if not any(each.live_points for each in both):
             return ""
         if whole:
@@ -131,10 +131,10 @@ def _read(
             if not of_replica:
                 return None
             with closing(at_hand.open_replica(at_hand.replica_of(path, project.id))) as replica:
-                return query(replica, hook_sql.find_project(replica, project.team_name) or quick_sql.NOT_MADE)
+                return query(replica, hook_sql.find_project(replica, project.team_name) or quick_sql.NO_PLAYBOOK)
         if in_step and folder is not None and not _is_mirror_in_step(connection, project, folder):
             return None
-        return query(connection, project or quick_sql.NOT_MADE)
+        return query(connection, project or quick_sql.NO_PLAYBOOK)
     return None
 
 

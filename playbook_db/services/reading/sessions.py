@@ -30,9 +30,9 @@ def listed(project: Project, *, most: int, offset: int = 0) -> tuple[list[tuple[
     """The sessions that were learned from, newest first, each with its counts as SessionDetails has them: at most
     *most*, from the one at *offset* on; and how many there are in all."""
     with project.store.read(project.key) as book:
-        found = book.some_sessions(most=most, offset=offset)
-        taught = book.taught([each.session_id for each in found])
-        return [(each, Counter(taught[each.session_id])) for each in found], book.count_sessions()
+        summaries = book.some_sessions(most=most, offset=offset)
+        taught = book.taught([each.session_id for each in summaries])
+        return [(each, Counter(taught[each.session_id])) for each in summaries], book.count_sessions()
 
 
 def details(project: Project, session: str, *, most: int, offset: int = 0) -> SessionDetails:
@@ -49,8 +49,8 @@ def details(project: Project, session: str, *, most: int, offset: int = 0) -> Se
         numbers = book.revisions_of_session(session)
         calls = book.calls_of_session(session, most=MOST_CALLS)
     some = numbers[offset : offset + most]
-    found = tuple(history.revision_page(project, f"{number}", before=0, most=EVERY_CHANGE) for number in some)
-    return SessionDetails(summary, counts, found, len(numbers), tuple(calls))
+    revisions = tuple(history.revision_page(project, f"{number}", before=0, most=EVERY_CHANGE) for number in some)
+    return SessionDetails(summary, counts, revisions, len(numbers), tuple(calls))
 
 
 def costs_by_day(project: Project, *, most: int | None = None) -> list[DayCalls]:

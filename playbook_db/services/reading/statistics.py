@@ -288,10 +288,10 @@ def _sums(counted: Iterable[tuple[Any, int]]) -> Counter[Any]:
 
 def _members(counts: Counts) -> tuple[ActorTotals, ...]:
     """Who did what, who did most first."""
-    made = counts.revisions
-    revisions = _sums((each.actor, each.count) for each in made)
-    learned = _sums((each.actor, each.count) for each in made if each.source == "learn")
-    last_at = {each.actor: each.last_at for each in sorted(made, key=lambda each: each.last_at)}
+    revision_counts = counts.revisions
+    revisions = _sums((each.actor, each.count) for each in revision_counts)
+    learned = _sums((each.actor, each.count) for each in revision_counts if each.source == "learn")
+    last_at = {each.actor: each.last_at for each in sorted(revision_counts, key=lambda each: each.last_at)}
     votes = _sums((each.actor, each.helpful + each.harmful + each.neutral) for each in counts.votes)
     return tuple(
         ActorTotals(actor, count, learned[actor], votes[actor], last_at[actor])
@@ -321,5 +321,5 @@ def weeks_of(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) 
 
 
 def _monday(day: str) -> date:
-    found = date.fromisoformat(day)
-    return found - timedelta(days=found.weekday())
+    parsed = date.fromisoformat(day)
+    return parsed - timedelta(days=parsed.weekday())

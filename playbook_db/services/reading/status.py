@@ -96,10 +96,10 @@ def _read(
     database: str,
     key: str,
     folder: str | None,
-    found: hook_sql.StoredProject | None,
+    stored: hook_sql.StoredProject | None,
     own_key: str = projects.USER_KEY,
 ) -> Status:
-    project = found or quick_sql.NOT_MADE
+    project = stored or quick_sql.NO_PLAYBOOK
     own = _Playbook(execute, project if folder is None else _find(execute, own_key))
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(quick_sql.JOBS_BY_STATE, of_project))
@@ -135,7 +135,7 @@ class _Playbook:
 
 
 def _find(execute: Execute, key: str) -> hook_sql.StoredProject:
-    return next(map(hook_sql.StoredProject, execute(hook_sql.PROJECT, {"key": key})), quick_sql.NOT_MADE)
+    return next(map(hook_sql.StoredProject, execute(hook_sql.PROJECT, {"key": key})), quick_sql.NO_PLAYBOOK)
 
 
 def _points(
@@ -166,7 +166,7 @@ def _points_of_team(database: str, project: hook_sql.StoredProject, own: _Playbo
             shown.is_ignored = project.is_ignored
             known_at = timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC))
             return _points(replica.execute, shown, own, known_at)
-    return _points(lambda query, values: (), quick_sql.NOT_MADE, own)
+    return _points(lambda query, values: (), quick_sql.NO_PLAYBOOK, own)
 
 
 def _proposals(of: _Playbook) -> int:

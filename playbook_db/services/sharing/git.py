@@ -127,8 +127,8 @@ def remote_urls(folder: str) -> dict[str, str]:
     can't be asked."""
     with contextlib.suppress(GitError):
         names = os.fsdecode(_ask(folder, "remote", may_fail=True)).split()
-        asked = {name: os.fsdecode(_ask(folder, "remote", "get-url", "--", name, may_fail=True)) for name in names}
-        return {name: url.partition("\n")[0] for name, url in asked.items() if url.strip()}
+        urls = {name: os.fsdecode(_ask(folder, "remote", "get-url", "--", name, may_fail=True)) for name in names}
+        return {name: url.partition("\n")[0] for name, url in urls.items() if url.strip()}
     return {}
 
 
@@ -183,7 +183,7 @@ def operation_under_way(folder: str) -> str | None:
     state = projects.git_dir(folder)
     if state is None:
         return None
-    return next((what for name, what in _UNDER_WAY.items() if os.path.lexists(os.path.join(state, name))), None)
+    return next((task for name, task in _UNDER_WAY.items() if os.path.lexists(os.path.join(state, name))), None)
 
 
 class MirrorVersions:
@@ -203,8 +203,8 @@ class MirrorVersions:
         except GitError:
             versions = []
         self._times = {version.commit: version.time for version in versions}
-        told = known({*self._times.values()} - {""}) if versions else {}
-        self.lineage = Lineage(versions, {time: KnownVersion(*each) for time, each in told.items()})
+        known_times = known({*self._times.values()} - {""}) if versions else {}
+        self.lineage = Lineage(versions, {time: KnownVersion(*each) for time, each in known_times.items()})
 
     def behind(self, data: bytes, commit: str | None, *, before_rebase: bool = False) -> set[str]:
         """What the version *data* was made of, itself among them: the one that *commit* has, else any of git's; and
@@ -256,12 +256,12 @@ class MirrorVersions:
     def _read(self, most: int) -> list[Version]:
         question = ("rev-list", "--topo-order", "--simplify-merges", "--parents", f"--max-count={most}", "--all")
         log = _ask(self._folder, *question, "--reflog", "--", self._name).decode()
-        found = [line.split() for line in log.splitlines()]
-        names = "".join(f"{commit}:./{self._name}\n" for commit, *_ in found)
+        entries = [line.split() for line in log.splitlines()]
+        names = "".join(f"{commit}:./{self._name}\n" for commit, *_ in entries)
         # Each answer begins with a line `<object> <type> <size>`, or is one that ends with `missing`.
-        answers = _ask(self._folder, "cat-file", "--batch", given=names.encode())
+        answers = _ask(self._folder, "cat-file", "--batch", stdin=names.encode())
         versions, place = [], 0
-        for commit, *parents in found:
+        for commit, *parents in entries:
             first, _, _ = answers[place:].partition(b"\n")
             place += len(first) + 1
             time = None
@@ -343,7 +343,7 @@ def _config(folder: str, name: str) -> str:
     return values.decode(errors="surrogateescape").removesuffix("\n")
 
 
-def _ask(folder: str, *question: str, given: bytes = b"", may_fail: bool = False) -> bytes:
+def _ask(folder: str, *question: str, stdin: bytes = b"", may_fail: bool = False) -> bytes:
     """What git answers; nothing where it fails and *may_fail*. It fetches nothing, asks nobody and starts no other
     program. Raises GitError."""
     import subprocess  # late: each command that brings the mirror in step imports this module
@@ -353,7 +353,7 @@ def _ask(folder: str, *question: str, given: bytes = b"", may_fail: bool = False
     environment["PATH"] = os.pathsep.join(filter(os.path.isabs, os.get_exec_path())) or os.defpath
     command = ["git", *_OPTIONS, "-C", folder, *question]
     try:
-        done = subprocess.run(command, input=given, capture_output=True, env=environment, timeout=_TIMEOUT_S)
+        done = subprocess.run(command, input=stdin, capture_output=True, env=environment, timeout=_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitError(f"git can't be started in {folder}: {error}.") from error
     if done.returncode and not may_fail:

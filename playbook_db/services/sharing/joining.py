@@ -19,7 +19,7 @@ from playbook_db.services.project import Project, find_membership, password_file
 from playbook_db.services.sharing import git, mirror, team
 from playbook_db.store import urls
 from playbook_db.store.connect import dialect_for
-from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
 from playbook_db.store.team import memberships
 from playbook_db.store.team.memberships import Membership
@@ -134,7 +134,7 @@ class Joining:
             forget.follow_team(self.own.store, team.require(self.own), self.server)
         return brought
 
-    @tried_again
+    @retry_on_conflict
     def _bring(self, *, dry_run: bool = False) -> RevisionResult | None:
         if self.known is not None:
             return None
@@ -144,14 +144,14 @@ class Joining:
         ):
             return bring_in(own, book)
 
-    @tried_again
+    @retry_on_conflict
     def _copy_cursors(self) -> None:
         with self.own.store.read(self.own.key) as own:
             cursors = memberships.cursors(own)
         with self.server.write(self.name) as book:
             memberships.take_in_cursors(book, cursors)
 
-    @tried_again
+    @retry_on_conflict
     def _note(self, url: str) -> None:
         with self.own.store.write(self.own.key) as book:
             memberships.join(book, url, self.name)
@@ -229,7 +229,7 @@ def bring_in(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResul
     if common is not None:
         number, base, merged = common
         base, theirs, names = merge.under_our_names(book.draft, base, theirs, merged)
-        extras = {names.get(name, name): said for name, said in reading.extras.items()}
+        extras = {names.get(name, name): fields for name, fields in reading.extras.items()}
         reading = replace(reading, extras=extras)
     theirs, notes = merge.without_retired(book.draft, theirs, book.retired())
     if common is not None:

@@ -104,10 +104,10 @@ def _closer_ancestor(url: str, folder: str, base: Side | None, ours: Side, their
     of_git = versions.lineage.newest(behind[0] & behind[1], as_git_knows=True)
     if {*versions.lineage.newest(common)} == {*of_git}:  # git's base is as good, and has the names of its own merges
         return None
-    found = versions.find(base.data)
-    if found and common.isdisjoint(found):  # a commit is reverted, or picked by itself
+    base_commits = versions.find(base.data)
+    if base_commits and common.isdisjoint(base_commits):  # a commit is reverted, or picked by itself
         return None
-    return versions.common(common) if found or head else None  # of several ancestors git made one
+    return versions.common(common) if base_commits or head else None  # of several ancestors git made one
 
 
 def _is_later(base: Reading | None, *sides: Reading | None) -> bool:
@@ -122,8 +122,8 @@ def _times(side: Reading | None) -> list[str]:
 
 def _revision(known: Mapping[str, tuple[int, bool]], side: Reading | None) -> int | None:
     """The revision that *side* is, by its time."""
-    found = (known.get(time, (0, False)) for time in _times(side))
-    return next((number for number, is_revision in found if is_revision), None)
+    matches = (known.get(time, (0, False)) for time in _times(side))
+    return next((number for number, is_revision in matches if is_revision), None)
 
 
 def _known_times(url: str, folder: str, times: Collection[str]) -> Mapping[str, tuple[int, bool]]:

@@ -24,7 +24,7 @@ from playbook_db.errors import DiskError, MirrorError, PlaybookFileError, Remedy
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.playbook import import_export
 from playbook_db.services.project import Notify, Project
-from playbook_db.store.engine import Store, tried_again
+from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.playbook.repository import FileFields, Mirror, PlaybookRepository, RevisionResult
 
@@ -52,16 +52,16 @@ def needs_consent(project: Project) -> bool:
 
     In a linked worktree none is needed if the mirror of its repository is kept and needs none itself.
     """
-    return _standing(project)[1]
+    return _state_of(project)[1]
 
 
 def is_waiting(project: Project) -> bool:
     """Whether a file stands there that nobody has been asked about yet."""
-    mirrored, needs_consent = _standing(project)
+    mirrored, needs_consent = _state_of(project)
     return needs_consent and mirrored != "off"
 
 
-def _standing(project: Project) -> tuple[str, bool]:
+def _state_of(project: Project) -> tuple[str, bool]:
     """The mirror's state, and whether a file stands there that needs consent."""
     path = project.mirror_path
     is_there = path is not None and os.path.lexists(path)
@@ -82,7 +82,7 @@ def sync(project: Project) -> Synced:
 
     Raises nothing about the file: one that can't be taken in is left alone or set aside, and the notes say so.
     """
-    mirrored, needs_consent = _standing(project)
+    mirrored, needs_consent = _state_of(project)
     if project.mirror_path is None or needs_consent or mirrored not in ("on", "found"):
         return Synced()
     from playbook_db.services.sharing import git  # late: only a mirror that is kept needs it
@@ -114,8 +114,8 @@ def sync_changed(store: Store) -> Iterator[Synced]:
     """Sync each mirror that is kept and that is behind its playbook, or isn't, at a glance, what it was when last in
     step."""
     with store.snapshot() as connection:
-        kept = repository.kept_mirrors(connection)
-    for path, last, known in kept:
+        mirrors = repository.kept_mirrors(connection)
+    for path, last, known in mirrors:
         folder = projects.folder_of_mirror(path)
         is_untouched = _size_and_mtime(path) == (known.size_bytes, known.mtime_ns)
         if os.path.isdir(folder) and not (is_untouched and (known.revision or 0) == last):
@@ -125,9 +125,9 @@ def sync_changed(store: Store) -> Iterator[Synced]:
 def in_step(store: Store) -> dict[str, str]:
     """The mirrors that are kept and hold what they held when last read, or can't be read now: path and SHA-256."""
     with store.snapshot() as connection:
-        kept = repository.kept_mirrors(connection)
+        mirrors = repository.kept_mirrors(connection)
     digests = {}
-    for path, _, known in kept:
+    for path, _, known in mirrors:
         if digest_in(projects.folder_of_mirror(path)) in (known.sha256, ""):
             digests[path] = known.sha256
     return digests
@@ -234,7 +234,7 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
     return Synced(result, tuple(notes))
 
 
-@tried_again
+@retry_on_conflict
 def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
     """Merge the file's bytes into the playbook; move the file aside where they are damaged."""
     try:
@@ -245,8 +245,8 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
         return Synced(notes=(f"{error} It was moved to {_set_aside(path)}.",))
     in_git = _ancestor_in_git(project, reading.playbook, path, data)
     with project.store.write(project.key) as book:
-        what = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
-        result = merge_in(book, reading, what, path=path, ancestor=in_git)
+        message = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
+        result = merge_in(book, reading, message, path=path, ancestor=in_git)
         # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
@@ -261,13 +261,13 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
 def merge_in(
     book: PlaybookRepository,
     reading: Reading,
-    what: str,
+    message: str,
     *,
     path: str | None = None,
     ancestor: tuple[int, Playbook] | None = None,
     even_if_unchanged: bool = False,
 ) -> RevisionResult:
-    """Bring a changed mirror, that at *path*, or another's playbook in, as one revision with the message *what*: three
+    """Bring a changed mirror, that at *path*, or another's playbook in, as one revision with that *message*: three
     ways where a common *ancestor* is given, or known here, else as any file."""
     draft = book.draft
     retired = book.retired()
@@ -288,12 +288,12 @@ def merge_in(
     if keeps_file:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
         header = replace(theirs.header, final_newline=header.final_newline)
     if not keeps_file and theirs.header.last_updated:  # known again where git makes something of it
-        what += f" of {theirs.header.last_updated}"
+        message += f" of {theirs.header.last_updated}"
     extras = import_export.new_extras(book, reading, theirs)
     notes = (*reading.warnings, *left_out, *notes, *import_export.extras_message(extras))
     return book.commit(
         "sync",
-        what,
+        message,
         notes=notes,
         file=FileFields(header, keeps_last_updated=keeps_file, extras=extras),
         even_if_unchanged=even_if_unchanged,
@@ -355,7 +355,7 @@ def _write_anew(project: Project, path: str, data: bytes | None, known: Mirror, 
     return True
 
 
-@tried_again
+@retry_on_conflict
 def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
     """Keep what the file holds, and how it looks at a glance, where that isn't *known*."""
     size_bytes, mtime_ns = _size_and_mtime(path)
@@ -364,7 +364,7 @@ def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
             book.note_mirror(path, replace(mirror, size_bytes=size_bytes, mtime_ns=mtime_ns))
 
 
-@tried_again
+@retry_on_conflict
 def _take_for_ours(project: Project) -> None:
     """Keep that the file at the project's path isn't foreign; what it holds is still to be taken in."""
     with project.store.write(project.key) as book:

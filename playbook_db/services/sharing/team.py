@@ -14,7 +14,7 @@ from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DatabaseError, PlaybookError, Remedy, ServerAwayError, TeamError
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import (
-    LOOK_S,
+    READ_CONNECT_S,
     Project,
     Servers,
     find_membership,
@@ -22,7 +22,7 @@ from playbook_db.services.project import (
     server_url,
 )
 from playbook_db.store import at_hand, jobs, urls
-from playbook_db.store.engine import Store, open_store, tried_again
+from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import RevisionResult
 from playbook_db.store.team import memberships, replica
 from playbook_db.store.team.memberships import Member, Membership
@@ -51,7 +51,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
     replica_path = at_hand.replica_of(own.store.where, membership.playbook_id)
     reading, as_of, problem = None, None, None
     try:
-        with open_store(server_url(own.store, membership, connect_s=LOOK_S)) as server:
+        with open_store(server_url(own.store, membership, connect_s=READ_CONNECT_S)) as server:
             if takes_copy:
                 reading = _reading(server, membership.name)
             for step in (forget.follow_team, _send):
@@ -89,7 +89,7 @@ def require(own: Project) -> Membership:
     return membership
 
 
-@tried_again
+@retry_on_conflict
 def _end(own: Project) -> int:
     """Let the project belong to no team; how many showings the team's database doesn't know of."""
     with own.store.write(own.key) as book:
@@ -126,7 +126,7 @@ def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list
     return refreshed
 
 
-@tried_again
+@retry_on_conflict
 def _send(store: Store, membership: Membership, server: Store) -> None:
     """Tell the team's database what sessions were shown. Killed in between, it is told once more, and counts once."""
     while True:
@@ -195,7 +195,7 @@ def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
     if not asks:
         return status
     try:
-        url = server_url(own.store, membership, connect_s=LOOK_S)
+        url = server_url(own.store, membership, connect_s=READ_CONNECT_S)
         with open_store(url) as server:
             with server.read(membership.name) as book:
                 members = tuple(memberships.members(book))

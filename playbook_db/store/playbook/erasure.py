@@ -140,9 +140,9 @@ def find(
             for column, before in zip(columns, values, strict=True):
                 if before is None or before == MARK or (before == REASON and "reason" in column.name):
                     continue
-                left = _erased(eraser, names, column, before, point_id)
-                if left != before:
-                    yield Field(table.name, column.name, tuple(row[: len(key)]), revision, before, left)
+                after_erasing = _erased(eraser, names, column, before, point_id)
+                if after_erasing != before:
+                    yield Field(table.name, column.name, tuple(row[: len(key)]), revision, before, after_erasing)
 
 
 def count_by_column(fields: Iterable[Field]) -> dict[str, int]:

@@ -51,7 +51,7 @@ _WAKE = sql("""
 UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
 """).bindparams(bindparam("names", expanding=True))
 # How many points lacked room when a session began with some the last time: those left out that don't rest.
-_WITHOUT_ROOM = sql("""
+_CROWDED_OUT = sql("""
 SELECT i.left_out - (SELECT count(*) FROM key_points AS r
                      WHERE r.playbook_id = :playbook_id AND r.retired_in IS NULL AND r.resting = 1)
 FROM injections AS i
@@ -173,14 +173,14 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredReflection:
-    """What the reflector said of a chunk whose votes aren't counted yet; `own_id` is where the tags on the user's own
-    points are kept, in his playbook."""
+    """What the reflector said of a chunk whose votes aren't counted yet; `user_reflection_id` is the
+    reflection in the user's own playbook that holds the tags on its points."""
 
     id: int
     analysis: str
     bullet_tags: list[Any]
     lessons: list[Any]
-    own_id: int | None = None
+    user_reflection_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +298,7 @@ class LearningRows(PlaybookRows):
         that were shown often in vain as many as others lacked room. Nothing changes with that but whether sessions are
         shown them at their start. What is pinned never rests."""
         self._execute(_REST_HARMFUL, harmful=operations.REST_HARMFUL, since=self.revision)
-        most = self._execute(_WITHOUT_ROOM).scalar() or 0
+        most = self._execute(_CROWDED_OUT).scalar() or 0
         if most > 0:
             self._execute(_REST_IN_VAIN, shown=operations.REST_SHOWN, most=most)
 

@@ -133,8 +133,8 @@ def rows(book: PlaybookRepository, ids: Sequence[int], *, since: int) -> list[Po
         return []
     by_point = book.index_hint("ix_changes_point")
     helpful, harmful = (_THEN.format(counter=counter, by_point=by_point) for counter in ("helpful", "harmful"))
-    found = map(_row, _run(book, _ROWS.format(helpful=helpful, harmful=harmful), ids, since=since))
-    by_id = {row.id: row for row in found}
+    point_rows = map(_row, _run(book, _ROWS.format(helpful=helpful, harmful=harmful), ids, since=since))
+    by_id = {row.id: row for row in point_rows}
     return [by_id[number] for number in ids]
 
 
@@ -163,11 +163,11 @@ def _run(book: PlaybookRepository, statement: str, ids: Sequence[int] | None, **
 
 
 def _row(row: Sequence[Any]) -> PointRow:
-    made = PointRow(*row)
+    point = PointRow(*row)
     return replace(
-        made,
-        section=SLUG_SECTIONS[made.section],
-        pinned=bool(made.pinned),
-        resting=bool(made.resting),
-        forgotten=bool(made.forgotten),
+        point,
+        section=SLUG_SECTIONS[point.section],
+        pinned=bool(point.pinned),
+        resting=bool(point.resting),
+        forgotten=bool(point.forgotten),
     )

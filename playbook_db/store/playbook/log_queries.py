@@ -52,7 +52,7 @@ WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision BET
 ORDER BY c.revision, c.seq
 """
 _EARLIER = """
-SELECT c.text, c.section, c.helpful, c.harmful, c.position FROM changes AS c {by_index}
+SELECT c.text, c.section, c.helpful, c.harmful, c.position FROM changes AS c {index_hint}
 WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision < :oldest {only_texts}
 ORDER BY c.revision DESC, c.seq DESC LIMIT 1
 """
@@ -288,18 +288,18 @@ class Life:
     merged: tuple[str, ...]
 
 
-def _told(change: LoggedChange, was_voted: bool) -> str | None:
+def _change_text(change: LoggedChange, was_voted: bool) -> str | None:
     """What *change* did in words, but for its kind: the text that it gave, else what else it set, and why."""
     point, before = change.point, change.before
     if before is None or change.kind in ("add", "restore") or change.is_reworded:
         return point.text
-    told = []
+    parts = []
     if point.section != before.section:
-        told.append(f"from {before.section} to {point.section}")
+        parts.append(f"from {before.section} to {point.section}")
     if not was_voted and (point.helpful, point.harmful) != (before.helpful, before.harmful):
         counted = (f"{each.helpful} helpful, {each.harmful} harmful" for each in (point, before))
-        told.append("; before: ".join(counted))
-    return "; ".join([*told, *([change.reason] if change.reason else [])]) or None
+        parts.append("; before: ".join(counted))
+    return "; ".join([*parts, *([change.reason] if change.reason else [])]) or None
 
 
 class LogQueries(PlaybookRows):
@@ -331,13 +331,13 @@ class LogQueries(PlaybookRows):
         name = self._execute(_POINT_NAME, **values).scalar_one()
         by_point, by_text = (self.index_hint(index) for index in ("ix_changes_point", "ix_changes_text"))
         before: KeyPoint | None = None
-        earlier = self._execute(sql(_EARLIER.format(by_index=by_point, only_texts="")), **values).first()
+        earlier = self._execute(sql(_EARLIER.format(index_hint=by_point, only_texts="")), **values).first()
         if earlier is not None:
-            texts = sql(_EARLIER.format(by_index=by_text, only_texts="AND c.text IS NOT NULL"))
+            texts = sql(_EARLIER.format(index_hint=by_text, only_texts="AND c.text IS NOT NULL"))
             before = _point(name, (self._execute(texts, **values).scalar_one(), *earlier[1:]))
         life: dict[int, list[LoggedChange]] = defaultdict(list)
-        made = self._execute(sql(_LIFE.format(by_point=by_point)), **values)
-        for number, kind, reason, successor, evidence, text, *state in made:
+        changes = self._execute(sql(_LIFE.format(by_point=by_point)), **values)
+        for number, kind, reason, successor, evidence, text, *state in changes:
             point = _point(name, (text if text is not None or before is None else before.text, *state))
             life[number].append(LoggedChange(kind, point, before, reason, successor, read_json(evidence)))
             before = point
@@ -358,11 +358,11 @@ class LogQueries(PlaybookRows):
         if log_filter.point_id is None:
             numbers = [row.number for row in rows]
             changes = self._changes(numbers, first_change, most_changes)
-            for number, kind, made in self._execute(_COUNTS, numbers=numbers):
-                counts[number][kind] = made
+            for number, kind, count in self._execute(_COUNTS, numbers=numbers):
+                counts[number][kind] = count
         else:
             changes = self._changes_of_point(log_filter.point_id, oldest=rows[-1].number, newest=rows[0].number)
-            counts.update((number, Counter(change.kind for change in made)) for number, made in changes.items())
+            counts.update((number, Counter(change.kind for change in each)) for number, each in changes.items())
         return [_logged(row, counts.get(row.number, {}), changes.get(row.number, ())) for row in rows]
 
     def revisions_of_session(self, session_id: str) -> list[int]:
@@ -429,25 +429,25 @@ class LogQueries(PlaybookRows):
             for number, *vote in self._execute(statement, **values):
                 votes[number].append(vote)
         events: list[LifeEvent] = []
-        for made in reversed(revisions):
-            origin = (made.number, made.time, made.source, made.actor, made.session_id, made.message)
-            was_voted = any(tag != "neutral" for tag, *_ in votes[made.number])
+        for entry in reversed(revisions):
+            origin = (entry.number, entry.time, entry.source, entry.actor, entry.session_id, entry.message)
+            was_voted = any(tag != "neutral" for tag, *_ in votes[entry.number])
             events += [
                 LifeEvent(
                     *origin,
                     change.kind,
-                    _told(change, was_voted),
+                    _change_text(change, was_voted),
                     change.successor,
                     False,
                     change.evidence,
                     change.before.text if change.before and change.is_reworded else None,
                 )
-                for change in made.changes
+                for change in entry.changes
                 if change.kind != "vote" or not was_voted  # else the votes themselves say it
             ]
             events += [
                 LifeEvent(*origin, tag, rationale, None, bool(ignored), read_json(evidence))
-                for tag, rationale, ignored, evidence in votes[made.number]
+                for tag, rationale, ignored, evidence in votes[entry.number]
             ]
         return Life(tuple(events), tuple(self._execute(_MERGED, point_id=point_id).scalars()))
 
@@ -457,8 +457,8 @@ class LogQueries(PlaybookRows):
 
     def reasons_in(self, revisions: RevisionRange, beginning: str) -> list[tuple[str, str]]:
         """Why *revisions* changed points, by name, where the reason has this *beginning*; the newest first."""
-        given = {"first": revisions.first, "last": revisions.last, "beginning": beginning}
-        return [(name, reason) for name, reason in self._execute(_REASONS, **given)]
+        values = {"first": revisions.first, "last": revisions.last, "beginning": beginning}
+        return [(name, reason) for name, reason in self._execute(_REASONS, **values)]
 
     def point_id(self, name: str) -> int | None:
         """The number of the point *name*, live or retired; None where there never was one."""

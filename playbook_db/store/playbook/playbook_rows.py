@@ -32,12 +32,12 @@ class PlaybookRows:
 
     def index_hint(self, name: str) -> str:
         """What holds the planner to the index *name*, to stand behind a table's name; "" where it needs no help."""
-        return dialect_of(self.connection).by_index(name)
+        return dialect_of(self.connection).index_hint(name)
 
-    def actor(self, given: str | None = None) -> str:
-        """Who does something here: *given*, by default the user; in a database that others have, too, the member."""
+    def actor(self, name: str | None = None) -> str:
+        """Who does something here: *name*, by default the user; in a database that others have, too, the member."""
         is_shared = dialect_of(self.connection).is_shared
-        return settings.member() if is_shared else (given or "").strip() or settings.actor()
+        return settings.member() if is_shared else (name or "").strip() or settings.actor()
 
     def strong_votes(self, points: Iterable[KeyPoint], cast: Iterable[Vote] = ()) -> dict[str, int]:
         """The harmful votes of each of *points*, by name, without the weak ones; *cast* are votes to be kept."""

@@ -151,12 +151,12 @@ class ProposalRows(PlaybookRows):
         trust: str,
         session_id: str | None,
     ) -> None:
-        kept = {name: operation[name] for name in _FIELDS if operation.get(name) is not None} | {"type": kind}
+        fields = {name: operation[name] for name in _FIELDS if operation.get(name) is not None} | {"type": kind}
         self._execute(
             insert(proposals),
             id=number,
             kind=kind,
-            operation=_storable(json.dumps(kept, ensure_ascii=False, default=str)),
+            operation=_storable(json.dumps(fields, ensure_ascii=False, default=str)),
             evidence=_written(evidence[:_MOST_PIECES]),
             trust=trust,
             session_id=session_id,

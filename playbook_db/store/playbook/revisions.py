@@ -93,7 +93,7 @@ class RevisionWriter(PlaybookRows):
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)
         ids, new = self._numbers(changed, cast)
         self._strong = self.strong_votes([change.point for change in changed], cast)
-        with dialect_of(self.connection).at_once(self.connection):
+        with dialect_of(self.connection).pipeline(self.connection):
             self._execute(insert(revisions), **columns, **kept_header)
             self._write_points(number, columns["time"], changed, ids, new)
             self._insert(

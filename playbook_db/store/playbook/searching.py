@@ -22,7 +22,7 @@ from playbook_db.store.playbook.repository import PlaybookRepository
 Kind = Literal["retired", "proposed", "old text", "reason", "vote", "evidence"]
 
 # What was said in a playbook beside the texts of its live points: its kind, the point's name, the revision, the text.
-_BESIDE = """
+_HISTORY = """
 SELECT 'retired', k.name, k.retired_in, k.text FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NOT NULL AND k.forgotten = 0
 UNION ALL
@@ -49,9 +49,9 @@ WHERE v.playbook_id = :playbook_id AND v.evidence IS NOT NULL
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """A text that was found beside those of the live points: what `kind` it is, whose, by name (of a proposal its own,
-    `p3`), and since which revision it stands there."""
+class HistoryHit:
+    """A text that answers a question but is no live point's: its `kind`, the `name` of its point (of a proposal its
+    own, `p3`), and since which revision it stands there."""
 
     kind: Kind
     name: str
@@ -75,38 +75,38 @@ def search(book: PlaybookRepository, question: str) -> Searched:
     execute = runner_of(book.connection)
     should_ask = dialect.has_search(book.connection)
     if should_ask:
-        with suppress(DatabaseError), dialect.apart(book.connection):
+        with suppress(DatabaseError), dialect.savepoint(book.connection):
             if not dialect.is_search_behind(book.connection):
                 matching = dialect.matching(book.connection, search_words.terms(question))
-                found = hook_sql.search(execute, book.playbook_id, live, question, matching=matching)
-                return Searched(tuple(found))
+                answers = hook_sql.search(execute, book.playbook_id, live, question, matching=matching)
+                return Searched(tuple(answers))
     points = [StoredPoint(row) for row in execute(quick_sql.LIVE_POINTS, {"playbook_id": book.playbook_id})]
     ranked = _ranked_by_parts([f"{point.name}\n{point.text}" for point in points], question)
     return Searched(tuple((points[place], score) for place, score in ranked), is_damaged=should_ask)
 
 
-def search_beside(book: PlaybookRepository, question: str, *, proposed: bool) -> tuple[tuple[Beside, float], ...]:
+def search_history(book: PlaybookRepository, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:
     """What answers *question*, by parts of words, beside the live points: those that have left, what points once said,
     the reasons of changes, of votes, the evidence for both, and with *proposed* what waits for a person."""
-    rows = book.connection.execute(sql(_BESIDE), {"playbook_id": book.playbook_id})
-    said = [
-        Beside(kind, name, revision, part)
+    rows = book.connection.execute(sql(_HISTORY), {"playbook_id": book.playbook_id})
+    hits = [
+        HistoryHit(kind, name, revision, part)
         for kind, name, revision, text in rows
         for part in ([each.quote for each in read_json(text)] if kind == "evidence" else [text])
     ]
     for proposal in book.waiting_proposals() if proposed else ():
         texts = proposal.text, proposal.operation.get("reason"), proposal.operation.get("rationale")
         quotes = (each.quote for each in proposal.evidence)
-        said += [Beside("proposed", f"p{proposal.id}", None, str(text)) for text in (*texts, *quotes) if text]
-    said = [*dict.fromkeys(said)]
-    found = _ranked_by_parts([each.text for each in said], question)
-    return tuple((said[place], score) for place, score in found)
+        hits += [HistoryHit("proposed", f"p{proposal.id}", None, str(text)) for text in (*texts, *quotes) if text]
+    hits = [*dict.fromkeys(hits)]
+    ranked = _ranked_by_parts([each.text for each in hits], question)
+    return tuple((hits[place], score) for place, score in ranked)
 
 
 def _ranked_by_parts(texts: Sequence[str], question: str) -> list[tuple[int, float]]:
     small = [text.lower() for text in texts]
-    found = [
+    matches = [
         (term, [place for place, text in enumerate(small) if search_words.has_parts(text, term)])
         for term in search_words.terms(question)
     ]
-    return search_words.ranked(found, len(texts))
+    return search_words.ranked(matches, len(texts))

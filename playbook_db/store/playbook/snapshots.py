@@ -172,8 +172,8 @@ class Snapshots(PlaybookRows):
         low, high = 0, int(self._execute(_LAST).scalar_one())
         while low < high:  # times have no index, but rise with the numbers
             step = -(-(high - low) // _LOOKED_AT)
-            made = self._execute(_TIMES_OF, numbers=[*range(low + step, high + 1, step)])
-            low = max((number for number, at in made if at <= time), default=low)
+            times = self._execute(_TIMES_OF, numbers=[*range(low + step, high + 1, step)])
+            low = max((number for number, at in times if at <= time), default=low)
             high = min(low + step - 1, high)
         return low
 
@@ -234,10 +234,10 @@ class Snapshots(PlaybookRows):
         which, live = (_TOUCHED, "") if changed_in else ("", "WHERE c.kind <> 'retire'")
         which = which if ids is None else _AMONG_IDS
         statement = sql(_POINTS_AT.format(text_index=self.index_hint("ix_changes_text"), which=which, live=live))
-        given: dict[str, Any] = {"first": changed_in.first, "last": changed_in.last} if changed_in else {}
+        values: dict[str, Any] = {"first": changed_in.first, "last": changed_in.last} if changed_in else {}
         if ids is not None:
-            statement, given = statement.bindparams(bindparam("ids", expanding=True)), {"ids": ids}
-        return self._execute(statement, revision=revision, **given).all()
+            statement, values = statement.bindparams(bindparam("ids", expanding=True)), {"ids": ids}
+        return self._execute(statement, revision=revision, **values).all()
 
 
 def header_of(fields: str, final_newline: int) -> Header:

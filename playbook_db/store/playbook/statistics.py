@@ -263,8 +263,8 @@ def count(connection: Connection, key: str) -> Counts:
 def use_by_event(connection: Connection, key: str, name: str | None = None) -> tuple[EventUse, ...]:
     """What became of the points of the playbook *key*, or of the point *name* alone, by the event that told them; those
     by which none was told are left out."""
-    query, given = sql(_BY_EVENT.format(of_point="AND name = :name" if name else "")), {"key": key, "name": name}
-    uses = (EventUse(event, *map(int, counts)) for event, *counts in connection.execute(query, given))
+    query, values = sql(_BY_EVENT.format(of_point="AND name = :name" if name else "")), {"key": key, "name": name}
+    uses = (EventUse(event, *map(int, counts)) for event, *counts in connection.execute(query, values))
     return tuple(sorted(uses, key=lambda use: EVENTS.index(use.event)))
 
 
@@ -294,8 +294,8 @@ def compare(connection: Connection, key: str) -> Compared:
     """The sessions that were held out beside those that were shown the playbook."""
     since, until = connection.execute(_HELD_OUT, {"key": key}).one()
     groups = dict.fromkeys((0, 1), dict.fromkeys(_MEASURES, Sample(0, 0, 0)))
-    given = {"key": key, "since": since, "until": until}
-    for is_held_out, sessions, *sums in connection.execute(_COMPARED, given) if since else ():
+    values = {"key": key, "since": since, "until": until}
+    for is_held_out, sessions, *sums in connection.execute(_COMPARED, values) if since else ():
         pairs = zip(sums[::2], sums[1::2], strict=True)
         samples = (Sample(sessions, float(total), float(squares)) for total, squares in pairs)
         groups[is_held_out] = dict(zip(_MEASURES, samples, strict=True))

@@ -28,13 +28,13 @@ from playbook_db.store.urls import described
 
 OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
 # Where the URL doesn't say otherwise: how long to wait for a connection, and for a peer that has gone without a word.
-_UNLESS_SAID = {
+_CONNECT_DEFAULTS = {
     "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
     "hostaddr": "",  # PGHOSTADDR, which a project may bring, would send a password elsewhere
 }  # fmt: skip
 _OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been restarted meanwhile
-_GONE_AFTER_S = 60  # that a transaction may wait for its client, which may be gone, while others wait for its locks
+_IDLE_LIMIT_S = 60  # how long a transaction may wait for a lost client while others wait for its locks
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
 _SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
 _PREPARED_AFTER = 5  # times that a statement was run; psycopg's own number
@@ -49,7 +49,7 @@ SELECT to_regclass('alembic_version') IS NOT NULL AS has_version,
 """)
 # The playbook's number, and how long this transaction waits for others, others for it, and a statement of it takes.
 _FIND = sql("""
-SELECT id, set_config('lock_timeout', :wait, true), set_config('idle_in_transaction_session_timeout', :gone, true),
+SELECT id, set_config('lock_timeout', :wait, true), set_config('idle_in_transaction_session_timeout', :idle, true),
        set_config('statement_timeout', '300s', true)
 FROM playbooks WHERE key = :key
 """)
@@ -127,10 +127,10 @@ class PostgresDialect:
 
     @cached_property
     def _engine(self) -> Engine:
-        given = {name: value for name, value in _UNLESS_SAID.items() if name not in self.url.query}
+        defaults = {name: value for name, value in _CONNECT_DEFAULTS.items() if name not in self.url.query}
         engine = create_engine(
             self.url,
-            connect_args={**given, "client_encoding": "utf8"},
+            connect_args={**defaults, "client_encoding": "utf8"},
             pool_recycle=_OPEN_FOR_S,
             execution_options={"playbook_dialect": self},
         )
@@ -262,8 +262,8 @@ class PostgresDialect:
 
         Returns its number; None where there is no playbook yet, or where one writes and this one doesn't wait.
         """
-        wait, gone = (f"{int(seconds * 1000)}" for seconds in (settings.LOCK_WAIT_S, _GONE_AFTER_S))
-        playbook = connection.execute(_FIND, {"key": key, "wait": wait, "gone": gone}).first()
+        wait, idle = (f"{int(seconds * 1000)}" for seconds in (settings.LOCK_WAIT_S, _IDLE_LIMIT_S))
+        playbook = connection.execute(_FIND, {"key": key, "wait": wait, "idle": idle}).first()
         if playbook is None:
             return None
         lock, of_playbook = _LOCK if waits else _LOCK_AT_ONCE, {"playbook_id": playbook.id}
@@ -273,12 +273,12 @@ class PostgresDialect:
             connection.execute(_ADD_HEAD, of_playbook)  # waits for whoever makes it at the same time
         return int(playbook.id) if connection.execute(lock, of_playbook).first() else None
 
-    def at_once(self, connection: Connection) -> AbstractContextManager[object]:
+    def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         """Statements inside go to the server together; nobody may ask for an answer before the end."""
         driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
         return driver.pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
 
-    def by_index(self, name: str) -> str:
+    def index_hint(self, name: str) -> str:
         """Nothing: PostgreSQL knows its tables and chooses an index by itself."""
         return ""
 
@@ -288,18 +288,18 @@ class PostgresDialect:
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
         """What finds the live points that have one of the *terms*; it asks for all of them at once."""
-        found: dict[Term, list[int]] = {}
+        point_ids: dict[Term, list[int]] = {}
         there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"
 
         def matching(execute: Callable[..., Any], playbook_id: int, term: Term, most: int) -> list[int]:
-            if term not in found:
-                asked = [*dict.fromkeys((*terms, term))]
-                found.update((each, []) for each in asked)
-                words, wholes = [" ".join(each.words) for each in asked], [each.is_whole for each in asked]
+            if term not in point_ids:
+                all_terms = [*dict.fromkeys((*terms, term))]
+                point_ids.update((each, []) for each in all_terms)
+                words, wholes = [" ".join(each.words) for each in all_terms], [each.is_whole for each in all_terms]
                 values = {"playbook_id": playbook_id, "words": words, "wholes": wholes, "most": most}
                 for place, number in execute(MATCHING.replace(" OFFSET", there), values):
-                    found[asked[place - 1]].append(number)
-            return found[term]
+                    point_ids[all_terms[place - 1]].append(number)
+            return point_ids[term]
 
         return matching
 
@@ -335,7 +335,7 @@ class PostgresDialect:
 
     # Checking it.
 
-    def apart(self, connection: Connection) -> AbstractContextManager[object]:
+    def savepoint(self, connection: Connection) -> AbstractContextManager[object]:
         """What keeps an error inside from ending the whole transaction."""
         return connection.begin_nested()
 
@@ -398,8 +398,8 @@ def _drop(connection: Connection, *files: str) -> None:
     distributed.let_citus(connection)
     text = "".join(map(_read, files))
     names = {
-        kind: list(set(re.findall(rf"^CREATE (?:{made}) (\w+)", text, re.MULTILINE)))
-        for kind, made in (
+        kind: list(set(re.findall(rf"^CREATE (?:{keyword}) (\w+)", text, re.MULTILINE)))
+        for kind, keyword in (
             ("indexes", "INDEX"), ("views", "VIEW"), ("functions", "FUNCTION|AGGREGATE"),
             ("dictionaries", "TEXT SEARCH DICTIONARY"),
         )
@@ -427,8 +427,8 @@ def dropping_statements() -> Iterator[str]:
     """The statements that drop what `making_statements` makes, without a look at the server. Triggers go with their
     functions."""
     text = "".join(map(_read, _FILES))
-    made = r"^CREATE (INDEX|VIEW|FUNCTION|AGGREGATE|TEXT SEARCH DICTIONARY) (\w+(?:\([^)]*\))?)"
-    for kind, name in reversed(re.findall(made, text, re.MULTILINE)):
+    pattern = r"^CREATE (INDEX|VIEW|FUNCTION|AGGREGATE|TEXT SEARCH DICTIONARY) (\w+(?:\([^)]*\))?)"
+    for kind, name in reversed(re.findall(pattern, text, re.MULTILINE)):
         yield f"DROP {kind} IF EXISTS {name}{' CASCADE' if kind == 'FUNCTION' else ''};"
 
 

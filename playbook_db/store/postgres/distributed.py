@@ -39,20 +39,20 @@ def let_citus(connection: Connection) -> None:
 
 def require_citus(connection: Connection, where: str) -> bool:
     """Whether the database *where* has Citus, or may be given it. Raises DatabaseError, which says what is missing."""
-    found = connection.execute(_CITUS).one()
-    if found.is_there:
+    citus = connection.execute(_CITUS).one()
+    if citus.is_there:
         return True
-    if not found.is_installed:
+    if not citus.is_installed:
         raise DatabaseError(
             f"{where} can't be distributed: its server has no Citus. Install that extension on the server, then run "
             "this command again."
         )
-    if not found.is_loaded:
+    if not citus.is_loaded:
         raise DatabaseError(
             f"{where} can't be distributed: its server doesn't load Citus. Put citus first into its "
             "shared_preload_libraries, restart it, then run this command again."
         )
-    if not found.may_create:
+    if not citus.may_create:
         raise DatabaseError(
             f"{where} can't be distributed: it isn't made for Citus yet, and you may not do that. Ask who looks after "
             "the server to run in this database: CREATE EXTENSION citus"
@@ -82,12 +82,12 @@ def _spread(connection: Connection, names: list[str]) -> None:
     for reference in between:
         connection.execute(DropConstraint(reference))
     for name in names:
-        made = (
+        call = (
             f"create_reference_table('{name}')"
             if name in whole
             else f"create_distributed_table('{name}', 'playbook_id')"
         )
-        connection.exec_driver_sql(f"SELECT {made}")
+        connection.exec_driver_sql(f"SELECT {call}")
     for name in reversed(names):  # what was copied into the parts
         connection.exec_driver_sql(f"SELECT truncate_local_data_after_distributing_table('{name}')")
     for reference in between:

@@ -19,26 +19,26 @@ from playbook_db.errors import (
     ServerError,
 )
 
-# By SQLSTATE, or the beginning of one: what is wrong, and what to do. `{where}` is the database, `{said}` the server's
+# By SQLSTATE, or the beginning of one: what is wrong, and what to do. `{where}` is the database, `{reply}` the server's
 # own first line.
 _BY_STATE = (
-    (("28", "0P"), "{where} lets nobody in with this user and password ({said}). Look at both in the URL (a team's "
+    (("28", "0P"), "{where} lets nobody in with this user and password ({reply}). Look at both in the URL (a team's "
                    "member gives another with: playbook team join URL) or, where it has no password, in the file that "
                    "PGPASSFILE names (else ~/.pgpass)."),
     (("3D000",), "{where}: the server has no such database. Ask for one, or make it: createdb NAME"),
-    (("42501", "3F000"), "{where}: you may not do that there ({said}). Ask its owner to let you: playbook db grant "
+    (("42501", "3F000"), "{where}: you may not do that there ({reply}). Ask its owner to let you: playbook db grant "
                          "ROLE member"),
-    (("53300",), "{where} has no connection left ({said}). Try again later, or ask for a higher max_connections."),
-    (("54",), "{where} can't keep something as large as this ({said}). Nothing was changed; use shorter texts."),
-    (("53100", "53200"), "{where} is full ({said}). Its server needs room; nothing was changed."),
+    (("53300",), "{where} has no connection left ({reply}). Try again later, or ask for a higher max_connections."),
+    (("54",), "{where} can't keep something as large as this ({reply}). Nothing was changed; use shorter texts."),
+    (("53100", "53200"), "{where} is full ({reply}). Its server needs room; nothing was changed."),
     (("25006",), "{where} can only be read: its server is a standby, or set so. Name the one that takes writes."),
-    (("57P01", "57P02", "57P03", "57P05"), "{where} is being shut down or started ({said}). Try again in a moment."),
-    (("57014",), "{where} ended a statement that took too long ({said}). Nothing was changed; try again later."),
-    (("42P01", "42703", "42883", "42704"), "{where} isn't as playbook-db made it ({said}). See: playbook db check"),
-    (("26000", "42P05"), "{where} is behind a pooler that loses prepared statements ({said}). Give it session mode, or "
-                         "PgBouncer 1.22 or later with max_prepared_statements over 0."),
-    (("23PB1",), "{where}: {said}. Nothing was changed; put the playbook right: playbook --db URL db repair"),
-    (("22021", "22P05"), "{where} keeps its texts in another encoding than UTF-8 ({said}). Make the database anew: "
+    (("57P01", "57P02", "57P03", "57P05"), "{where} is being shut down or started ({reply}). Try again in a moment."),
+    (("57014",), "{where} ended a statement that took too long ({reply}). Nothing was changed; try again later."),
+    (("42P01", "42703", "42883", "42704"), "{where} isn't as playbook-db made it ({reply}). See: playbook db check"),
+    (("26000", "42P05"), "{where} is behind a pooler that loses prepared statements ({reply}). Give it session mode, "
+                         "or PgBouncer 1.22 or later with max_prepared_statements over 0."),
+    (("23PB1",), "{where}: {reply}. Nothing was changed; put the playbook right: playbook --db URL db repair"),
+    (("22021", "22P05"), "{where} keeps its texts in another encoding than UTF-8 ({reply}). Make the database anew: "
                          "createdb --encoding=UTF8 --template=template0 NAME"),
 )  # fmt: skip
 # Before there is a connection, the library tells what the server said by its text alone; so does a pooler.
@@ -76,34 +76,34 @@ def explained(where: str, otherwise: str = "") -> Iterator[None]:
         cause = error.orig if isinstance(error, DBAPIError) else error
         ours = _ours(where, cause) if isinstance(cause, psycopg.Error) else None
         if ours is None and otherwise and isinstance(cause, psycopg.Error):
-            ours = ServerError(f"{where} {otherwise} ({_said(cause)}). Nothing was changed.")
+            ours = ServerError(f"{where} {otherwise} ({_reply(cause)}). Nothing was changed.")
         if ours is None:
             raise
         raise ours from None  # what the driver says in full may hold the URL
 
 
 def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
-    state, said = _state(error), _said(error)
+    state, reply = _state(error), _reply(error)
     if state in _AGAIN:
         return ConflictError(where)
     if state == _BUSY:
         return DatabaseBusyError(where, settings.LOCK_WAIT_S)
-    if _EACH_ALONE in said:
-        return ServerError(f"{where} is behind a pooler that knows no transactions ({said}). Give it session mode.")
+    if _EACH_ALONE in reply:
+        return ServerError(f"{where} is behind a pooler that knows no transactions ({reply}). Give it session mode.")
     for states, text in _BY_STATE:
         if state.startswith(states):
             kind = ServerAwayError if state.startswith(_AWAY) else ServerError
-            if "no password supplied" in said:
+            if "no password supplied" in reply:
                 kind = NoPasswordError
-            return kind(text.format(where=where, said=said))
+            return kind(text.format(where=where, reply=reply))
     if not state and re.search(_WRONG, str(error)):
-        return ServerError(f"The URL of {where} can't be used as it is ({said}). Put it right where it was given.")
+        return ServerError(f"The URL of {where} can't be used as it is ({reply}). Put it right where it was given.")
     if not (state.startswith(_AWAY) or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
         return None
     is_lost = state.startswith(_ENDED) or re.search(_LOST, str(error))
     if is_lost and not re.match(_NEVER_THERE, str(error)):
-        return ServerAwayError(f"The connection to {where} was lost ({said}). Nothing was changed; try again.")
-    return ServerAwayError(f"{where} can't be reached ({said}). Is its address right, is it up, is the network there?")
+        return ServerAwayError(f"The connection to {where} was lost ({reply}). Nothing was changed; try again.")
+    return ServerAwayError(f"{where} can't be reached ({reply}). Is its address right, is it up, is the network there?")
 
 
 def _state(error: psycopg.Error) -> str:
@@ -113,7 +113,7 @@ def _state(error: psycopg.Error) -> str:
     return next((state for pattern, state in _BY_TEXT if re.search(pattern, str(error))), known)
 
 
-def _said(error: psycopg.Error) -> str:
+def _reply(error: psycopg.Error) -> str:
     """The server's own words, on one line, without what a secret could be in."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     line = lines[0] if lines else type(error).__name__

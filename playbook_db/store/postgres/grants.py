@@ -91,7 +91,7 @@ def grant(connection: Connection, role: str, right: Right) -> Granted:
         notes.append(f"the tables belonged to {owner.rolname}, a superuser; now they belong to {role}")
         owner = connection.execute(_OWNER).one()
     elif to.oid != owner.oid:
-        _run(connection, *_revoked(connection, to.name, owner), *_given(connection, to.name, owner, right))
+        _run(connection, *_revoked(connection, to.name, owner), *_grant_statements(connection, to.name, owner, right))
         if right == "owner":
             _membership(connection, owner, f"GRANT {owner.name} TO {to.name}")
         elif connection.scalar(_IS_MEMBER, {"role": to.oid, "owner": owner.oid}):
@@ -173,7 +173,7 @@ def _hand_over(connection: Connection, owner: Row[Any], to: Row[Any]) -> None:
     now = connection.execute(_OWNER).one()
     for name, writes in granted:
         if name != to.name:
-            _run(connection, *_given(connection, name, now, "member" if writes else "reader"))
+            _run(connection, *_grant_statements(connection, name, now, "member" if writes else "reader"))
 
 
 def _tables() -> list[str]:
@@ -181,7 +181,7 @@ def _tables() -> list[str]:
 
 
 def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
-    """What takes all that `_given` gives."""
+    """What takes all that `_grant_statements` gives."""
     yield f"REVOKE ALL ON SCHEMA {owner.schema} FROM {to} CASCADE"
     yield f"REVOKE ALL ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} FROM {to} CASCADE"
     yield f"REVOKE ALL ON SEQUENCE {_SEQUENCE} FROM {to} CASCADE"
@@ -190,7 +190,7 @@ def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
         yield f"{_by_default(owner)} REVOKE ALL ON {what} FROM {to} CASCADE"
 
 
-def _given(connection: Connection, to: str, owner: Row[Any], right: Right) -> Iterator[str]:
+def _grant_statements(connection: Connection, to: str, owner: Row[Any], right: Right) -> Iterator[str]:
     """What gives *to* a reader's rights, or a member's, on what is there and on what later migrations make."""
     yield f"GRANT USAGE ON SCHEMA {owner.schema} TO {to}"
     yield f"GRANT SELECT ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} TO {to}"

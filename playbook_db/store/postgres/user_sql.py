@@ -21,7 +21,7 @@ from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
 from playbook_db.store.dialect import Dialect
 
 _QUERIES = ("select", "with", "values", "table", "(")
-_LOOKS = ("explain", "show")  # which no cursor takes
+_WITHOUT_CURSOR = ("explain", "show")  # which no cursor takes
 _ROWS_AT_ONCE = 500
 # Citus would ask its nodes as that role, which can't log in.
 _BOUNDS = sql("""
@@ -50,10 +50,14 @@ def open_answer(
             connection.execute(_BOUNDS, {"wait": f"{int(timeout_s * 1000)}"})
             with _explained(engine, timeout_s):
                 driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
-                if not _begins_with(query, (*_QUERIES, *_LOOKS)):
+                if not _begins_with(query, (*_QUERIES, *_WITHOUT_CURSOR)):
                     raise QueryRefusedError
                 statement = _PARTS.sub(_bound, query.rstrip("; \t\r\n")).encode()
-                with driver.cursor() if _begins_with(query, _LOOKS) else driver.cursor(name="question") as cursor:
+                with (
+                    driver.cursor()
+                    if _begins_with(query, _WITHOUT_CURSOR)
+                    else driver.cursor(name="question") as cursor
+                ):
                     cursor.execute(statement, {"project": project_key})
                     yield tuple(column.name for column in cursor.description or ()), _rows(cursor, timeout_s)
     finally:
@@ -76,11 +80,11 @@ def _bound(part: "re.Match[str]") -> str:
 
 def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: float) -> Iterator[tuple[Any, ...]]:
     """The rows; the server bounds the time that each part of them takes, and all parts together take no more."""
-    left_s = timeout_s
-    while left_s > 0:
+    remaining_s = timeout_s
+    while remaining_s > 0:
         began = monotonic()
         rows = cursor.fetchmany(_ROWS_AT_ONCE)
-        left_s -= monotonic() - began
+        remaining_s -= monotonic() - began
         if not rows:
             return
         yield from (tuple(map(_plain, row)) for row in rows)
@@ -104,14 +108,14 @@ def _explained(engine: Engine, timeout_s: float) -> Iterator[None]:
             raise QueryTimeoutError(timeout_s) from None
         raise
     except psycopg.Error as error:
-        said = (error.diag.message_primary or str(error)).strip()
+        message = (error.diag.message_primary or str(error)).strip()
         if (
             isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
-            or "data-modifying" in said
-            or _WRITING.search(said)
+            or "data-modifying" in message
+            or _WRITING.search(message)
         ):
             raise QueryRefusedError from error
         with engine.connect() as another:
             views = another.scalars(sql("SELECT viewname FROM pg_views WHERE schemaname = current_schema() ORDER BY 1"))
             missing = isinstance(error, psycopg.errors.UndefinedTable)
-            raise QueryError(f"no such table: {said}" if missing else said, views=tuple(views)) from error
+            raise QueryError(f"no such table: {message}" if missing else message, views=tuple(views)) from error

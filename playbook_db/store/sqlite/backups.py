@@ -27,9 +27,9 @@ _STAMP = "%Y%m%dT%H%M%SZ"
 _PARTIAL = ".partial"  # the end of the name of one that is being written
 _LONGEST_WRITE_S = 24 * 60 * 60  # a partial that is older was left by a kill
 _SAME_SECOND = 1000  # backups at most
-DAILY_KEPT = 7
-WEEKLY_KEPT = 4  # weeks before those
-MIGRATIONS_KEPT = 3
+MAX_DAILY = 7
+MAX_WEEKLY = 4  # weeks before those
+MAX_OF_MIGRATIONS = 3
 _HELD = """
 SELECT p.key, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
        (SELECT count(*) FROM key_points AS k WHERE k.playbook_id = p.id AND k.retired_in IS NULL)
@@ -123,16 +123,16 @@ def rotate(path: str) -> None:
     for backup in list_backups(path):
         if backup.kind == DAILY or backup.kind.startswith("schema-"):
             groups[_has_points(backup.path)].append(backup)
-    gone: list[str] = []
+    surplus: list[str] = []
     for backups in groups.values():
         daily = [backup for backup in backups if backup.kind == DAILY]
         migrations = [backup for backup in backups if backup.kind != DAILY]
-        kept = daily_kept(backup.time for backup in daily)
-        gone += [backup.path for backup in daily if backup.time not in kept]
-        gone += [backup.path for backup in migrations[MIGRATIONS_KEPT:]]
-    for file in (*gone, *partials(path)):
+        to_keep = daily_to_keep(backup.time for backup in daily)
+        surplus += [backup.path for backup in daily if backup.time not in to_keep]
+        surplus += [backup.path for backup in migrations[MAX_OF_MIGRATIONS:]]
+    for file in (*surplus, *partials(path)):
         with contextlib.suppress(OSError):
-            if file in gone or time.time() - os.path.getmtime(file) > _LONGEST_WRITE_S:
+            if file in surplus or time.time() - os.path.getmtime(file) > _LONGEST_WRITE_S:
                 os.unlink(file)
 
 
@@ -215,13 +215,13 @@ def _already_there(name: str) -> BackupError:
     return BackupError(f"{name} is there already; nothing is overwritten. Remove it, or name another file.")
 
 
-def daily_kept(times: Iterable[datetime]) -> set[datetime]:
-    """Of the daily ones the newest DAILY_KEPT, and the newest of each of the last WEEKLY_KEPT weeks before theirs."""
+def daily_to_keep(times: Iterable[datetime]) -> set[datetime]:
+    """Of the daily ones the newest MAX_DAILY, and the newest of each of the last MAX_WEEKLY weeks before theirs."""
     newest_first = sorted(set(times), reverse=True)
-    kept = newest_first[:DAILY_KEPT]
+    newest = newest_first[:MAX_DAILY]
     weeks: dict[tuple[int, int], datetime] = {}
-    for taken_at in newest_first[DAILY_KEPT:]:
+    for taken_at in newest_first[MAX_DAILY:]:
         week = taken_at.isocalendar()[:2]
-        if week < kept[-1].isocalendar()[:2]:
+        if week < newest[-1].isocalendar()[:2]:
             weeks.setdefault(week, taken_at)
-    return {*kept, *list(weeks.values())[:WEEKLY_KEPT]}
+    return {*newest, *list(weeks.values())[:MAX_WEEKLY]}

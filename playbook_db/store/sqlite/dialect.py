@@ -39,7 +39,7 @@ _ADD_HEAD = sql(ADD_HEAD)
 _RETRY_AFTER_S = (0.001, 0.006)  # at random in between, when the write lock is taken
 _connected: set[str] = set()  # the files that this process has had a connection to
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
-_MADE = ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql")
+_FILES = ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql")
 WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked into the file after a commit
 
 
@@ -80,7 +80,7 @@ class SqliteDialect:
         )
 
         @event.listens_for(engine, "connect")
-        def look(driver: sqlite3.Connection, _: object) -> None:
+        def refuse(driver: sqlite3.Connection, _: object) -> None:
             if writes and foreign_keys:  # else nothing is written, or migrations drop all triggers and views first
                 refuse_foreign(driver, self.path)
 
@@ -201,20 +201,20 @@ class SqliteDialect:
 
     def back_up_before_migration(self, version: int) -> str:
         """Keep a copy of the database as it is at *version*, and let the oldest such go; the copy's path."""
-        made = backups.take(self.path, f"schema-{version:04d}", now=datetime.now(UTC)).path
+        backup = backups.take(self.path, f"schema-{version:04d}", now=datetime.now(UTC)).path
         backups.rotate(self.path)
-        return made
+        return backup
 
     def drop_views_and_triggers(self, connection: Connection) -> None:
         """SQLite refuses to rebuild a table under a view, and drops triggers with a rebuilt table without a word."""
-        made = connection.exec_driver_sql("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')")
-        for kind, name in made.all():
+        rows = connection.exec_driver_sql("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')")
+        for kind, name in rows.all():
             connection.exec_driver_sql(f'DROP {kind} "{name}"')
 
     def make_views_and_triggers(self, connection: Connection) -> None:
         """Make what `drop_views_and_triggers` drops, as this version of the code has it, and tell the planner of it."""
         full_text.make(connection.exec_driver_sql)
-        for file_name in _MADE:
+        for file_name in _FILES:
             for statement in statements(file_name):
                 connection.exec_driver_sql(statement)
 
@@ -245,11 +245,11 @@ class SqliteDialect:
             connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
         return playbook_id
 
-    def at_once(self, connection: Connection) -> AbstractContextManager[object]:
+    def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         """Statements inside may be carried out together: nobody asks for an answer before the end."""
         return nullcontext()
 
-    def by_index(self, name: str) -> str:
+    def index_hint(self, name: str) -> str:
         """What makes SQLite search a table by the index *name*, where it would choose another without statistics."""
         return f"INDEXED BY {name}"
 
@@ -296,8 +296,8 @@ class SqliteDialect:
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
         """What SQLite finds wrong with the file; with *quick* it compares no indexes and no references."""
         pragma = "quick_check" if quick else "integrity_check"
-        found = (str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok")
-        problems = [each for each in found if full_text.TABLE not in each]  # newer SQLites look at the index, too
+        messages = (str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok")
+        problems = [each for each in messages if full_text.TABLE not in each]  # newer SQLites look at the index, too
         return problems if quick else problems + self.broken_references(connection)
 
     def search_is_true(self, connection: Connection) -> bool:
@@ -316,7 +316,7 @@ class SqliteDialect:
             finally:
                 alone.rollback()
 
-    def apart(self, connection: Connection) -> AbstractContextManager[object]:
+    def savepoint(self, connection: Connection) -> AbstractContextManager[object]:
         """Nothing: here a statement that fails ends nothing but itself."""
         return nullcontext()
 
@@ -326,8 +326,8 @@ class SqliteDialect:
         rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         left_out = full_text.TABLES | {full_text.VIEW}
         return {
-            f"{kind} {name}": f"{of} {made}"
-            for kind, name, of, made in rows
+            f"{kind} {name}": f"{of} {statement}"
+            for kind, name, of, statement in rows
             if not name.startswith("sqlite_") and name not in left_out
         }
 
@@ -403,11 +403,11 @@ def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
     """Raise DatabaseError if the database *path*, at our schema, has a trigger that isn't ours, or another view under
     the name of one of ours. Other views may stay: nothing of ours reads them."""
     folder = resources.files("playbook_db.store")
-    ours = "".join(folder.joinpath(name).read_text("utf-8") for name in (*_MADE, "search.sql"))
-    made = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
+    ours = "".join(folder.joinpath(name).read_text("utf-8") for name in (*_FILES, "search.sql"))
+    rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
     foreign = [
         f"{kind} {name!r}"
-        for kind, name, sql in made
+        for kind, name, sql in rows
         if f"{sql};" not in ours and (kind == "trigger" or f"CREATE VIEW {name.lower()} AS" in ours)
     ]
     if foreign:
@@ -442,15 +442,15 @@ def fresh_structure(migrate: Callable[[Connection], None]) -> dict[str, str]:
 
 def statements(file_name: str) -> list[str]:
     """The SQL statements of one of the store's own files, such as `views.sql`."""
-    found, statement = [], ""
+    complete, statement = [], ""
     sql = resources.files("playbook_db.store").joinpath(file_name).read_text(encoding="utf-8")
     for line in sql.splitlines(keepends=True):
         if statement or not (line.startswith("--") or line.isspace()):
             statement += line
         if sqlite3.complete_statement(statement):
-            found.append(statement.strip().rstrip(";"))
+            complete.append(statement.strip().rstrip(";"))
             statement = ""
-    return found
+    return complete
 
 
 def checkpoint(path: str, *, least_bytes: int = 1) -> None:

@@ -29,7 +29,7 @@ DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _NOT_A_DATABASE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _OF_THE_DISK = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL)
-_LEAST_ROOM_BYTES = 64 * 1024  # on the disk; SQLite's own files need that
+_LEAST_FREE_BYTES = 64 * 1024  # on the disk; SQLite's own files need that
 _RETRY_AFTER_S = 0.005  # when the write lock is taken
 
 
@@ -113,7 +113,7 @@ def _trouble_of_disk(path: str) -> str | None:
         return None
     if disk.f_flag & os.ST_RDONLY:
         return "its file system is read-only"
-    return "its disk is full" if disk.f_bavail * disk.f_frsize < _LEAST_ROOM_BYTES else None
+    return "its disk is full" if disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES else None
 
 
 def _is_damage(error: BaseException) -> bool:
@@ -172,8 +172,8 @@ def copy(path: str, target: str, *, at_rest: bool) -> None:
     with closing(open_file(path, "at rest" if at_rest else "read")) as source:
         problems = _check(source, "integrity_check") if at_rest else []
         source.execute("VACUUM INTO CAST(? AS TEXT)", (os.fsencode(target),))  # a name need not be UTF-8
-    with closing(open_file(target, "write")) as made:
-        problems += _check(made, "quick_check")
+    with closing(open_file(target, "write")) as target_file:
+        problems += _check(target_file, "quick_check")
     if problems:
         raise DamagedError(path, problems[0])
     to_disk(target)
@@ -221,7 +221,7 @@ def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
 # killed in the middle is recognised and undone.
 
 
-_KEPT = ("", "-wal", "-journal")  # of a database and what SQLite has beside it, what holds rows
+_SUFFIXES = ("", "-wal", "-journal")  # of a database and what SQLite has beside it, what holds rows
 # SQLite's locks on a database file: whoever has it open holds one of the shared bytes, and asks the pending byte
 # first.
 _PENDING_BYTE, _SHARED_FIRST, _SHARED_SIZE = 0x40000000, 0x40000002, 510
@@ -250,7 +250,7 @@ def copy_to(path: str, target: str) -> State:
     """
     for _ in range(_TRIES):
         before = state_of(path)
-        for suffix in _KEPT:
+        for suffix in _SUFFIXES:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(target + suffix)
             if os.path.exists(path + suffix):
@@ -266,7 +266,7 @@ def copy_to(path: str, target: str) -> State:
 def state_of(path: str) -> State:
     """What tells whether somebody has written into the database file *path* or its log."""
     state: list[tuple[int, int, int] | None] = []
-    for suffix in _KEPT:
+    for suffix in _SUFFIXES:
         try:
             status = os.stat(path + suffix)
             state.append((status.st_ino, status.st_size, status.st_mtime_ns))

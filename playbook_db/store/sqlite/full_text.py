@@ -27,7 +27,7 @@ _DEFINED = (
     f"CREATE VIRTUAL TABLE {TABLE} USING fts5("
     f"name, text, content = '{VIEW}', content_rowid = 'id', tokenize = 'porter unicode61')"
 )
-_MADE = (_DEFINED, f"INSERT INTO {TABLE} ({TABLE}) VALUES ('rebuild')")
+_CREATE = (_DEFINED, f"INSERT INTO {TABLE} ({TABLE}) VALUES ('rebuild')")
 # FTS5 takes a text out only if it is told what it had.
 _CAUGHT_UP = (
     f"INSERT INTO {TABLE} ({TABLE}, rowid, name, text) SELECT 'delete', w.id, k.name, w.text FROM {WAITING} AS w"
@@ -57,7 +57,7 @@ def make(execute: "Any") -> bool:
     for statement in (*_DROPPED, *_prepared(), f"DELETE FROM {WAITING}"):
         execute(statement)
     can = can_index(execute)
-    for statement in _MADE if can else (f"INSERT INTO {WAITING} (id) SELECT id FROM {VIEW}",):
+    for statement in _CREATE if can else (f"INSERT INTO {WAITING} (id) SELECT id FROM {VIEW}",):
         execute(statement)
     return can
 

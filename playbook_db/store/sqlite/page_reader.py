@@ -22,7 +22,7 @@ _PAGE_SIZE_PLACE, _PAGE_COUNTS_PLACE, SCHEMA_PLACE = slice(16, 18), slice(28, 40
 
 _LOG_MAGIC, _LOG_MAGIC_BIG_ENDIAN = 0x377F0682, 0x377F0683
 _LOG_HEADER_BYTES, _FRAME_HEADER_BYTES = 32, 24
-_MASK = 0xFFFFFFFF
+_UINT32_MAX = 0xFFFFFFFF
 
 Value = int | float | str | bytes | None
 
@@ -294,6 +294,6 @@ def _checksum(data: bytes, before: tuple[int, int], order: str) -> tuple[int, in
     one, two = before
     words = struct.unpack(f"{order}{len(data) // 4}I", data)
     for place in range(0, len(words), 2):
-        one = (one + words[place] + two) & _MASK
-        two = (two + words[place + 1] + one) & _MASK
+        one = (one + words[place] + two) & _UINT32_MAX
+        two = (two + words[place + 1] + one) & _UINT32_MAX
     return one, two

@@ -88,12 +88,12 @@ def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
     refused = files.explained(path, "can't be replaced", kind=BackupError, end="It is as it was.", of_files=True)
     with dialect.exclusive(), refused:
         if state_of(path) == "sound":
-            kept: list[str] = []
+            paths: list[str] = []
             files.put_over(
-                partial, path, before=lambda: kept.append(backups.take(path, backups.BEFORE_RESTORE, now=now).path)
+                partial, path, before=lambda: paths.append(backups.take(path, backups.BEFORE_RESTORE, now=now).path)
             )
             dialect.tidy()
-            return Replaced(backup=kept[0])
+            return Replaced(backup=paths[0])
         if not os.path.lexists(path):
             moved = files.move_leftovers(path, now=now)
             backups.place(partial, [path])

@@ -119,8 +119,8 @@ def put_back(connection: Connection, known: list[Membership]) -> None:
     connection.execute(_LEAVE_ALL)
     for each in known:
         book = PlaybookRepository.open_to_write(connection, each.key)
-        given = {"playbook_id": book.playbook_id, "url": each.url, "name": each.name, "now": each.joined_at}
-        connection.execute(_JOIN, given)
+        values = {"playbook_id": book.playbook_id, "url": each.url, "name": each.name, "now": each.joined_at}
+        connection.execute(_JOIN, values)
 
 
 def leave(book: PlaybookRepository) -> int:
@@ -159,8 +159,8 @@ def drop_sent(connection: Connection, playbook_id: int, showings: list[Showing],
 def keep_unsent(book: PlaybookRepository, showing: Showing, team: str) -> None:
     """Keep *showing*, of the playbook *team*, until that team's database has it; where it is there already, or the team
     was left since, nothing happens."""
-    given = {"playbook_id": book.playbook_id, "name": team, **asdict(showing)}
-    book.connection.execute(_KEEP_UNSENT, given)
+    values = {"playbook_id": book.playbook_id, "name": team, **asdict(showing)}
+    book.connection.execute(_KEEP_UNSENT, values)
 
 
 def take_in(book: PlaybookRepository, showings: list[Showing]) -> None:

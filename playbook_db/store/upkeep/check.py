@@ -42,7 +42,7 @@ SELECT p.key, k.name, k.rank, k.helpful, k.harmful, (
 ), (SELECT count(*) FROM votes AS v WHERE v.playbook_id = k.playbook_id AND v.point_id = k.id AND {IS_WEAK})
 FROM key_points AS k JOIN playbooks AS p ON p.id = k.playbook_id
 """)
-_KEPT = "SELECT playbook_id, point_id, sessions, by_prompt, at_error, to_subagent, last_at FROM showings"
+_STORED_COUNTS = "SELECT playbook_id, point_id, sessions, by_prompt, at_error, to_subagent, last_at FROM showings"
 _COUNT_EVENTS = ", ".join(
     f"sum(CASE WHEN event = '{event}' THEN {{0}} ELSE 0 END)" for event in EVENTS if event != "SessionStart"
 )
@@ -67,9 +67,9 @@ WITH told AS (
     FROM told GROUP BY playbook_id, point_id
 )
 SELECT DISTINCT p.key FROM (
-    SELECT playbook_id FROM (SELECT * FROM counted EXCEPT {_KEPT}) AS less
+    SELECT playbook_id FROM (SELECT * FROM counted EXCEPT {_STORED_COUNTS}) AS less
     UNION ALL
-    SELECT playbook_id FROM ({_KEPT} EXCEPT SELECT * FROM counted) AS more
+    SELECT playbook_id FROM ({_STORED_COUNTS} EXCEPT SELECT * FROM counted) AS more
     UNION ALL
     SELECT playbook_id FROM showings WHERE sessions_at_last_use > sessions
 ) AS wrong JOIN playbooks AS p ON p.id = wrong.playbook_id ORDER BY p.key
@@ -200,7 +200,7 @@ def check_history(key: str, connection: Connection) -> list[str]:
 def _problems(check: Check, connection: Connection) -> list[str]:
     """What *check* says; where it can't read what it checks, that is the problem."""
     try:
-        with dialect_of(connection).apart(connection):
+        with dialect_of(connection).savepoint(connection):
             return check(connection)
     except Exception as error:  # whatever damaged bytes make the code stumble over, it is the file that is wrong
         cause = getattr(error, "orig", None) or error

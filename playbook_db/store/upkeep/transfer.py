@@ -64,7 +64,7 @@ def copy_playbook(key: str, source: Connection, target: Connection, *, key_there
     target.execute(insert(playbooks).values({**known, "key": key_there}))
     new: int = target.execute(select(playbooks.c.id).filter_by(key=key_there)).scalar_one()
     _insert(target, heads, new, _rows(source, heads, old))
-    with dialect_of(target).at_once(target):
+    with dialect_of(target).pipeline(target):
         count = _copy_history(source, target, old, new)
         for table in _AFTERWARDS:
             _insert(target, table, new, _rows(source, table, old))
