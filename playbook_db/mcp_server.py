@@ -63,9 +63,9 @@ Evidence = Annotated[
 ]
 Count = Annotated[int, Field(ge=1, le=MAX_POINTS)]
 
-_LOOKS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _PROPOSES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-_TAKES_BACK = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
+_UNDOES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
 
 
 @dataclass(slots=True)
@@ -293,15 +293,15 @@ def build_server(tools: PlaybookTools) -> MCPServer:
     """The server for *tools*."""
     server = MCPServer("playbook", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     for tool, name, title, hints in (
-        (tools.search, "search", "Search the playbook", _LOOKS),
-        (tools.why, "why", "Where a key point came from", _LOOKS),
-        (tools.list_points, "list", "List the playbook", _LOOKS),
-        (tools.log, "history", "What was changed", _LOOKS),
+        (tools.search, "search", "Search the playbook", _READS),
+        (tools.why, "why", "Where a key point came from", _READS),
+        (tools.list_points, "list", "List the playbook", _READS),
+        (tools.log, "history", "What was changed", _READS),
         (tools.add, "add", "Propose a key point", _PROPOSES),
         (tools.propose_edit, "propose_edit", "Propose other words for a key point", _PROPOSES),
         (tools.propose_retirement, "propose_retirement", "Propose to retire a key point", _PROPOSES),
         (tools.vote, "vote", "Vote on a key point", _PROPOSES),
-        (tools.undo, "undo", "Take back what this session did", _TAKES_BACK),
+        (tools.undo, "undo", "Take back what this session did", _UNDOES),
     ):
         text = re.sub(r"\s+", " ", tool.__doc__ or "").strip()
         server.add_tool(

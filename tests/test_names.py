@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import playbook_db
 
 ROOT = Path(playbook_db.__file__).parent
@@ -22,27 +24,23 @@ INSTEAD = {
 }
 NOT_SAID = {word: instead for instead, words in INSTEAD.items() for word in words.split()}
 TAKE_BACK = re.compile("(take|taken|taking|took)_back(_|$)")
+# They say when a thing came, not what it is.
+PARTICIPLES = {"given", "found", "made", "kept", "said", "told", "asked", "left"}
+PREDICATES = {"is", "was", "are", "were", "has", "have", "had", "can", "not", "be"}
 # As Python names its errors; another meaning of a word: what the reflector learned.
-FINE = re.compile("NotFoundError$|left_out|not_blank|^lessons$")
+FINE = re.compile("^connection_made$|NotFoundError$|left_out|not_blank|lessons?(_|$)", re.IGNORECASE)
 
 
-def public_names(node: ast.AST) -> Iterator[str]:
-    """The public functions, classes, parameters and fields within *node*."""
-    yield from (name for name in _names(node, in_class=False) if not name.startswith("_"))
-
-
-def _names(node: ast.AST, *, in_class: bool) -> Iterator[str]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            if not child.name.startswith("_") or child.name == "__init__":
-                arguments = child.args
-                yield child.name
-                yield from (each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
-        elif isinstance(child, ast.ClassDef) and not child.name.startswith("_"):
-            yield child.name
-            yield from _names(child, in_class=True)
-        elif in_class and isinstance(child, ast.AnnAssign) and isinstance(child.target, ast.Name):
-            yield child.target.id
+def names_in(tree: ast.AST) -> Iterator[str]:
+    """The names that *tree* gives, public and private: functions, classes, parameters, variables and fields."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.MatchAs(name=str()):
+                yield str(node.name)
+            case ast.arg():
+                yield node.arg
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
 
 
 def words_of(name: str) -> list[str]:
@@ -50,17 +48,35 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", FINE.sub("", name))]
 
 
+def _better_name(name: str) -> str | None:
+    """What to say instead of *name*; None if it is fine."""
+    first, *_ = words = words_of(name) or [""]
+    if TAKE_BACK.search(name):
+        return "undo, undone"
+    if first in PREDICATES:
+        return None
+    if words[-1] in PARTICIPLES:
+        return "what the thing is"
+    return next((NOT_SAID[word] for word in words if word in NOT_SAID), None)
+
+
 def _better_names(module: str) -> dict[str, str]:
     """The names of *module* for which there are better words, with those."""
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    names = {Path(module).stem, *public_names(tree)}
-    bad = {name: NOT_SAID[word] for name in names for word in words_of(name) if word in NOT_SAID}
-    return bad | dict.fromkeys(filter(TAKE_BACK.search, names), "undo, undone")
+    names = {Path(module).stem, *names_in(ast.parse(MODULES[module].read_text(encoding="utf-8")))}
+    return {name: better for name in names if (better := _better_name(name))}
 
 
-def test_no_public_name_is_a_word_that_was_given_up() -> None:
-    """Of functions, classes, parameters, fields and the module itself."""
+def test_no_name_is_a_word_that_was_given_up() -> None:
+    """Of functions, classes, parameters, variables, fields and the module itself."""
     assert {module: bad for module in MODULES if (bad := _better_names(module))} == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["told", "_points_found", "kept", "stretch_of", "taken_back_in", "_told", "gone_paths"]
+)
+def test_such_a_name_is_noticed(name: str) -> None:
+    """Public or private, at its end or in it."""
+    assert _better_name(name)
 
 
 def test_no_two_public_classes_share_a_name() -> None:

@@ -54,7 +54,7 @@ _OF_THE_DISK = (
 _MODULES = {name: module for group in _GROUPS.values() for name, module in group.items()}
 
 
-class _ReaderLeftError(Exception):
+class _OutputClosedError(Exception):
     """The reader of our output has left, as `head` does."""
 
 
@@ -81,7 +81,7 @@ class _Commands(Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:  # click would make exit code 1 of it
-            raise _ReaderLeftError from error
+            raise _OutputClosedError from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         # Of a name that isn't there click says which ones are like it; for that all must be there.
@@ -144,7 +144,7 @@ def main(arguments: list[str]) -> int:
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         return _explain("interrupted; nothing half-done was left", EXIT_INTERRUPTED)
-    except (_ReaderLeftError, BrokenPipeError):
+    except (_OutputClosedError, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:

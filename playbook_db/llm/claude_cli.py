@@ -36,7 +36,7 @@ from playbook_db.llm.model import (
 )
 
 TIMEOUT_S = 600.0  # of one call, where the deadline is later
-_LOOK_S = 0.2  # how often it is looked how much the client has printed
+_POLL_S = 0.2  # how often it is looked how much the client has printed
 RETRIES = "2"  # of the client; by default it goes on for minutes, even with a wrong key
 DEFAULT_MODEL = "sonnet"  # an alias; the client knows which model the account has
 FIRST_LINE = "What follows is all there is to answer.\n\n"  # a first line with / at its beginning is a command
@@ -155,7 +155,7 @@ def _wait(process: "subprocess.Popen[bytes]", text: bytes, timeout_s: float, pri
     has_ended = False
     while not has_ended:
         with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=max(0.0, min(_LOOK_S, ends_at - time.monotonic())))
+            process.wait(timeout=max(0.0, min(_POLL_S, ends_at - time.monotonic())))
             has_ended = True
         if any(os.fstat(file.fileno()).st_size > MAX_REPLY_BYTES for file in printed):
             return False

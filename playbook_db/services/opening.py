@@ -11,7 +11,7 @@ from playbook_db import projects
 from playbook_db.domain import times
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, ServerAwayError
 from playbook_db.services.project import (
-    LOOK_S,
+    READ_CONNECT_S,
     LastKnownProject,
     Notify,
     Project,
@@ -53,7 +53,7 @@ def open_project(
         project = Project.in_folder(store or stack.enter_context(open_store(url, begins_anew=begins_anew)), folder)
         if not is_own:
             try:
-                servers = stack.enter_context(Servers(connect_s=LOOK_S if may_be_old else None))
+                servers = stack.enter_context(Servers(connect_s=READ_CONNECT_S if may_be_old else None))
                 project = stack.enter_context(of_team(project, servers))
             except ServerAwayError as error:
                 if not may_be_old:

@@ -21,7 +21,7 @@ from playbook_db.store.team import memberships
 from playbook_db.store.team.memberships import Membership
 
 Notify = Callable[[str], object]  # takes a line that the person should read
-LOOK_S = 4  # that who can do with the replica waits for a team's server
+READ_CONNECT_S = 4  # that who can do with the replica waits for a team's server
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ def ignore(project: Project, *, is_ignored: bool) -> None:
 
 
 __all__ = [
-    "LOOK_S", "LastKnownProject", "ListedProject", "Membership", "Notify", "Project", "Servers", "Store", "TeamProject",
-    "find_membership", "ignore", "is_ignored", "is_known", "list_projects", "open_store", "password_file",
-    "read_playbook", "read_users", "server_url", "with_kept_password",
+    "READ_CONNECT_S", "LastKnownProject", "ListedProject", "Membership", "Notify", "Project", "Servers", "Store",
+    "TeamProject", "find_membership", "ignore", "is_ignored", "is_known", "list_projects", "open_store",
+    "password_file", "read_playbook", "read_users", "server_url", "with_kept_password",
 ]  # fmt: skip

@@ -131,7 +131,7 @@ def run_alembic_command(context: Any, url: str | None) -> None:
     try:
         with closing(dialect_for(url)) as dialect:
             context.configure(url=url)
-            if _only_looks(context.get_context().opts):
+            if _is_read_only(context.get_context().opts):
                 with dialect.unchanged() as connection:
                     run_alembic(context, connection)
                 return
@@ -244,11 +244,11 @@ def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> l
     context.configure(target_metadata=metadata, **options)
     defaults = context.get_context().opts
     alembics_plan = defaults["fn"]
-    context.configure(target_metadata=metadata, fn=plan, dont_mutate=_only_looks(defaults), **options)
+    context.configure(target_metadata=metadata, fn=plan, dont_mutate=_is_read_only(defaults), **options)
     return migrations
 
 
-def _only_looks(options: dict[str, Any]) -> bool:
+def _is_read_only(options: dict[str, Any]) -> bool:
     """Whether a command with these *options* of Alembic's changes nothing: upgrade, downgrade and stamp have an aim."""
     return "destination_rev" not in options
 

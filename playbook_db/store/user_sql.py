@@ -72,9 +72,9 @@ class _Clock:
 
     def rows(self, cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
         for row in cursor:
-            left_s, self._ends_at = self._ends_at - time.monotonic(), math.inf
+            remaining_s, self._ends_at = self._ends_at - time.monotonic(), math.inf
             yield row
-            self._ends_at = time.monotonic() + left_s
+            self._ends_at = time.monotonic() + remaining_s
 
 
 @contextmanager

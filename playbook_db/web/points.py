@@ -41,8 +41,8 @@ def list_points(request: PageRequest) -> Response:
 def add(request: PageRequest) -> Response:
     """Add a point; what can't be added stays in the form."""
     project, text, section = request.project, request.text("text"), request.form.get("section", "")
-    looks_like_one = project.is_users or projects.is_project(project.folder or project.key)
-    if not (looks_like_one or request.form.get("sure") or project_service.is_known(project)):
+    is_like_a_project = project.is_users or projects.is_project(project.folder or project.key)
+    if not (is_like_a_project or request.form.get("sure") or project_service.is_known(project)):
         question = f"{project.folder} looks like no project: there is no .git in it or above it, and no .claude but "
         return request.ask(f"{question}your home's. Keep a playbook for it?", "Keep a playbook here", "points")
     try:

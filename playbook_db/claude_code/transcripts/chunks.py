@@ -58,7 +58,7 @@ class ChunkReader:
     def skip(self, end: int) -> None:
         """Go past what stands before the byte *end*, which was learned from."""
         for line in self.transcript.lines(end):
-            self._go_past(line)
+            self._skip(line)
         self.end = end
 
     def skip_entries(self, uuids: Collection[str]) -> None:
@@ -67,7 +67,7 @@ class ChunkReader:
             if line.entry and line.entry.uuid not in uuids:
                 self.transcript.put_back(line)
                 return
-            self._go_past(line)
+            self._skip(line)
             self.end = line.end
 
     def chunks(self) -> Iterator[Chunk]:
@@ -78,7 +78,7 @@ class ChunkReader:
             self.end = chunk.end
             yield chunk
 
-    def _go_past(self, line: Line) -> None:
+    def _skip(self, line: Line) -> None:
         self._tally.count(line)
         if line.entry:
             self._outside.extend(self._writer.outside(line.entry, self._limit))

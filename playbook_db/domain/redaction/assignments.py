@@ -366,7 +366,7 @@ def _word_in_another_language(value: _Value) -> bool | None:
     return False if is_word or is_name else None
 
 
-def _looks_secret(value: _Value) -> bool:
+def _is_like_a_secret(value: _Value) -> bool:
     may_be_words = value.is_password or (
         (value.sign != "" or (value.how == "comma" and value.name.isupper()))
         and (value.is_quoted or value.is_bare)
@@ -390,7 +390,7 @@ def _looks_secret(value: _Value) -> bool:
 
 _Rule = Callable[[_Value], bool | None]
 _IN_WORDS: tuple[_Rule, ...] = (_under_a_weak_name, _after_a_word, _passphrase, _in_a_sentence)
-_RULES = (*_IN_WORDS, _word_or_pin, _word_in_another_language, _looks_secret)
+_RULES = (*_IN_WORDS, _word_or_pin, _word_in_another_language, _is_like_a_secret)
 
 
 def _is_clear(value: _Value) -> bool:

@@ -204,9 +204,9 @@ def is_mixed(value: str) -> bool:
 def is_invented(value: str) -> bool:
     """Whether *value* is a password beyond doubt: it has two digits or more, or a digit and a sign."""
     digits = len(_HAS_DIGIT.findall(value))
-    looks_so = digits > 1 or (digits and _SIGN.search(value)) or _JOINED.fullmatch(value) or is_words_and_number(value)
+    is_likely = digits > 1 or (digits and _SIGN.search(value)) or _JOINED.fullmatch(value) or is_words_and_number(value)
     return (
-        bool(looks_so)
+        bool(is_likely)
         and is_secret(value, password=True, literal=True)
         and (PORTS.fullmatch(value) is None or value.isdigit())
         and ("/" not in value or is_random(value))

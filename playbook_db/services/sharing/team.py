@@ -14,7 +14,7 @@ from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DatabaseError, PlaybookError, Remedy, ServerAwayError, TeamError
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import (
-    LOOK_S,
+    READ_CONNECT_S,
     Project,
     Servers,
     find_membership,
@@ -51,7 +51,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
     replica_path = at_hand.replica_of(own.store.where, membership.playbook_id)
     reading, as_of, problem = None, None, None
     try:
-        with open_store(server_url(own.store, membership, connect_s=LOOK_S)) as server:
+        with open_store(server_url(own.store, membership, connect_s=READ_CONNECT_S)) as server:
             if takes_copy:
                 reading = _reading(server, membership.name)
             for step in (forget.follow_team, _send):
@@ -195,7 +195,7 @@ def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
     if not asks:
         return status
     try:
-        url = server_url(own.store, membership, connect_s=LOOK_S)
+        url = server_url(own.store, membership, connect_s=READ_CONNECT_S)
         with open_store(url) as server:
             with server.read(membership.name) as book:
                 members = tuple(memberships.members(book))

@@ -21,7 +21,7 @@ from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
 from playbook_db.store.dialect import Dialect
 
 _QUERIES = ("select", "with", "values", "table", "(")
-_LOOKS = ("explain", "show")  # which no cursor takes
+_WITHOUT_CURSOR = ("explain", "show")  # which no cursor takes
 _ROWS_AT_ONCE = 500
 # Citus would ask its nodes as that role, which can't log in.
 _BOUNDS = sql("""
@@ -50,10 +50,14 @@ def open_answer(
             connection.execute(_BOUNDS, {"wait": f"{int(timeout_s * 1000)}"})
             with _explained(engine, timeout_s):
                 driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
-                if not _begins_with(query, (*_QUERIES, *_LOOKS)):
+                if not _begins_with(query, (*_QUERIES, *_WITHOUT_CURSOR)):
                     raise QueryRefusedError
                 statement = _PARTS.sub(_bound, query.rstrip("; \t\r\n")).encode()
-                with driver.cursor() if _begins_with(query, _LOOKS) else driver.cursor(name="question") as cursor:
+                with (
+                    driver.cursor()
+                    if _begins_with(query, _WITHOUT_CURSOR)
+                    else driver.cursor(name="question") as cursor
+                ):
                     cursor.execute(statement, {"project": project_key})
                     yield tuple(column.name for column in cursor.description or ()), _rows(cursor, timeout_s)
     finally:
@@ -76,11 +80,11 @@ def _bound(part: "re.Match[str]") -> str:
 
 def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: float) -> Iterator[tuple[Any, ...]]:
     """The rows; the server bounds the time that each part of them takes, and all parts together take no more."""
-    left_s = timeout_s
-    while left_s > 0:
+    remaining_s = timeout_s
+    while remaining_s > 0:
         began = monotonic()
         rows = cursor.fetchmany(_ROWS_AT_ONCE)
-        left_s -= monotonic() - began
+        remaining_s -= monotonic() - began
         if not rows:
             return
         yield from (tuple(map(_plain, row)) for row in rows)

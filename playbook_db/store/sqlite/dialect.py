@@ -80,7 +80,7 @@ class SqliteDialect:
         )
 
         @event.listens_for(engine, "connect")
-        def look(driver: sqlite3.Connection, _: object) -> None:
+        def refuse(driver: sqlite3.Connection, _: object) -> None:
             if writes and foreign_keys:  # else nothing is written, or migrations drop all triggers and views first
                 refuse_foreign(driver, self.path)
 
