@@ -182,7 +182,7 @@ def list_projects(store: Store) -> list[ListedProject]:
 
 
 def read_users(store: Store) -> ListedProject:
-    """The user's own playbook in *store*, his own database, as a project is listed."""
+    """The user's own playbook in *store*, the user's own database, as a project is listed."""
     own = Project.of_user(store)
     with store.read(own.key) as book:
         stored = book.stored()
