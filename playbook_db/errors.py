@@ -63,7 +63,7 @@ class UndoError(PlaybookError):
 
 
 class PlaybookChangedError(PlaybookError):
-    """What somebody decided rests on a playbook that isn't as he saw it any more; nothing was changed."""
+    """What somebody decided rests on a playbook that has changed since they saw it; nothing was changed."""
 
     def __init__(self, revision: int) -> None:
         self.revision = revision

@@ -86,7 +86,7 @@ def distribute(url: str) -> tuple[int, int, bool]:
 
 def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:
     """Copy the playbook of the project *key*, or all, from one database to another with its whole history, all of it or
-    nothing; the number of revisions of each, by its key there. The user's own, which USER_KEY names, becomes his own
+    nothing; the number of revisions of each, by its key there. The user's own, which USER_KEY names, becomes their own
     there, whatever its key.
 
     Each row is compared afterwards, and each playbook with its history. Raises DatabaseError where a playbook is there

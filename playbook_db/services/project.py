@@ -182,7 +182,7 @@ def list_projects(store: Store) -> list[ListedProject]:
 
 
 def read_users(store: Store) -> ListedProject:
-    """The user's own playbook in *store*, his own database, as a project is listed."""
+    """The user's own playbook in *store*, the user's own database, as a project is listed."""
     own = Project.of_user(store)
     with store.read(own.key) as book:
         stored = book.stored()
@@ -204,6 +204,6 @@ def ignore(project: Project, *, is_ignored: bool) -> None:
 
 __all__ = [
     "READ_CONNECT_S", "LastKnownProject", "ListedProject", "Membership", "Notify", "Project", "Servers", "Store",
-    "TeamProject", "find_membership", "ignore", "is_ignored", "is_known", "list_projects", "open_store", "password_file",
-    "read_playbook", "read_users", "server_url", "with_kept_password",
+    "TeamProject", "find_membership", "ignore", "is_ignored", "is_known", "list_projects", "open_store",
+    "password_file", "read_playbook", "read_users", "server_url", "with_kept_password",
 ]  # fmt: skip

@@ -49,7 +49,7 @@ class Store:
 
     @property
     def is_shared(self) -> bool:
-        """Whether others than this user and his workers have the database too."""
+        """Whether others than this user and their workers have the database too."""
         return self._dialect.is_shared
 
     @contextmanager
@@ -57,7 +57,7 @@ class Store:
         """A transaction that writes: all of it is kept at the end, or nothing of it.
 
         Raises DatabaseBusyError when another process keeps the lock for longer than LOCK_WAIT_S seconds,
-        ServerAwayError where the server can't be used; who lost it while it committed is told that he can't know.
+        ServerAwayError where the server can't be used; who lost it while it committed is told that they can't know.
         """
         is_at_end = False
         try:

@@ -60,12 +60,12 @@ SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.
 """
 
 # The live points that learning added after a revision and a time, the newest first.
-LEARNED_POINTS = """
-SELECT k.name, k.text FROM revisions AS r
-CROSS JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.number AND c.kind = 'add'
-CROSS JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id AND k.retired_in IS NULL
-WHERE r.playbook_id = :playbook_id AND r.number > :since AND r.source = 'learn' AND r.time > :after
-ORDER BY r.number DESC, c.seq DESC
+# All points, the newest first: one who stops at a revision reads no more than was created since.
+NEWEST_POINTS = """
+SELECT k.created_in, k.name, k.text, k.retired_in IS NULL AND r.source = 'learn' AND r.time > :after
+FROM key_points AS k
+CROSS JOIN revisions AS r ON r.playbook_id = k.playbook_id AND r.number = k.created_in
+WHERE k.playbook_id = :playbook_id ORDER BY k.id DESC
 """
 
 # How many proposals wait for a person, and the highest of their numbers.
@@ -278,8 +278,15 @@ def learned_points(
 ) -> "list[tuple[str, str]]":
     """The names and texts of the live points that learning added after the revision *since* and the time *after*, the
     newest first."""
-    of = {"playbook_id": playbook_id, "since": since, "after": after}
-    return connection.execute(LEARNED_POINTS, of).fetchall()
+    points = []
+    for created_in, name, text, is_learned in connection.execute(
+        NEWEST_POINTS, {"playbook_id": playbook_id, "after": after}
+    ):
+        if created_in <= since:
+            break
+        if is_learned:
+            points.append((name, text))
+    return points
 
 
 def proposals_waiting(connection: "Connection", playbook_id: int) -> "tuple[int, int]":

@@ -83,7 +83,7 @@ def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
 
 def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
     """The project whose job is the oldest that is *due* among those to which nobody writes, locked from now on; where
-    somebody writes to each, the first that has one when he is done."""
+    somebody writes to each, the first that has one when they are done."""
     waiting = select(playbooks.c.key).join(jobs, playbooks.c.id == jobs.c.playbook_id).where(due)
     waiting = waiting.group_by(playbooks.c.key).order_by(func.min(jobs.c.created_at), playbooks.c.key)
     keys = connection.scalars(waiting.limit(_MOST_LOOKED_AT)).all()

@@ -101,10 +101,13 @@ def playbook_at(request: PageRequest) -> Response:
     page = max(1, request.number("page"))
     values: dict[str, Any] = {"when": when, "examples": EXAMPLES, "problem": "", "then": None}
     try:
-        then = history.page_at(request.project, when, before=(page - 1) * PAGE_ROWS, most=PAGE_ROWS)
+        then = history.at(request.project, when)
     except _NONE_SUCH as error:
         return request.page("at.html", title="As it was", status=_NOT_FOUND, **values | {"problem": error.text})
-    values |= {"then": then, "last": _last(request), "page": page, "pages": -(-then.live // PAGE_ROWS)}
+    points = then.playbook.points
+    shown = points[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
+    values |= {"then": then, "last": _last(request), "points": shown, "live": len(points), "page": page}
+    values["pages"] = -(-len(points) // PAGE_ROWS)
     return request.page("at.html", title=f"The playbook at revision {then.revision}", **values)
 
 

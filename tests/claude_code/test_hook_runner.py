@@ -132,7 +132,7 @@ def test_a_function_that_lets_no_thread_run_is_ended_by_a_signal(client: Client,
 
 def test_at_the_deadline_an_answer_that_is_under_way_goes_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine the deadline may come between an answer's beginning and its end."""
-    hook, said = hook_runner.Hook("inject"), []
+    hook, said = hook_runner.Hook("inject", b"{}"), []
     is_let_go, has_begun = threading.Event(), threading.Event()
 
     def write(_: int, output: bytes) -> int:
@@ -148,7 +148,7 @@ def test_at_the_deadline_an_answer_that_is_under_way_goes_out(monkeypatch: pytes
     answering.start()
     has_begun.wait(running.PATIENCE_S)
     threading.Timer(0.2, is_let_go.set).start()
-    hook_runner._end_in_time(hook, b"{}", 0.0, None)
+    hook_runner._end_in_time(hook, 0.0, None)
     answering.join()
 
     assert said == [b"the answer", b"ended"]

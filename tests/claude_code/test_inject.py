@@ -491,6 +491,30 @@ def test_input_that_never_ends_is_answered_in_time(client: Client) -> None:
     assert "longer than 0.3 s" in line
 
 
+_SLOW_MESSAGE = """
+import sys, time
+sys.path.append(sys.argv.pop(1))
+from playbook_db.claude_code.hooks import inject, session_message
+session_message.choose = lambda *_, **__: time.sleep(600)
+inject.DEADLINE_S = 3.0
+inject.main()
+"""
+
+
+def test_what_the_user_is_told_keeps_no_session_from_its_points(client: Client) -> None:
+    """If it takes too long, the points are given at the deadline, and that is on record."""
+    client.add("use uv")
+
+    done = subprocess.run(
+        [running.PYTHON, "-I", "-S", "-c", _SLOW_MESSAGE, str(running.ROOT), "user"],
+        input=json.dumps(client.start()), capture_output=True, text=True, cwd=client.folder, check=True,
+    )  # fmt: skip
+
+    assert "use uv" in done.stdout
+    (path,) = (client.data / "spool").glob("*.json")
+    assert json.loads(path.read_text())["points"]
+
+
 def test_closed_input_is_answered_with_silence(client: Client) -> None:
     """Nothing came in; nothing is known."""
     done = client.inject(before=lambda: os.close(0))

@@ -102,7 +102,8 @@ def test_where_nobody_reads_it_nothing_is_told(client: Client, nobody: dict[str,
 
 
 def test_a_setting_of_claude_code_switches_it_off(client: Client) -> None:
-    """In any of the three files; the session still has its playbook."""
+    """In any of the three files; the session still has its playbook. What was new then isn't told later, as each start
+    would have to read it again."""
     _learn(client, "say why")
     local = client.folder / ".claude" / "settings.local.json"
     local.write_text('{"playbook_session_message": false}')
@@ -111,7 +112,9 @@ def test_a_setting_of_claude_code_switches_it_off(client: Client) -> None:
     local.unlink()
 
     assert (done.message, "say why" in done.context) == ("", True)
-    assert client.inject().message
+    assert client.inject().message == ""
+    _learn(client, "run the tests")
+    assert client.inject().message == 'playbook: learned "run the tests" [oth-003]'
 
 
 def test_why_learning_waits_is_told_each_time_and_before_what_was_learned(client: Client) -> None:

@@ -475,17 +475,10 @@ def test_a_revision_in_full_has_all_that_stood_behind_it(days: Project) -> None:
 def test_pages_one_after_the_other_are_the_whole(
     new_project: NewProject, steps: list[tuple[str, Any]], most: int
 ) -> None:
-    """Of the playbook at any revision, and of all that is kept of a revision; behind the last page comes an empty
-    one."""
+    """Of all that is kept of a revision; behind the last page comes an empty one."""
     project = new_project()
     done = live_through(project, steps)
 
-    for number in range(len(done) + 1):
-        points = history.at(project, f"{number}").playbook.points
-        pages = [history.page_at(project, f"{number}", before=at, most=most) for at in range(0, len(points) + 1, most)]
-        assert tuple(point for page in pages for point in page.points) == points
-        assert [page.live for page in pages if page.points] == [len(points)] * sum(bool(page.points) for page in pages)
-        assert all(len(page.points) <= most for page in pages)
     for number in done:
         full = history.details_of(project, f"r{number}")
         assert isinstance(full, history.RevisionDetails)

@@ -14,6 +14,7 @@ import pytest
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.services.reading import sql as sql_service
+from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
 
 REVISIONS, POINTS, SHOWN = 3000, 150, 40
@@ -184,3 +185,25 @@ def test_ancestors_of_a_point_are_found_step_by_step(connection: sqlite3.Connect
 
     assert len(rows) >= 2
     assert 10 * steps < ask("SELECT max(text), max(successor) FROM history")[0]
+
+
+def test_what_was_learned_since_is_read_from_the_newest_point_on(connection: sqlite3.Connection) -> None:
+    """A session's start asks for it: neither the history is read, nor the points that it knows of."""
+    steps = []
+
+    def count() -> int:
+        steps[-1] += 1
+        return 0
+
+    connection.set_progress_handler(count, 10)
+    answers = []
+    for since in (0, REVISIONS - 100):
+        steps.append(0)
+        answers.append(hook_sql.learned_points(connection, 1, since=since))
+    connection.set_progress_handler(None, 0)
+
+    assert len(answers[0]) > len(answers[1]) > 0
+    assert steps[0] > 10 * steps[1]
+    assert "changes" not in tables_read(
+        connection, hook_sql.NEWEST_POINTS.replace(":playbook_id", "1").replace(":after", "''")
+    )

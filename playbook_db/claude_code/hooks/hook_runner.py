@@ -25,10 +25,11 @@ _GRACE_S = 0.4  # beyond its deadline, for a hook to keep its job and to say in 
 
 
 class Hook:
-    """What a hook's work has of the outside: its input, its one output, and the log."""
+    """What a hook's work has of the outside: its input, its one output, and the log. `fallback` is the output if the
+    work ends, or its time does, before it has one."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, fallback: bytes) -> None:
+        self.name, self.fallback = name, fallback
         self._has_said = False
         self._saying = _thread.allocate_lock()
         self._problems: list[str] = []
@@ -84,23 +85,24 @@ def run(
 ) -> "NoReturn":
     """Do *work* and end this process with exit code 0.
 
-    Where the work says nothing, *silence* is printed. After *deadline_s* seconds the process ends whatever the work
-    is waiting for, after *at_deadline*, which keeps what isn't kept yet. It ends without the interpreter's own goodbye,
-    which takes milliseconds and would close the database. Where even that can't end it, a signal does, a little later:
-    the shell that started it makes exit code 0 of that (see `hooks/start` and `registration.command`).
+    If the work says nothing, *silence* is printed, or the hook's `fallback` if it has another. After *deadline_s*
+    seconds the process ends whatever the work is waiting for, after *at_deadline*, which keeps what isn't kept yet. It
+    ends without the interpreter's own goodbye, which takes milliseconds and would close the database. If even that
+    can't end it, a signal does, a little later: the shell that started it makes exit code 0 of that (see `hooks/start`
+    and `registration.command`).
     """
-    hook = Hook(name)
+    hook = Hook(name, silence)
     gc.disable()  # it would close a connection that nobody holds any more, and with that tidy the whole file
     try:
         if not settings.is_disabled():
             _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
             _signal.setitimer(_signal.ITIMER_REAL, deadline_s + _GRACE_S)
-            _thread.start_new_thread(_end_in_time, (hook, silence, deadline_s, at_deadline))
+            _thread.start_new_thread(_end_in_time, (hook, deadline_s, at_deadline))
             work(hook)
     except BaseException as error:  # the outer door: nothing may reach the session
         hook.note(f"{type(error).__name__}: {error}")
     finally:
-        hook.say(silence)
+        hook.say(hook.fallback)
         hook.write_notes()
         os._exit(0)
 
@@ -149,15 +151,15 @@ def timestamp() -> str:
     return f"{seconds}.{microseconds % 10**6:06d}+00:00"
 
 
-def _end_in_time(hook: Hook, silence: bytes, deadline_s: float, at_deadline: "Callable[[Hook], None] | None") -> None:
+def _end_in_time(hook: Hook, deadline_s: float, at_deadline: "Callable[[Hook], None] | None") -> None:
     """End the process after *deadline_s*. A signal would not do: its handler waits for a call into C to come back."""
     time.sleep(deadline_s)
     try:
-        is_late = hook.say(silence, wait_s=_GRACE_S / 2)
+        is_late = hook.say(hook.fallback, wait_s=_GRACE_S / 2)
         if at_deadline is not None:
             at_deadline(hook)
         if is_late:
-            hook.note(f"it took longer than {deadline_s:g} s; the session went on without it")
+            hook.note(f"it took longer than {deadline_s:g} s; the session went on")
         hook.write_notes()
     finally:
         os._exit(0)

@@ -71,6 +71,9 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
             if not is_ignored:
                 of_project = showing.Source(key, book, shown) if book and shown else None
                 text, points_shown = showing.compose(hook, event, of_project, showing.users(connection))
+                # Whatever the user is to be told may take too long: the session has its playbook then.
+                hook.fallback = showing.output(EVENT, text, "")
+                showing.prepare(event, points_shown, pending)
     except at_hand.UnusableError as error:
         work_waits, problem = work_waits or error.is_old or bool(replica), "" if error.is_old else str(error)
         hook.note(str(error))
@@ -83,7 +86,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     if not problem and spool.is_disk_full():
         problem = f"the disk of {settings.claude_dir()} is full. Free some space, or this session may teach nothing."
     message, record_message = _message(hook, event, folder, problem, book, shown)
-    if hook.say(showing.output(EVENT, text, message)):
+    if hook.say(showing.output(EVENT, text, message) if message else hook.fallback):
         _keep(hook, record_message)
         showing.keep(hook, event, points_shown, pending)
     if not is_ignored:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from playbook_db.claude_code.hooks.events import Event
-    from playbook_db.store.at_hand import Connection
     from playbook_db.store.hook_sql import Book
 
     Line = tuple[str, Callable[[], object]]  # a text, and what keeps that it was told; it may raise OSError
@@ -39,27 +38,38 @@ def choose(
     is_read = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") != "0" and event.session_id is not None
     if event.source not in _SOURCES or not is_read or (book and book.project.is_ignored):
         return "", _keep_nothing
-    keep: Callable[[], object] = _keep_nothing
-    for text, keep in _lines(folder, problem, book, shown, is_plugin):
-        if text:
-            from playbook_db.claude_code import registration  # late: mostly there is nothing to tell
-
-            is_on = registration.is_on(SETTING, folder)
-            line = " ".join((text if text.startswith("playbook") else f"playbook: {text}").split())
-            return (prompt_text.shown(line), keep) if is_on else ("", _keep_nothing)
-    return "", keep
-
-
-def _lines(folder: str, problem: str, book: "Book | None", shown: "Book | None", is_plugin: bool) -> "Iterator[Line]":
-    """All that there may be to tell, the most urgent first; what costs a look is looked for in its turn."""
     command = "!playbook" if is_plugin else "playbook"  # a terminal doesn't have the plugin's
+    urgent = next((line for line in _urgent_lines(folder, problem, book, is_plugin, command) if line[0]), None)
+    text, keep = urgent or ("", _keep_nothing)
+    is_on = bool(text) and _is_on(folder)
+    if book and shown and not is_on:
+        joined_at = hook_sql.joined_at(book.connection, book.project.id) if book.project.team_name else ""
+        key = book.project.team_name or projects.project_key(folder)
+        text, keep = _news(key, command, shown, book, since=joined_at)
+        is_on = bool(text) and urgent is None and _is_on(folder)
+    # What is new is on record as told if nobody wants to be told, too: else each start would read it again.
+    return (_one_line(text), keep) if is_on else ("", keep)
+
+
+def _is_on(folder: str) -> bool:
+    from playbook_db.claude_code import registration  # late: mostly there is nothing to tell
+
+    return registration.is_on(SETTING, folder)
+
+
+def _one_line(text: str) -> str:
+    return prompt_text.shown(" ".join((text if text.startswith("playbook") else f"playbook: {text}").split()))
+
+
+def _urgent_lines(folder: str, problem: str, book: "Book | None", is_plugin: bool, command: str) -> "Iterator[Line]":
+    """What is broken or waits for a decision, the most urgent first; what costs a look is looked for in its turn."""
     yield problem.replace(": playbook ", f": {command} "), _keep_nothing
     if is_plugin and not os.path.exists(settings.runtime_dir()):
         yield _set_up(), _keep_nothing
     question = _question(folder, command)
     yield question, (lambda: project_env.record_consent(folder, agreed=None)) if question else _keep_nothing
-    errors = hook_sql.job_errors(book.connection, book.project.id) if book else []
     # What is only tried again later, or waits for tomorrow's budget, goes on by itself.
+    errors = hook_sql.job_errors(book.connection, book.project.id) if book else []
     reasons = [error for error, failed_at in errors if not failed_at and error.startswith(hook_sql.WAITS)]
     waits = [error[len(hook_sql.WAITS) :] for error in reasons if project_env.BUDGET not in error]
     if waits:
@@ -69,10 +79,6 @@ def _lines(folder: str, problem: str, book: "Book | None", shown: "Book | None",
     if not is_team and (book is None or book.project.mirror == "undecided") and os.path.exists(mirror):
         text = f"{mirror} is here but not in use yet. To look at it and take it in: {command} init"
         yield f"{text}. To leave it alone: {command} mirror off", _keep_nothing
-    if book and shown:
-        joined_at = hook_sql.joined_at(book.connection, book.project.id) if book.project.team_name else ""
-        key, failures = book.project.team_name or projects.project_key(folder), [at for _, at in errors if at]
-        yield _news(key, command, shown, failures, since=joined_at, home=book.connection)
 
 
 def _question(folder: str, command: str) -> str:
@@ -100,10 +106,11 @@ def _set_up() -> str:
     return plugin_env.describe()
 
 
-def _news(key: str, command: str, book: "Book", failures: "list[str]", *, since: str, home: "Connection") -> "Line":
+def _news(key: str, command: str, book: "Book", home: "Book", *, since: str) -> "Line":
     """What sessions taught the playbook *key* since that was told last, else after the time *since*, how many could not
-    be learned from, these at *failures*, and how many proposals wait, where one of them is new: for this playbook, or
-    the user's own, which is at *home*."""
+    be learned from, and how many proposals wait, if one of them is new: for this playbook, or the user's own, which is
+    at *home*, as the jobs are."""
+    failures = [at for _, at in hook_sql.job_errors(home.connection, home.project.id) if at]
     path = os.path.join(settings.data_dir(), "told", session_folder_name(key)[-200:])
     try:
         marks = f"{projects.read_plain(path).decode('ascii', 'replace')}   ".split(" ")
@@ -113,7 +120,7 @@ def _news(key: str, command: str, book: "Book", failures: "list[str]", *, since:
     proposals_to, user_proposals_to = [int(number) if number.isdigit() else 0 for number in marks[2:4]]
     connection, project = book.connection, book.project
     proposals, newest = hook_sql.proposals_waiting(connection, project.id)
-    user_proposals, newest_user = hook_sql.proposals_waiting_for(home, projects.USER_KEY)
+    user_proposals, newest_user = hook_sql.proposals_waiting_for(home.connection, projects.USER_KEY)
     latest = max([failed_to, *failures])
     new_marks = f"{project.revision} {latest} {max(proposals_to, newest)} {max(user_proposals_to, newest_user)}"
     if new_marks == f"{learned_to} {failed_to} {proposals_to} {user_proposals_to}":

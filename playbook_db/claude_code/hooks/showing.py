@@ -133,9 +133,9 @@ def keep(
     That is one commit, of a transaction that may have begun; in the spool where that can't be at once, as somebody else
     is writing.
     """
-    if not event.session_id or not shown:
+    prepare(event, shown, pending)
+    if not pending:
         return
-    pending += [_described(source, points, event) for source, points in shown]
     first, _ = shown[0]
     connection = first.home.connection
     try:
@@ -150,6 +150,11 @@ def keep(
         for showing in pending:
             keep_in_spool(hook, showing, "" if "locked" in str(error) else str(error))
     pending.clear()
+
+
+def prepare(event: events.Event, shown: "Sequence[Shown]", pending: "list[dict[str, Any]]") -> None:
+    """Have in *pending* what is to be put on record, if the session has an id."""
+    pending[:] = [_described(source, points, event) for source, points in shown] if event.session_id else []
 
 
 def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: events.Event) -> "dict[str, Any]":

@@ -130,7 +130,7 @@ def judge_operations(
         if takes_away and not is_against(evidence, places):
             trust = FETCHED
         is_own = is_own and (bool(names) or trust == USER)
-        target = user_judged if is_own and own.points else judged  # a user without points can't have meant his own
+        target = user_judged if is_own and own.points else judged  # a user without points can't have meant their own
         if is_own and not all(map(is_users_name, names)):
             target.skipped.append(Skipped(index, operation, _ACROSS))
             continue

@@ -78,7 +78,7 @@ def name_of(number: int, *, is_users: bool = False) -> str:
 
 
 def all_waiting(project: Project) -> list[ReviewItem]:
-    """The proposals that wait for a person who is in *project*: those for its playbook, then those for his own."""
+    """The proposals that wait for a person who is in *project*: those for its playbook, then those for their own."""
     return [item for each in project.playbooks() for item in waiting(each)]
 
 

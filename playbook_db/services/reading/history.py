@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from playbook_db.domain import playbook_file, prompt_text, times
 from playbook_db.domain.merging import diff, merge
 from playbook_db.domain.merging.diff import Comparison
-from playbook_db.domain.playbook import MAX_COUNTER, KeyPoint, Playbook, Vote
+from playbook_db.domain.playbook import MAX_COUNTER, Playbook, Vote
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
@@ -74,10 +74,12 @@ class FullPoint:
     citations: tuple[Citation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A revision with its time (None for the empty 0), or else a `file`; a `note` where that may surprise."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcedPlaybook:
+    """A playbook, and where it comes from: a revision with its time (None for the empty 0), or else a `file`; a `note`
+    if that may surprise."""
 
+    reading: Reading
     revision: int = 0
     time: str | None = None
     note: str | None = None
@@ -85,29 +87,13 @@ class Moment:
 
     @property
     def title(self) -> str:
-        """Which it is, in words."""
+        """Where it comes from, in words."""
         return self.file or f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourcedPlaybook(Moment):
-    """A playbook, and where it comes from."""
-
-    reading: Reading
 
     @property
     def playbook(self) -> Playbook:
         """The playbook itself."""
         return self.reading.playbook
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaybookPage(Moment):
-    """Some of the points that were live at a moment, in the playbook's order, of `live` in all (0 where none is on the
-    page)."""
-
-    points: tuple[KeyPoint, ...]
-    live: int
 
 
 def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
@@ -134,24 +120,12 @@ def is_when(text: str) -> bool:
 def at(project: Project, when: str) -> SourcedPlaybook:
     """The playbook as it was at *when*, as `find_revision` reads it."""
     with project.store.read(project.key) as book:
-        then = _moment_at(book, when)
-        return SourcedPlaybook(then.revision, then.time, then.note, reading=Reading(book.at(then.revision)))
-
-
-def page_at(project: Project, when: str, *, before: int, most: int) -> PlaybookPage:
-    """A page of the playbook as it was at *when*, as `at` reads it."""
-    with project.store.read(project.key) as book:
-        then = _moment_at(book, when)
-        points, live = book.page_at(then.revision, before=before, most=most)
-        return PlaybookPage(then.revision, then.time, then.note, points=tuple(points), live=live)
-
-
-def _moment_at(book: PlaybookRepository, when: str) -> Moment:
-    revision, note = find_revision(book, when, now=datetime.now(UTC)), None
-    if not revision and _number_in(when) is None:
-        first = book.time_of(1)
-        note = f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
-    return Moment(revision, book.time_of(revision), note)
+        revision, note = find_revision(book, when, now=datetime.now(UTC)), None
+        if not revision and _number_in(when) is None:
+            first = book.time_of(1)
+            note = f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
+        time, reading = book.time_of(revision), Reading(book.at(revision))
+        return SourcedPlaybook(reading=reading, revision=revision, time=time, note=note)
 
 
 def prompt_at(project: Project, when: str) -> str:

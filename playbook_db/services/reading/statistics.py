@@ -141,7 +141,7 @@ class Growth:
 @dataclass(frozen=True, slots=True)
 class ActorTotals:
     """What an actor did, as `log --by` takes it (None: sessions, in a file of one's own): how many revisions and, of
-    these, by learning; the votes of his that are in force; when he last wrote."""
+    these, by learning; their votes that are in force; when they last wrote."""
 
     actor: str | None
     revisions: int

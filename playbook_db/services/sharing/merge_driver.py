@@ -83,7 +83,7 @@ def _closer_ancestor(url: str, folder: str, base: Side | None, ours: Side, their
     """What both sides have in common where that is more than git's *base*; None where nothing says so.
 
     In one database a later revision holds all of an earlier one; and a side that is a revision, or was made of one,
-    holds what that had taken in, as on the branches of one person, or of those whose branches he looked at.
+    holds what that had taken in, as on the branches of one person, or of those whose branches they looked at.
     """
     sides = [each.reading if each else None for each in (base, ours, theirs)]
     known = _known_times(url, folder, [time for side in sides for time in _times(side)])

@@ -463,7 +463,7 @@ def all_keys(connection: Connection) -> list[str]:
 
 
 def users_key(connection: Connection) -> str:
-    """The key of the user's own playbook in this database: on a server, which has those of many, by his role."""
+    """The key of the user's own playbook in this database: on a server, which has those of many, by their role."""
     if not dialect_of(connection).is_shared:
         return USER_KEY
     return f"{USER_KEY}:{connection.scalar(sql('SELECT session_user'))}"

@@ -11,7 +11,7 @@ from sqlalchemy import text as sql
 from playbook_db.domain import prompt_text
 from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.merging.undo import RevisionRange, Undo
-from playbook_db.domain.playbook import MAX_COUNTER, Header, KeyPoint, Playbook, PointState
+from playbook_db.domain.playbook import MAX_COUNTER, Header, Playbook, PointState
 from playbook_db.store import quick_sql
 from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
@@ -55,26 +55,6 @@ AND k.id IN (SELECT c.point_id FROM changes AS c
              WHERE c.playbook_id = :playbook_id AND c.revision BETWEEN :first AND :last)
 """
 
-# Which points were live after a revision, in their order, without their texts: of these a page needs few.
-_LIVE_AT = """
-WITH last AS MATERIALIZED (
-    SELECT k.id, (
-        SELECT r.revision FROM changes AS r
-        WHERE r.playbook_id = :playbook_id AND r.point_id = k.id AND r.revision <= :revision
-        ORDER BY r.revision DESC LIMIT 1
-    ) AS revision
-    FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.created_in <= :revision
-)
-SELECT last.id, count(*) OVER () AS live
-FROM last
-JOIN changes AS c ON c.playbook_id = :playbook_id AND c.point_id = last.id AND c.revision = last.revision
-    AND c.seq = (SELECT max(q.seq) FROM changes AS q
-                 WHERE q.playbook_id = :playbook_id AND q.point_id = last.id AND q.revision = last.revision)
-JOIN sections AS s ON s.slug = c.section
-WHERE c.kind <> 'retire'
-ORDER BY s.position, c.position LIMIT :most OFFSET :before
-"""
-_AMONG_IDS = "AND k.id IN :ids"
 # When each point was last added, reworded or voted helpful, up to a revision.
 _CONFIRMED_AT = """
 SELECT w.id, r.time
@@ -126,14 +106,6 @@ class Snapshots(PlaybookRows):
         """The playbook as it was after *revision*; the empty one for 0. `spent` isn't filled."""
         rows = self._points_at(revision)
         return Playbook(tuple(map(point_of, rows)), header=self.header_at(revision))
-
-    def page_at(self, revision: int, *, before: int, most: int) -> tuple[list[KeyPoint], int]:
-        """Of the points that were live after *revision*, in the playbook's order, *most* without the first *before* and
-        how many there were in all (0 where it has none there)."""
-        rows = self._execute(sql(_LIVE_AT), revision=revision, before=before, most=most).all()
-        if not rows:
-            return [], 0
-        return [point_of(row) for row in self._points_at(revision, ids=[row.id for row in rows])], rows[0].live
 
     def candidates_at(self, revision: int) -> tuple[list[StoredPoint], int, str]:
         """What `domain.prompt_text` chose from after *revision*, by the rule of today: the points that were live, best
@@ -228,15 +200,10 @@ class Snapshots(PlaybookRows):
         rows = self._execute(_IN_FORCE, first=of.first, last=of.last)
         return [Undo(number, RevisionRange(first, last)) for number, first, last in rows]
 
-    def _points_at(
-        self, revision: int, changed_in: RevisionRange | None = None, ids: Sequence[int] | None = None
-    ) -> "Sequence[Row[Any]]":
+    def _points_at(self, revision: int, changed_in: RevisionRange | None = None) -> "Sequence[Row[Any]]":
         which, live = (_TOUCHED, "") if changed_in else ("", "WHERE c.kind <> 'retire'")
-        which = which if ids is None else _AMONG_IDS
         statement = sql(_POINTS_AT.format(text_index=self.index_hint("ix_changes_text"), which=which, live=live))
-        values: dict[str, Any] = {"first": changed_in.first, "last": changed_in.last} if changed_in else {}
-        if ids is not None:
-            statement, values = statement.bindparams(bindparam("ids", expanding=True)), {"ids": ids}
+        values = {"first": changed_in.first, "last": changed_in.last} if changed_in else {}
         return self._execute(statement, revision=revision, **values).all()
 
 

@@ -1,8 +1,8 @@
 """Who may do what with the playbooks on a server: the grants on our tables, views and functions, in their schema.
 
-A reader reads. A member writes rows, too; the triggers keep him from rewriting the history, and nothing lets him change
-a table. An owner has the role that owns the tables, so that he can migrate them. What later migrations make is covered
-by default privileges, since it belongs to the same role (`become_owner`).
+A reader reads. A member writes rows, too; the triggers keep them from rewriting the history, and nothing lets them
+change a table. An owner has the role that owns the tables, so that they can migrate them. What later migrations make is
+covered by default privileges, since it belongs to the same role (`become_owner`).
 """
 
 import shlex

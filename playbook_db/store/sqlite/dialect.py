@@ -144,7 +144,7 @@ class SqliteDialect:
 
         It takes a hundredth of what opening does, for which SQLite reads the whole schema. Not of a file that this
         process has had a connection to: to close it would drop the locks of every other connection to it here, and who
-        closes his own elsewhere would take himself for the last, and remove the log under us.
+        closes its own elsewhere would take itself for the last, and remove the log under us.
         """
         if self.path in _connected or not is_at_rest(self.path):
             return None

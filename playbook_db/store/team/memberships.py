@@ -91,7 +91,7 @@ class Showing:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Who has changed a team's playbook: how many revisions he made, and when the last one."""
+    """Who has changed a team's playbook: how many revisions they made, and when the last one."""
 
     actor: str
     revisions: int
