@@ -35,7 +35,7 @@ CLIENT_LIMIT_UNITS = 10_000  # UTF-16 units; of a longer text Claude Code shows 
 LIMIT_UNITS = CLIENT_LIMIT_UNITS - 200  # the longest text that we print
 FADING_REVISIONS = 2000  # after so many revisions without a change, a point has lost as much as its votes can give
 SHORTEST_ENTRY_UNITS = 30  # `[pat-001] helpful=0 harmful=0 :: ` before the text; less space takes no further entry
-MAX_MISFITS = 50  # points too long for the space that remains, skipped in search of shorter ones
+MAX_MISFITS = 10  # points too long for the space that remains, skipped in search of shorter ones
 # That a point may go unconfirmed: most tools and libraries bring a version within half a year that can make it wrong.
 OLD_MONTHS = 6
 DOUBT = " (last confirmed {}; verify first)"

@@ -98,7 +98,8 @@ class LightServer:
         if not isinstance(number, int | str) or isinstance(number, bool):
             raise ToSdkError
         result = self._result(method, params, message)
-        return json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode("ascii")
+        reply = {"jsonrpc": "2.0", "id": number, "result": result}
+        return json.dumps(reply, separators=(",", ":")).encode("ascii")
 
     def _note(self, method: str, message: "dict[str, Any]") -> None:
         """Take a notification."""
