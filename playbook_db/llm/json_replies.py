@@ -36,17 +36,19 @@ _DECODER = json.JSONDecoder(strict=False)
 
 @dataclass(frozen=True, slots=True)
 class JsonAnswer:
-    """The text and the lists of all parts of an answer, by their keys; the items as the model gave them."""
+    """The text and the lists of all parts of an answer, by their keys; the items as the model gave them. `present` are
+    the keys of the lists that the model gave, be they empty."""
 
     text: str
     lists: dict[str, list[Any]]
+    present: set[str]
     exchanges: list[Exchange]
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
     text: str
-    lists: dict[str, list[Any]]
+    lists: dict[str, list[Any]]  # without those that are missing
     is_complete: bool
 
 
@@ -73,7 +75,7 @@ def ask_in_parts(
     """
     recording = RecordingModel(model)
     keys = text_key, *lists
-    text, items = "", {key: list[Any]() for key in lists}
+    text, items, present = "", {key: list[Any]() for key in lists}, set[str]()
     next_prompt, failures, length = prompt, 0, 0
     for _ in range(MAX_PARTS):
         reply = recording.ask(next_prompt, deadline=deadline)
@@ -83,9 +85,10 @@ def ask_in_parts(
         had = bool(text), sum(map(len, items.values()))
         if part:
             text = text or part.text
+            present |= part.lists.keys()
             for key, identity in lists.items():
                 known = {identity(item) for item in items[key]}
-                new = [item for item in part.lists[key] if identity(item) not in known]
+                new = [item for item in part.lists.get(key, ()) if identity(item) not in known]
                 items[key] = (items[key] + new)[:MAX_ITEMS]
         is_new = (bool(text), sum(map(len, items.values()))) != had
         failures = 0 if part and (part.is_complete or is_new) else failures + 1
@@ -97,7 +100,7 @@ def ask_in_parts(
         next_prompt = replace(prompt, blocks=(*prompt.blocks, note))  # what comes first can be cached
     if failures and not (text or any(items.values())):
         raise ModelError(_why_nothing(recording.exchanges[-1].reply))
-    return JsonAnswer(text, items, recording.exchanges)
+    return JsonAnswer(text, items, present, recording.exchanges)
 
 
 def refuse_refusal(reply: Reply) -> None:
@@ -156,7 +159,7 @@ def _read(reply: Reply, keys: tuple[str, ...], *, must_answer: bool) -> _Part | 
     if answer is None:
         return None
     text, *lists = (answer.get(key) for key in keys)
-    items = {key: value if isinstance(value, list) else [] for key, value in zip(keys[1:], lists, strict=True)}
+    items = {key: value for key, value in zip(keys[1:], lists, strict=True) if isinstance(value, list)}
     return _Part(text if isinstance(text, str) else "", items, is_complete)
 
 

@@ -69,13 +69,23 @@ class Reflection:
     """What the reflector says of a session: its `analysis`, its `tags` as the model gave them, and `lessons`.
 
     A lesson has `kind` (of KINDS, or ""), `text`, `cause`, `fix`, `applies_to`, all texts, and `evidence`, a list of
-    texts; it was checked for nothing but that. The texts are as long as the model made them, and not redacted.
+    texts; it was checked for nothing but that. The texts are as long as the model made them, and not redacted. An older
+    template asks for no lessons: then the answer has none, and may teach something all the same (`has_lessons`).
     """
 
     analysis: str
     tags: list[Any] = field(default_factory=list)
     lessons: list[dict[str, Any]] = field(default_factory=list)
     exchanges: list[Exchange] = field(default_factory=list)
+    has_lessons: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the session taught nothing: no lesson, and no point helped or harmed."""
+        tags = (tag.get("tag") for tag in self.tags if isinstance(tag, dict))
+        return (
+            self.has_lessons and not self.lessons and not any(str(tag).strip().lower() in _WEIGHTS[1:] for tag in tags)
+        )
 
 
 def reflect(
@@ -118,6 +128,7 @@ def reflect(
         [with_quotes(tag) for tag in _joined([answer.lists["bullet_tags"] for answer in answers], "tag")],
         _lessons([item for answer in answers for item in answer.lists["lessons"]]),
         [exchange for answer in answers for exchange in answer.exchanges],
+        has_lessons=all("lessons" in answer.present for answer in answers),
     )
 
 

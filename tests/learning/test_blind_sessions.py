@@ -106,11 +106,11 @@ def _changed(
     for play, transcripts in _plays(sessions, folder):
         project = playing.project_of(store, folder / play.name, play, points)
         before = playing.state_of(project)
-        assert playing.learn(project, play, transcripts) >= 2
+        assert playing.learn(project, play, transcripts) >= 1
         if playing.state_of(project) != before:
             once.append(play.name)
         if repeats:
-            assert playing.learn(project, play, transcripts, 3) >= 4  # the first is known already
+            assert playing.learn(project, play, transcripts, 3) >= 2  # the first is known already
             after = playing.state_of(project)
             if after != before:
                 thrice.append(play.name)

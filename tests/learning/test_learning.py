@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,6 +122,29 @@ def test_a_curator_that_fails_does_not_ask_the_reflector_again(
 
     assert sum(is_reflector(request) for request in api.messages()) == 1
     assert _points(learner_project)["pat-001"] == ("run the tests first", 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("lessons", "tag", "calls"),
+    [
+        ([], "neutral", 1),
+        ([], "helpful", 2),
+        ([], "Harmful ", 2),
+        ([{"text": "say why"}], "neutral", 2),
+        (None, "neutral", 2),
+    ],
+)
+def test_the_curator_is_not_asked_about_a_session_that_taught_nothing(
+    learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch, lessons: Any, tag: str, calls: int
+) -> None:
+    """A reflector that wasn't asked for lessons, as by an older template, may have found some."""
+    reflected = json.loads(reflection(("pat-001", tag))) | ({} if lessons is None else {"lessons": lessons})
+    with MessagesApi(*answers(json.dumps(reflected), curation())) as api:
+        summary = learn_transcript(learner_project, transcript, model_at(api, monkeypatch))
+
+    assert len(api.messages()) == calls
+    assert len(summary.learned) == 1
+    assert not learn_transcript(learner_project, transcript, None).learned
 
 
 @pytest.mark.smoke

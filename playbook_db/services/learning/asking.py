@@ -26,6 +26,7 @@ from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.learning import Call, ChunkKey, PointSignals, StoredReflection
 
 if TYPE_CHECKING:
+    from playbook_db.llm.curator import Curation
     from playbook_db.llm.marks import PointMarks
     from playbook_db.llm.model import Model, Prompt, Reply
 
@@ -189,7 +190,9 @@ class Inquiry:
         others = [tag for tag in tags if tag not in user_tags]
         user_reflection_id = self._keep_reflection(self.users, "", user_tags, []) if user_tags else None
         number = self._keep_reflection(self.project, analysis, others, lessons)
-        return StoredReflection(number, analysis, [*others, *user_tags], lessons, user_reflection_id)
+        return StoredReflection(
+            number, analysis, [*others, *user_tags], lessons, user_reflection_id, is_empty=answer.is_empty
+        )
 
     @retry_on_conflict
     def _keep_reflection(self, project: Project, analysis: str, tags: list[Any], lessons: list[Any]) -> int:
@@ -204,16 +207,40 @@ class Inquiry:
             )
 
     def curate(self, known: LearningContext, reflection: StoredReflection) -> Answers:
-        """Ask the curator about the playbook with the votes in it, and judge what counts of both answers."""
-        from playbook_db.llm import curator, marks
-        from playbook_db.llm.reflector import Reflection
-
+        """Ask the curator about the playbook with the votes in it, and judge what counts of both answers. The curator
+        isn't asked if the session taught nothing."""
         had, cited = {*known.shown, *self.chunk.cited}, self.chunk.cited
         both = replace(known.playbook, points=(*known.playbook.points, *known.own.points))
         tags = judging.judge_tags(both, reflection.bullet_tags, had, self.chunk.places, self.review, known.voted)
         voted, user_voted = (_voted(each, tags) for each in (known.playbook, known.own))
-        template = templates.load_template("curator.txt")
         points, own = points_that_fit(voted, cited), known.user_points(cited, user_voted)
+        answer = None if reflection.is_empty else self._ask_curator(known, reflection, voted, points, own)
+        curator_operations = self._clean(answer.operations) if answer else []
+        judged = judging.judge_operations(voted, curator_operations, self.chunk.places, self.review, user_voted)
+        user_tags = tags.of(users=True) if known.own.points else _NO_TAGS
+        user_verdict = Verdict(user_tags, judged.own or _NO_OPERATIONS, reflection.user_reflection_id)
+        concerns_user = own or user_tags != _NO_TAGS or user_verdict.operations != _NO_OPERATIONS
+        return Answers(
+            Verdict(tags.of(users=False) if known.own.points else tags, judged, reflection.id),
+            user_verdict if concerns_user else None,
+            curator_operations,
+            answer.apart if answer else [],
+            known.revision,
+            self._redacted(answer.reasoning)[:_MAX_SAID_CHARS] if answer else "",
+        )
+
+    def _ask_curator(
+        self,
+        known: LearningContext,
+        reflection: StoredReflection,
+        voted: Playbook,
+        points: Sequence[KeyPoint],
+        own: Sequence[KeyPoint],
+    ) -> "Curation":
+        from playbook_db.llm import curator, marks
+        from playbook_db.llm.reflector import Reflection
+
+        template = templates.load_template("curator.txt")
         texts = [str(lesson.get("text")) for lesson in reflection.lessons]
         pairs, near = duplicates.candidates(points, texts, apart=known.apart)
         for place, names in duplicates.candidates(own, texts)[1].items():
@@ -223,26 +250,14 @@ class Inquiry:
             self,
             template=template,
             reflection=Reflection(reflection.analysis, reflection.bullet_tags, reflection.lessons),
-            playbook=marks.show(template, points, known.marks([*points, *own], cited), own=own),
+            playbook=marks.show(template, points, known.marks([*points, *own], self.chunk.cited), own=own),
             candidates=curator.Candidates(pairs, near),
             size=_size(voted),
             deadline=self.deadline,
             must_answer=True,
         )
         diagnostics.exchanges(self.project.folder, "curator", answer.exchanges, self._redacted)
-        curator_operations = self._clean(answer.operations)
-        judged = judging.judge_operations(voted, curator_operations, self.chunk.places, self.review, user_voted)
-        user_tags = tags.of(users=True) if known.own.points else _NO_TAGS
-        user_verdict = Verdict(user_tags, judged.own or _NO_OPERATIONS, reflection.user_reflection_id)
-        concerns_user = own or user_tags != _NO_TAGS or user_verdict.operations != _NO_OPERATIONS
-        return Answers(
-            Verdict(tags.of(users=False) if known.own.points else tags, judged, reflection.id),
-            user_verdict if concerns_user else None,
-            curator_operations,
-            answer.apart,
-            known.revision,
-            self._redacted(answer.reasoning)[:_MAX_SAID_CHARS],
-        )
+        return answer
 
     def _redacted(self, text: str) -> str:
         """*text* without secrets and as a database can keep it."""

@@ -174,13 +174,15 @@ class ChunkKey:
 @dataclass(frozen=True, slots=True)
 class StoredReflection:
     """What the reflector said of a chunk whose votes aren't counted yet; `user_reflection_id` is the
-    reflection in the user's own playbook that holds the tags on its points."""
+    reflection in the user's own playbook that holds the tags on its points. An `is_empty` one taught nothing, as we
+    know just after the reflector said so."""
 
     id: int
     analysis: str
     bullet_tags: list[Any]
     lessons: list[Any]
     user_reflection_id: int | None = None
+    is_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
