@@ -21,7 +21,7 @@ class _Heard(Hook):
     """A hook whose input is *payload*; what it says is kept."""
 
     def __init__(self, payload: bytes) -> None:
-        super().__init__("inject")
+        super().__init__("inject", b"{}")
         self._payload, self.said = payload, list[bytes]()
 
     def payload(self) -> bytes:
