@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _META = "io.modelcontextprotocol/"
 _OURS = {"jsonrpc", "id", "method", "params"}
+_LIST_CHANGES = {"toolsListChanged", "promptsListChanged", "resourcesListChanged"}
 _UNHEEDED = {"notifications/cancelled", "notifications/roots/list_changed"}
 
 
@@ -97,8 +98,10 @@ class LightServer:
         number = message["id"]
         if not isinstance(number, int | str) or isinstance(number, bool):
             raise ToSdkError
-        result = self._result(method, params, message)
-        reply = {"jsonrpc": "2.0", "id": number, "result": result}
+        if method == "subscriptions/listen":
+            reply = self._acknowledge(number, params)
+        else:
+            reply = {"jsonrpc": "2.0", "id": number, "result": self._result(method, params, message)}
         return json.dumps(reply, separators=(",", ":")).encode("ascii")
 
     def _note(self, method: str, message: "dict[str, Any]") -> None:
@@ -124,6 +127,22 @@ class LightServer:
         if result is None or not params.keys() <= {"_meta"} or (method == "server/discover" and not extra):
             raise ToSdkError
         return result | extra
+
+    def _acknowledge(self, number: int | str, params: "dict[str, Any]") -> "dict[str, Any]":
+        """The first message of the stream that tells a client of changes. The lists never change, so none follows."""
+        filters = params.get("notifications")
+        if not self._extra(params.get("_meta")) or not isinstance(filters, dict) or not filters.keys() <= _LIST_CHANGES:
+            raise ToSdkError
+        if not all(isinstance(value, bool) for value in filters.values()):
+            raise ToSdkError
+        return {
+            "jsonrpc": "2.0",
+            "method": "notifications/subscriptions/acknowledged",
+            "params": {
+                "_meta": {f"{_META}subscriptionId": number},
+                "notifications": {name: True for name, value in filters.items() if value},
+            },
+        }
 
     def _begin(self, params: "dict[str, Any]") -> "dict[str, Any]":
         version, client = params.get("protocolVersion"), params.get("clientInfo")

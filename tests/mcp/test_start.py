@@ -84,6 +84,28 @@ def test_each_answer_is_the_sdks(session: Session, version: str | None) -> None:
     assert answers == _by_sdk(session, *questions)
 
 
+@pytest.mark.slow
+def test_a_client_that_waits_for_changes_hears_what_the_sdk_says(session: Session) -> None:
+    """The newest clients ask for changes of the lists in each session; that alone loads nothing."""
+    server = LightServer(settings.database_url(), str(session.folder))
+    wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": False}
+    line = json.dumps(
+        {"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": {"notifications": wanted, **META}}
+    ).encode()
+    script = "from playbook_db.mcp_server import tools; tools.serve('sqlite:////nowhere/playbook.db', '.')"
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sdk:
+        assert sdk.stdin and sdk.stdout
+        sdk.stdin.write(line + b"\n")
+        sdk.stdin.flush()
+        said = json.loads(sdk.stdout.readline())
+        sdk.kill()
+
+    assert json.loads(server.reply(line) or b"") == said
+    for odd in (b"true", b'{"resourceSubscriptions": ["playbook://x"]}', b'{"toolsListChanged": 3}'):
+        with pytest.raises(ToSdkError):
+            server.reply(line.replace(json.dumps(wanted).encode(), odd))
+
+
 @pytest.mark.parametrize("call", ODD, ids=str)
 def test_what_is_not_plainly_right_goes_to_the_sdk(session: Session, call: dict[str, Any]) -> None:
     """Which says what is wrong with it."""
