@@ -60,7 +60,7 @@ def cast(path: str, votes: int, *, a_revision: int) -> None:
         connection.execute("BEGIN IMMEDIATE")
         for number in range(first, min(first + _REVISIONS_A_COMMIT, last + 1)):
             session = UUID(int=rng.getrandbits(128), version=4)
-            connection.execute(_REVISION, (number, time_after(began, number), str(session), "learnt from a session"))
+            connection.execute(_REVISION, (number, time_after(began, number), str(session), "learned from a session"))
             chosen = rng.sample(tallies, a_revision)
             tags = [rng.choice(("helpful", "helpful", "harmful")) for _ in chosen]
             for tally, tag in zip(chosen, tags, strict=True):

@@ -188,11 +188,11 @@ def work(environment: Mapping[str, str], transcript: str | None = None) -> None:
 
 
 def _check_end(life: _Life, found: Learning) -> None:
-    """Check what must hold once everything has been learnt from."""
+    """Check what must hold once everything has been learned from."""
     rows = _rows(life, "SELECT state, error FROM jobs")
     promise(rows == [("done", None)] * len(rows) and rows, f"a job is stuck: {rows}\n{_log(life)}")
     _, done = _kept(life)
-    promise(done == set(life.chunks), f"not learnt from: {sorted(set(life.chunks) - done)}")
+    promise(done == set(life.chunks), f"not learned from: {sorted(set(life.chunks) - done)}")
     _check_counts(life)
     with sandbox.opened(life.folder) as (_, project):
         text = import_export.export_playbook(project).encode()
@@ -211,7 +211,7 @@ def _check_counts(life: _Life) -> None:
 
 
 def check_counts(ask: Callable[[str], list[Any]]) -> set[str]:
-    """Votes, operations and revisions are those of the chunks that were learnt from: each once, all of each; which
+    """Votes, operations and revisions are those of the chunks that were learned from: each once, all of each; which
     these are. *ask* asks the playbook's database."""
     done = sorted(kept(ask)[1])
     ((helpful,),) = ask(f"SELECT helpful FROM key_points WHERE name = '{BALLOT}'")
@@ -383,7 +383,7 @@ def _kept(life: _Life) -> tuple[set[str], set[str]]:
 
 
 def kept(ask: Callable[[str], list[Any]]) -> tuple[set[str], set[str]]:
-    """The chunks of which a reflection is kept, and those that were learnt from."""
+    """The chunks of which a reflection is kept, and those that were learned from."""
     rows = ask("SELECT analysis, finished_at IS NOT NULL FROM reflections")
     told = [(_chunks_in(analysis), done) for analysis, done in rows]
     promise(len({chunk for chunk, _ in told}) == len(told), f"a chunk was reflected on twice: {told}")

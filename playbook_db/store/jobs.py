@@ -168,7 +168,7 @@ def drop(connection: Connection, key: str, number: int) -> Job | None:
 
 
 def known_paths(connection: Connection, key: str) -> frozenset[str]:
-    """The transcripts of the project *key* that wait, are being learnt from, or could not be."""
+    """The transcripts of the project *key* that wait, are being read, or could not be."""
     waiting = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN))
     return frozenset(job.transcript_path for job in waiting if job.transcript_path)
 

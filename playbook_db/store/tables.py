@@ -440,7 +440,7 @@ jobs = table(
     *at_least(0, "jobs", "attempts"),
 )
 index("ix_jobs_state", jobs, "state", "id")
-# A transcript that waits to be learnt from waits once, however many hooks have seen it.
+# A transcript that waits to be read waits once, however many hooks have seen it.
 index("uq_jobs_waiting", jobs, "kind", "transcript_path", where=jobs.c.state == "queued", unique=True)
 
 injections = table(

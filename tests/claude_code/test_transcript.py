@@ -1,4 +1,4 @@
-"""What of a transcript can be learnt from, by byte offsets."""
+"""What of a transcript can be learned from, by byte offsets."""
 
 import json
 from pathlib import Path

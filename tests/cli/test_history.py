@@ -435,11 +435,11 @@ def _with_evidence(folder: Path) -> None:
         with store.write(str(folder)) as book:
             adds = [{"type": "ADD", "text": text, "section": "OTHERS"} for text in ("use uv", "use ruff")]
             operations.apply_operations(book.draft, adds, [(_BY_USER, _AT_TESTS), ()])
-            book.commit("learn", "learnt from a session", origin=RevisionOrigin("s-1", "s-1"))
+            book.commit("learn", "learned from a session", origin=RevisionOrigin("s-1", "s-1"))
         with store.write(str(folder)) as book:
             votes = [Vote("oth-001", "helpful", "it was right", ignored=True, evidence=(_NOWHERE,))]
             cast = operations.cast_votes(book.draft, [*votes, Vote("oth-002", "neutral")])
-            book.commit("learn", "learnt from a session", votes=cast, origin=RevisionOrigin("s-2", "s-2"))
+            book.commit("learn", "learned from a session", votes=cast, origin=RevisionOrigin("s-2", "s-2"))
 
 
 def test_a_revision_shows_what_each_change_and_vote_rests_on(playbook: Playbook, folder: Path) -> None:

@@ -261,7 +261,7 @@ def test_bootstrap_goes_on_where_an_error_stopped_it(
 def test_bootstrap_passes_over_a_folder_that_is_called_like_a_transcript(
     playbook: Playbook, sessions_folder: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other transcripts are learnt from."""
+    """The other transcripts are learned from."""
     (sessions_folder / "odd.jsonl").mkdir()
     _session(sessions_folder / "one.jsonl", "session one")
     with MessagesApi(*HELPFUL) as api:

@@ -30,7 +30,7 @@ def lived(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Iterator[Playb
     with open_store(f"sqlite:///{playbook('db', 'path').out.strip()}") as store:
         key = Project.in_folder(store, ".").key
         with store.write(key) as book:
-            book.commit("learn", "learnt from s-1", origin=RevisionOrigin("s-1"), even_if_unchanged=True)
+            book.commit("learn", "learned from s-1", origin=RevisionOrigin("s-1"), even_if_unchanged=True)
     yield playbook
     monkeypatch.undo()
     time.tzset()

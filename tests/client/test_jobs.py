@@ -119,7 +119,7 @@ def test_a_session_that_is_told_to_end_leaves_its_job(world: World, number: sign
 
 @pytest.mark.smoke
 def test_settings_and_plugin_together_act_once(world: World) -> None:
-    """Whoever installs both is told once, and learnt from once."""
+    """Whoever installs both is told once, and learned from once."""
     _set_up(world, ())
 
     run = run_print(world, *AS_PLUGIN, "hello")

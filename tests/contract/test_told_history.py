@@ -62,7 +62,7 @@ def learn(project: Project) -> None:
         votes = rules.cast_votes(book.draft, rules.read_votes(TAGS)[0])
         skipped = rules.apply_operations(book.draft, BATCH)
         rules.prune(book.draft)
-        book.commit("learn", "learnt from a session", votes=votes, skipped=skipped)
+        book.commit("learn", "learned from a session", votes=votes, skipped=skipped)
 
 
 @pytest.mark.parametrize("carry", [lambda playbook: playbook, copy.copy, copy.deepcopy])

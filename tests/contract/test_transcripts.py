@@ -203,6 +203,6 @@ def test_an_empty_transcript_holds_no_messages(
 
 
 def test_a_transcript_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    """No empty default in its place: the program must know that it learnt from nothing."""
+    """No empty default in its place: the program must know that it learned from nothing."""
     with pytest.raises(FileNotFoundError):
         load_transcript(tmp_path / "none.jsonl")

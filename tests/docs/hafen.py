@@ -34,7 +34,7 @@ CHECKS = "While working run only the tests a change can touch; run `make check` 
 
 @dataclass(frozen=True)
 class Session:
-    """A session that was learnt from `day` days after the start: what it cited, the votes and the batch that came of
+    """A session that was learned from `day` days after the start: what it cited, the votes and the batch that came of
     it, what reflector and curator said, and what asking them took; which points weren't among those of its start, and
     came by prompt."""
 
@@ -189,7 +189,7 @@ def learn(project: Project, session: Session, start: datetime) -> RevisionResult
         cast = operations.cast_votes(book.draft, session.votes)
         skipped = operations.apply_operations(book.draft, session.batch)
         result = book.commit(
-            "learn", "learnt from a session", votes=cast, skipped=skipped, origin=RevisionOrigin(session.id)
+            "learn", "learned from a session", votes=cast, skipped=skipped, origin=RevisionOrigin(session.id)
         )
         _keep_reflection(book, session, result.revision)
     return result

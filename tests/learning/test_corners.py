@@ -404,7 +404,7 @@ def test_another_conversation_in_a_transcripts_place_is_learnt_from(
 def test_a_fork_of_a_session_that_went_on_begins_after_the_copied_lines_too(
     learner_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The session it came from was learnt from beyond the line where the two part."""
+    """The session it came from was learned from beyond the line where the two part."""
     origin, fork = TranscriptBuilder("s-1"), TranscriptBuilder("s-1")
     for built, last in ((origin, "how the session went on"), (fork, "what the fork did")):
         for text in ("before they part", last):
@@ -463,7 +463,7 @@ def test_what_failed_for_good_is_not_found_as_a_lost_session(
 def test_what_was_dropped_is_not_found_as_a_lost_session(
     learner_project: Project, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`playbook jobs drop` says that it is not learnt from unless it grows."""
+    """`playbook jobs drop` says that it is not learned from unless it grows."""
     monkeypatch.setattr(worker, "SILENT_S", 0.0)
     path = _session(sessions_folder / "s-6.jsonl", "the session")
     note_start(path, learner_project.key)
@@ -522,7 +522,7 @@ def test_a_project_that_is_kept_out_is_not_learnt_from(
 def test_a_worker_that_is_switched_off_does_nothing(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does it lose anything: what waits is learnt from afterwards."""
+    """Nor does it lose anything: what waits is learned from afterwards."""
     _queue(learner_project, transcript)
     with MessagesApi(Rule(HELPFUL[0].answer, when=is_reflector), HELPFUL[1]) as api:
         model_at(api, monkeypatch)

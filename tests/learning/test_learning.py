@@ -357,7 +357,7 @@ def test_the_job_ends_in_the_commit_of_its_last_chunk(
 def test_without_a_model_the_work_waits(
     learner_project: Project, transcript: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is lost and nothing counts as a try; once there is a way, it is learnt from."""
+    """Nothing is lost and nothing counts as a try; once there is a way, it is learned from."""
     monkeypatch.setenv("PATH", "/nowhere")
     queue.take_in(learner_project.store, learner_project.key, {"transcript_path": transcript, "session_id": "s-1"})
 

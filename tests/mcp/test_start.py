@@ -94,7 +94,8 @@ def test_a_client_that_waits_for_changes_hears_what_the_sdk_says(session: Sessio
     ).encode()
     script = "from playbook_db.mcp_server import tools; tools.serve('sqlite:////nowhere/playbook.db', '.')"
     with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sdk:
-        assert sdk.stdin and sdk.stdout
+        assert sdk.stdin
+        assert sdk.stdout
         sdk.stdin.write(line + b"\n")
         sdk.stdin.flush()
         said = json.loads(sdk.stdout.readline())

@@ -60,7 +60,7 @@ def test_a_verdict_is_about_the_texts_that_were_judged(stocked: Project) -> None
         book.keep_apart([("oth-001", "oth-003"), ("oth-002", "oth-404"), ("oth-002", "oth-002")], actor="s-1")
         point = book.draft["oth-003"]
         book.draft.change(type(point)(point.name, "Use pip, never uv, for packages", point.section), kind="edit")
-        book.commit("learn", "learnt from a session")
+        book.commit("learn", "learned from a session")
 
     assert listed(stocked) == [{"oth-001", "oth-003"}]
 

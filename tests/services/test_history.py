@@ -55,7 +55,7 @@ def learn(
         cast = operations.cast_votes(book.draft, votes)
         skipped = operations.apply_operations(book.draft, list(batch))
         return book.commit(
-            "learn", f"learnt from {session}", votes=cast, skipped=skipped, origin=RevisionOrigin(session)
+            "learn", f"learned from {session}", votes=cast, skipped=skipped, origin=RevisionOrigin(session)
         )
 
 

@@ -211,7 +211,7 @@ def test_the_most_and_the_least_used_are_live_points_that_were_shown(project: Pr
 
 
 def test_learning_is_told_with_what_each_helpful_point_cost(project: Project) -> None:
-    """Calls without a known price are told apart; a chunk that waits for its curator isn't learnt from yet."""
+    """Calls without a known price are told apart; a chunk that waits for its curator isn't learned from yet."""
     _add(project, a_key_point("pat-001", helpful=2), a_key_point("pat-002", "two", helpful=1, harmful=1))
     for cost in (1.0, 0.5, None):
         _call(project, at=_days_ago(3), cost_usd=cost)

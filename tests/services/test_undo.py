@@ -74,7 +74,7 @@ def vote(project: Project, votes: Sequence[Vote]) -> None:
     """One revision of votes."""
 
     with project.store.write(project.key) as book:
-        book.commit("learn", "learnt from a session", votes=operations.cast_votes(book.draft, votes))
+        book.commit("learn", "learned from a session", votes=operations.cast_votes(book.draft, votes))
 
 
 def do(project: Project, step: str, what: Any) -> None:

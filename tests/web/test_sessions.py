@@ -87,7 +87,7 @@ def _fill(project: Project) -> None:
         with project.store.write(project.key, now=NOW - timedelta(days=120 - number)) as book:
             if number < 119:
                 votes = operations.cast_votes(book.draft, [Vote("pat-001", "helpful", "it passed")])
-                book.commit("learn", "learnt from a session", votes=votes, origin=RevisionOrigin(session))
+                book.commit("learn", "learned from a session", votes=votes, origin=RevisionOrigin(session))
             book.add_call(Call("reflect", "a-model", 1000 + number, 100, 10, 0.25, 1500), session_id=session)
     _teach(project)
     for number in range(20):

@@ -182,7 +182,7 @@ def _commit(
     behind = enumerate([*refused, *tags.notes], len(answers.operations))
     skipped = [*judged.skipped, *(replace(each, index=index) for index, each in behind)]
     result = book.commit(
-        "learn", "learnt from a session", votes=votes, skipped=skipped, origin=RevisionOrigin(session, session)
+        "learn", "learned from a session", votes=votes, skipped=skipped, origin=RevisionOrigin(session, session)
     )
     waiting = _propose(book, verdict, result, session)
     if (number := verdict.reflection_id) is not None:

@@ -165,7 +165,7 @@ def retry_all(store: Store) -> int:
 
 @retry_on_conflict
 def drop(store: Store, key: str, number: int) -> bool:
-    """Remove the job *number* of the project *key*, and count its transcript as learnt from as far as it goes now.
+    """Remove the job *number* of the project *key*, and count its transcript as read as far as it goes now.
 
     False where there is no such job, or it runs.
     """
