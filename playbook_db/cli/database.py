@@ -218,11 +218,14 @@ def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
         return
     for line in _repair_text(repaired):
         say(one_line(line))
-    if repaired.is_damaged and dry_run:
+    if (repaired.is_damaged or repaired.has_wrong_search) and dry_run:
         say("dry run: nothing was changed")
 
 
 def _repair_text(repaired: "Repaired") -> Iterator[str]:
+    if repaired.has_wrong_search:
+        yield f"{repaired.where}: rebuilt the full-text index; everything else is well"
+        return
     if not repaired.is_damaged:
         yield f"{repaired.where}: all is well, nothing to repair"
         return

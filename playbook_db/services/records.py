@@ -398,7 +398,8 @@ def repair_record(repaired: "Repaired", *, dry_run: bool) -> Record:
     record = {
         "database": repaired.where,
         "damaged": repaired.is_damaged,
-        "repaired": repaired.is_damaged and not dry_run,
+        "repaired": (repaired.is_damaged or repaired.has_wrong_search) and not dry_run,
+        "search_rebuilt": repaired.has_wrong_search and not dry_run,
     }
     if not repaired.is_damaged:
         return record

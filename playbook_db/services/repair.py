@@ -77,13 +77,15 @@ class RepairedPlaybook:
 class Repaired:
     """What a repair did, or would do.
 
-    `is_damaged` is False where all is well and nothing was done; `is_whole` says that the file could be written anew.
-    `holds` is what the new database holds, `playbooks` what was brought into it. `backup` is the one that it began as,
-    `mirrors` says what mirrors gave, and `aside` is where the damaged file is now.
+    `is_damaged` is False if the file is sound; `has_wrong_search` says that its full-text index was wrong. `is_whole`
+    says that the file could be written anew. `holds` is what the new database holds, `playbooks` what was brought into
+    it. `backup` is the one that it began as, `mirrors` says what mirrors gave, and `aside` is where the damaged file is
+    now.
     """
 
     where: str
     is_damaged: bool = True
+    has_wrong_search: bool = False
     is_whole: bool = False
     holds: tuple[Held, ...] = ()
     playbooks: tuple[RepairedPlaybook, ...] = ()
@@ -110,9 +112,9 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
             copy, new = (os.path.join(workshop, f"{name}-{turn}.db") for name in ("copy", "new"))
             copied = database_file.copy_to(path, copy)
             repaired = _build(path, copy, new, folder)
-            if not repaired.is_damaged and not dry_run:
-                _check_and_mend_search(url)
-            if dry_run or not repaired.is_damaged:
+            if not repaired.is_damaged:
+                return replace(repaired, has_wrong_search=_has_wrong_search(url, rebuild=not dry_run))
+            if dry_run:
                 return repaired
             aside = database_file.swap(new, path, now=datetime.now(UTC), copied=copied)
             if aside is not None:
@@ -196,16 +198,17 @@ def _is_sound(copy: str) -> bool:
             migrate.migrate(f"sqlite:///{copy}")
     except Exception:  # whatever damaged bytes make a migration stumble over, it is the file that is wrong
         return False
-    return _check_and_mend_search(f"sqlite:///{copy}")
+    url = f"sqlite:///{copy}"
+    _has_wrong_search(url, rebuild=True)
+    return not maintenance.check_database(url).problems
 
 
-def _check_and_mend_search(url: str) -> bool:
-    """Whether the check finds nothing, once the index for full text was made anew where that is all that is wrong."""
-    report = maintenance.check_database(url)
-    if report.remedy == maintenance.REBUILD_SEARCH:
+def _has_wrong_search(url: str, *, rebuild: bool) -> bool:
+    """Whether nothing but the full-text index is wrong; with *rebuild* it is right afterward."""
+    is_wrong = maintenance.check_database(url).remedy == maintenance.REBUILD_SEARCH
+    if is_wrong and rebuild:
         maintenance.rebuild_search(url)
-        report = maintenance.check_database(url)
-    return not report.problems
+    return is_wrong
 
 
 def _write_anew(pages: Pages, empty: str, new: str) -> bool:

@@ -1,6 +1,8 @@
 """db repair, as a script sees it."""
 
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,22 @@ def test_a_sound_database_has_nothing_to_repair(playbook: Playbook) -> None:
     result = playbook("db", "repair")
 
     assert (result.code, result.out.endswith("all is well, nothing to repair\n")) == (0, True)
+
+
+def test_a_wrong_full_text_index_is_rebuilt_and_named(playbook: Playbook) -> None:
+    """The dry run leaves it as it is."""
+    playbook("add", "use type hints")
+    with closing(sqlite3.connect(playbook("db", "path").out.strip())) as connection:
+        connection.execute("DELETE FROM point_search_data WHERE id > 10")
+        connection.commit()
+
+    planned, check, repaired = playbook("db", "repair", "--dry-run"), playbook("db", "check"), playbook("db", "repair")
+
+    assert planned.out.endswith("rebuilt the full-text index; everything else is well\ndry run: nothing was changed\n")
+    assert check.code == 1
+    assert repaired.out.endswith("rebuilt the full-text index; everything else is well\n")
+    assert playbook("db", "repair").out.endswith("all is well, nothing to repair\n")
+    assert playbook("search", "hints").out.startswith("oth-001\t")
 
 
 def test_a_damaged_database_is_told_by_the_check_and_repaired(playbook: Playbook) -> None:
