@@ -75,7 +75,7 @@ def shown(points: Sequence[Point]) -> Search:
 
 def stored(playbooks: Sequence[Sequence[Point]]) -> list[Stored]:
     """These *playbooks*, all in one database."""
-    connection = sqlite3.connect(":memory:", factory=_InMemory)
+    connection = sqlite3.connect(":memory:", factory=_InMemory, check_same_thread=False)
     keys = [f"/playbook-{number}" for number in range(len(playbooks))]
     with tempfile.TemporaryDirectory(prefix="playbook-bench-") as folder, sandbox.opened(Path(folder)) as (_, project):
         for key, points in zip(keys, playbooks, strict=True):
@@ -128,7 +128,7 @@ def _words_that_count(query: str) -> list[str]:
 
 def _full_text(points: Sequence[Point], tokenizer: str, words_of: Callable[[str], list[str]]) -> Search:
     """FTS5 in memory, best by its bm25 first."""
-    connection = sqlite3.connect(":memory:", factory=_InMemory)
+    connection = sqlite3.connect(":memory:", factory=_InMemory, check_same_thread=False)
     connection.execute(f"CREATE VIRTUAL TABLE found USING fts5(text, name UNINDEXED, tokenize='{tokenizer}')")
     connection.executemany("INSERT INTO found VALUES (?, ?)", [(point.text, point.name) for point in points])
 

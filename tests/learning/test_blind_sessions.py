@@ -57,7 +57,6 @@ SETS = {
         BlindSet("fifth"),
         {
             "user-pastes-forum-answer": "what the user pastes without a mark is the user's word",
-            "one-off-user-word-generalised": "the user said it, for once",
         },
         waiting=4,
         lessons=48,

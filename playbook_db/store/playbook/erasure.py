@@ -84,8 +84,8 @@ class Field:
 
 
 def all_playbooks(connection: Connection) -> dict[int, str]:
-    """The key of each playbook, by its number."""
-    return dict(connection.execute(select(playbooks.c.id, playbooks.c.key)).all())
+    """The key of each playbook, by its number; in the order of the keys."""
+    return dict(connection.execute(select(playbooks.c.id, playbooks.c.key).order_by(playbooks.c.key)).all())
 
 
 def read_points(connection: Connection, playbook_id: int) -> list[PointText]:
