@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands in for `claude -p` in the demo, where there is neither a key nor Claude Code; its answers are recorded.
+"""A replacement for `claude -p` with recorded answers, for a demo without a key and without Claude Code.
 
 The reflector's prompt is the one that asks for `bullet_tags`.
 """

@@ -1,0 +1,141 @@
+"""A linter of the texts that people read: `python -m tests.prose [FILE ...]`, a part of `make lint`.
+
+It reads Markdown without its code, and of the package the help, the first lines of docstrings and the texts of errors.
+NOT_YET lists what isn't clean so far. The list may only shrink: a clean entry is named, so that you can remove it.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+MOST_WORDS, MOST_CHARACTERS = 30, 100  # in a sentence; in a line of Markdown
+# A path, or a kind of text and a path. Each stands for all that begins with it.
+NOT_YET = (
+    *("README.md", "commands/", "hooks/README.md", "docs/README.md", "docs/configuration.md", "docs/correct.md"),
+    *("docs/first-hour.md", "docs/how-it-works.md", "docs/mcp.md", "docs/migrating.md", "docs/move-in.md"),
+    *("docs/own-playbook.md", "docs/platforms.md", "docs/review.md", "docs/security.md", "docs/sql.md"),
+    *("docs/team.md", "docs/trouble.md", "docs/undo.md", "docs/web.md"),
+    *("docstrings of ", "errors of ", "help of "),
+)
+MADE = ("docs/commands.md", "docs/internals/modules.md")  # of texts that are read where they are written
+
+_NONE = r"where (?:there|nothing|nobody|none|no|neither|not)\b"
+_IT = r"where (?:it|they|you|one|both|that|this|these|those|all|any|several)\b"
+_ISE = "recogn|organ|normal|neutral|serial|initial|summar|optim|prior|minim|custom|capital|categor|emphas"
+RULES = {
+    "`where` for `if`": rf"{_NONE}|^{_IT}[^,]*,|[,;:(] *{_IT}",
+    "an image of our own": (
+        r"\b(?:tak(?:e|es|en|ing)|took) (?:\w+ )?back\b"
+        r"|\b(?:taken|take (?:it|them|this|that)|takes|taking|took) in\b(?! \d)"
+        r"|\b(?:stands|stood|begun anew|anew|in step|mend(?:s|ed|ing)?|rests? (?:up)?on|that which)\b"
+        r"|\b(?:come|comes|coming|came) about\b"
+    ),
+    "British": (
+        r"\b\w*(?:colour|behaviour|favour|neighbour|honour|labour)\w*"
+        r"|\b(?:(?:centre|licence|grey|catalogue|defence)s?|learnt|whilst|analyse|analysed|analysing)\b"
+        rf"|\b\w*(?:{_ISE})is(?:e|es|ed|ing|ation)\b|\b(?:cancell|travell|labell|modell)(?:ed|ing)\b"
+    ),
+    "he, she": r"\b(?:he|she|him|his|her|hers|himself|herself)\b",
+}
+_RULES = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in RULES.items()}
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[\"'(*_]*[A-Z0-9])")
+_BLOCK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.) )|\n(?=\s*\|)|(?<=\|)|\n(?=#)")
+_FRONT_MATTER = re.compile(r"\A---\n.*?^---$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1 *$", re.MULTILINE | re.DOTALL)
+
+
+def faults(text: str) -> Iterator[str]:
+    """What is wrong with the plain *text*, sentence by sentence."""
+    for sentence in _SENTENCE_END.split(" ".join(text.split())):
+        words = re.findall(r"[^\s/]*\w[^\s/]*", sentence)
+        if len(words) > MOST_WORDS:
+            yield f"{len(words)} words in a sentence: {sentence[:70]} ..."
+        for name, pattern in _RULES.items():
+            if match := pattern.search(sentence):
+                yield f"{name}: ... {sentence[max(0, match.start() - 30) : match.end() + 30].strip()} ..."
+
+
+def in_markdown(text: str) -> Iterator[str]:
+    """What is wrong with a page of Markdown: its prose, and lines that could be wrapped."""
+    text = _FENCE.sub("", _FRONT_MATTER.sub("", text))
+    for line in text.splitlines():
+        if len(line) > MOST_CHARACTERS and not re.match(r"\s*[|#]", line) and re.search(r"\S\s+\S", line):
+            yield f"{len(line)} characters in a line: {line.strip()[:70]} ..."
+    text = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "Code", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->|<[^>]+>", "", text, flags=re.DOTALL)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    for block in _BLOCK.split(text):
+        yield from faults(re.sub(r"^\s*(?:[-*+] |\d+\. |#+ |\|)", "", block))
+
+
+def in_python(source: str) -> Iterator[tuple[str, str]]:
+    """What is wrong with the texts of a module, each with its kind: help, docstrings or errors."""
+    for kind, text in texts_in(source):
+        text = re.sub(r"`[^`]*`", "Code", text)
+        yield from ((kind, fault) for fault in faults(text))
+
+
+def texts_in(source: str) -> Iterator[tuple[str, str]]:
+    """The texts of a module for people: docstrings (of a command all of it, as that is its help), `help=`, errors."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            paragraphs = (ast.get_docstring(node) or "").split("\n\n")
+            if any(_makes_command(each) for each in getattr(node, "decorator_list", ())):
+                yield from (("help", each) for each in paragraphs if not each.startswith("\b"))
+            else:
+                yield "docstrings", paragraphs[0]
+        elif isinstance(node, ast.keyword) and node.arg == "help":
+            yield "help", _words(node.value)
+        elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            yield "errors", " ".join(map(_words, node.exc.args))
+
+
+def _makes_command(decorator: ast.expr) -> bool:
+    return re.search(r"\b(?:command|group)\(", ast.unparse(decorator)) is not None
+
+
+def _words(node: ast.expr) -> str:
+    """The text that *node* gives, with a word in place of each value that is computed."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(_words(part) if isinstance(part, ast.Constant) else "Value" for part in parts)
+        case ast.BinOp(left=left, right=right):
+            return _words(left) + _words(right)
+    return ""
+
+
+def findings(files: list[str]) -> Iterator[tuple[str, str]]:
+    """All that is wrong in *files*, each with what NOT_YET would call it."""
+    for file in files:
+        if file.endswith(".md") and file not in MADE:
+            yield from ((file, fault) for fault in in_markdown((ROOT / file).read_text(encoding="utf-8")))
+        elif file.startswith("playbook_db/") and file.endswith(".py"):
+            text = (ROOT / file).read_text(encoding="utf-8")
+            yield from ((f"{kind} of {file}", fault) for kind, fault in in_python(text))
+
+
+def tracked_files() -> list[str]:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [file for file in listed.splitlines() if (ROOT / file).exists()]
+
+
+def main(arguments: list[str]) -> int:
+    """Print what is wrong; 1 if there is anything. Files that are named are read even if NOT_YET lists them."""
+    everything = list(findings(arguments or tracked_files()))
+    wrong = [(place, fault) for place, fault in everything if arguments or not place.startswith(NOT_YET)]
+    for place, fault in wrong:
+        print(f"{place}: {fault}")
+    for entry in NOT_YET:
+        if not arguments and not any(place.startswith(entry) for place, _ in everything):
+            print(f"{entry} is clean: remove it from NOT_YET in tests/prose.py")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
