@@ -205,7 +205,7 @@ def _plain_undo(bare: sqlite3.Connection, revision: int) -> None:
     ]  # fmt: skip
     bare.execute(
         "INSERT INTO revisions (playbook_id, number, time, source, actor, message) VALUES (1, ?, ?, 'undo', 'bare', ?)",
-        (number, later, f"took back revision {revision} (learn)"),
+        (number, later, f"undid revision {revision} (learn)"),
     )
     bare.executemany(
         "INSERT INTO changes (playbook_id, revision, seq, point_id, kind, section, position, helpful, harmful)"

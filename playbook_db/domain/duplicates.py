@@ -126,7 +126,7 @@ def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = Non
     )
     if folded != survivor:
         has_votes = point.helpful or point.harmful
-        reason = f"took over the votes of its duplicate {duplicate}" if has_votes else f"merged with {duplicate}"
+        reason = f"added the votes of its duplicate {duplicate}" if has_votes else f"merged with {duplicate}"
         draft.change(folded, kind="edit", reason=reason)
     draft.retire(duplicate, reason=f"duplicate of {name}", successor=name)
 

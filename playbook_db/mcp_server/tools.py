@@ -261,7 +261,7 @@ class PlaybookTools:
             back = suggestions.withdraw(project, self.mcp_session(context), what)
         if isinstance(back, str):
             return f"withdrew the proposal {back}"
-        lines = [f"took back {back.revisions}", *(point_line(change.point) for change in back.result.changes)]
+        lines = [f"undid {back.revisions}", *(point_line(change.point) for change in back.result.changes)]
         return answer_of(lines, [*back.result.notes])
 
     def _suggest(self, context: "Context[Any, Any]", kind: str, evidence: Sequence[str] | None, **fields: str) -> str:

@@ -333,7 +333,7 @@ def _key_record(change: "KeyChange") -> Record:
 
 def session_record(session: "SessionSummary") -> Record:
     """What a session taught, and what learning from it took (`sessions`)."""
-    return _record(session, session_id="session", first_at="first")
+    return _record(session, session_id="session")
 
 
 def team_status_record(status: "TeamStatus") -> Record:
@@ -343,7 +343,7 @@ def team_status_record(status: "TeamStatus") -> Record:
         "name": status.name,
         "database": status.where,
         **_fields(status, "joined_at", "schema", "revision", "problem"),
-        "members": [_record(each, last_at="last") for each in status.members],
+        "members": [asdict(each) for each in status.members],
         "replica": {
             "revision": status.replica and status.replica.revision,
             "current_at": at and at.isoformat(timespec="microseconds"),
@@ -359,7 +359,7 @@ def job_record(job: "Job") -> Record:
         "transcript": job.transcript_path and as_text(job.transcript_path),
         "agent": job.agent_id,
         **_fields(job, "reason", "state", "attempts", "error"),
-        **_fields(job, next_try="not_before", created="created_at", finished="finished_at"),
+        **_fields(job, "created_at", "finished_at", next_try="not_before"),
     }
 
 
@@ -368,13 +368,13 @@ def job_record(job: "Job") -> Record:
 
 def project_record(project: "ListedProject") -> Record:
     """A project that has a playbook (`project list`)."""
-    keys = {"key": "project", "live_points": "points", "last_revision_at": "last_revision", "is_ignored": "ignored"}
+    keys = {"key": "project", "live_points": "points", "is_ignored": "ignored"}
     return _record(project, **keys) | {"folder_exists": has_folder(project.key)}
 
 
 def taken_backup_record(taken: "Taken") -> Record:
     """A backup that was just taken (`backup`)."""
-    playbooks = [_record(held, key="playbook") for held in taken.holds]
+    playbooks = [_record(held, key="project") for held in taken.holds]
     return {"path": taken.path, "size_bytes": taken.size_bytes, "playbooks": playbooks}
 
 
@@ -483,7 +483,7 @@ def statistics_record(numbers: "Statistics") -> Record:
         },
         "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in numbers.weeks],
         "revisions": {"all": sum(numbers.revisions.values()), "by_source": numbers.revisions},
-        "members": [_record(member, last_at="last") for member in numbers.members],
+        "members": [asdict(member) for member in numbers.members],
         "holdout": _session_comparison_record(numbers.comparison),
         "file": {
             "size_bytes": file.size_bytes,

@@ -150,8 +150,8 @@ def _put_right(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run:
         for name in others:
             kind, point = "edit" if name in live else "restore", history.get(name)
             change = Change(kind, point, reworded=True) if point else Change("retire", live[name], reworded=True)
-            book.draft.changes.append(replace(change, reason="as the history has it"))
-        message = f"put right: {', '.join(others) or 'what stands beside the points'}"
+            book.draft.changes.append(replace(change, reason="restored from the history"))
+        message = f"corrected: {', '.join(others) or 'stored counts'}"
         file = FileFields(book.header_at(book.revision))
         if book.commit("import", message, file=file, even_if_unchanged=True).revision:
             book.count_anew()

@@ -77,8 +77,8 @@ NAMED_BY_TIME = """
 SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time = :time AND header IS NULL
 """
 NAMED_BY_HEADER = "SELECT number, header FROM revisions WHERE playbook_id = :playbook_id AND header IS NOT NULL"
-# Those that took in a file which they don't equal, whose `last_updated` then ends their message.
-TOOK_IN = """
+# Those that merged a file which they don't equal; its `last_updated` then ends their message.
+MERGED_FILES = """
 SELECT number, message FROM revisions WHERE playbook_id = :playbook_id AND source = 'sync' AND message LIKE '% of %'
 """
 
@@ -203,7 +203,7 @@ def known_times(connection: "Connection", playbook_id: int, times: "Collection[s
     true; else the first into which it came, and false. Of a time that says nothing, nothing."""
     of = {"playbook_id": playbook_id}
     named = [(time, number) for time in times for (number,) in connection.execute(NAMED_BY_TIME, {**of, "time": time})]
-    headers, messages = ((connection.execute(query, of) if times else ()) for query in (NAMED_BY_HEADER, TOOK_IN))
+    headers, messages = ((connection.execute(query, of) if times else ()) for query in (NAMED_BY_HEADER, MERGED_FILES))
     return known_of(times, named, headers, messages)
 
 

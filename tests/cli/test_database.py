@@ -321,7 +321,7 @@ def test_on_a_server_a_playbook_is_put_back_to_its_history(playbook: Playbook) -
         record = playbook(*at_server, "db", "repair", "--yes", "--json").json
 
         assert told.endswith("a problem. Put back what each playbook's history says: playbook --db URL db repair\n")
-        assert planned.out.endswith(": put right: pat-001 (revision 2)\ndry run: nothing was changed\n")
+        assert planned.out.endswith(": corrected: pat-001 (revision 2)\ndry run: nothing was changed\n")
         assert (record["repaired"], [each["revision"] for each in record["projects"]]) == (True, [2])
         assert [point["text"] for point in playbook(*at_server, "list", "--json").json] == ["use type hints"]
         assert playbook(*at_server, "log", "--json").json[0]["role"] == url.username

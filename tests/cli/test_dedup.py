@@ -48,7 +48,7 @@ def test_what_is_decided_is_done_and_said(alike: Playbook) -> None:
 
     assert merged.code == 0
     assert merged.out.splitlines()[:2] == [
-        "edit      oth-001 [OTHERS] +1 -0 Use uv for packages (took over the votes of its duplicate oth-003)",
+        "edit      oth-001 [OTHERS] +1 -0 Use uv for packages (added the votes of its duplicate oth-003)",
         "retire    oth-003: duplicate of oth-001",
     ]
     (revision,) = alike("log", "--source", "dedup", "--json").json

@@ -40,7 +40,7 @@ def test_the_projects_are_listed_by_their_folders(playbook: Playbook, folder: Pa
         (2, 2, False, True),
     ]
     assert listed[0].keys() == {
-        "project", "points", "revisions", "last_revision", "mirror", "ignored", "folder_exists"
+        "project", "points", "revisions", "last_revision_at", "mirror", "ignored", "folder_exists"
     }  # fmt: skip
     lines = playbook("project", "list").out.splitlines()
     assert "ignored; no such folder; if it moved: playbook project move OLD NEW" in lines[0]

@@ -182,7 +182,7 @@ def test_a_change_of_the_mirror_is_taken_in_first(realistic: Playbook, folder: P
     shown = realistic("show", name, "--json")
 
     assert shown.json["text"] == reworded
-    assert "took in" in shown.err
+    assert "merged" in shown.err
 
 
 def test_a_mirror_that_is_behind_is_written_first(realistic: Playbook, folder: Path) -> None:

@@ -22,7 +22,7 @@ def test_the_last_revision_is_taken_back_without_asking_which(playbook: Playbook
     undone = playbook("undo")
 
     assert undone.out.splitlines() == [
-        "took back revision 2 (edit: voted oth-001 helpful), the last one",
+        "undid revision 2 (edit: voted oth-001 helpful), the last one",
         "vote      oth-001: 0 helpful, 0 harmful",
         f"revision 3 of {Path.cwd()}",
     ]
@@ -37,7 +37,7 @@ def test_a_revision_or_a_range_is_named(playbook: Playbook) -> None:
         playbook("add", text)
 
     first = playbook("undo", "1").out
-    assert first.startswith("took back revision 1 (edit: added oth-001)\n")
+    assert first.startswith("undid revision 1 (edit: added oth-001)\n")
     undone = playbook("undo", "r2..r3", "--json").json
 
     assert undone["undoes"] == {"first": 2, "last": 3}
@@ -102,11 +102,11 @@ def test_the_whole_playbook_is_restored_as_it_was(playbook: Playbook) -> None:
     after = playbook("list").out
 
     restored = playbook("restore", "--at", "1")
-    assert restored.out.splitlines()[0] == "took back revisions 2 to 3 (all after revision 1)"
+    assert restored.out.splitlines()[0] == "undid revisions 2 to 3 (all after revision 1)"
     assert playbook("list").out == before
     assert playbook("undo").code == 0
     assert playbook("list").out == after
-    assert playbook("restore", "--at", "2020-01-01", "--dry-run").out.startswith("took back revisions 1 to 5 ")
+    assert playbook("restore", "--at", "2020-01-01", "--dry-run").out.startswith("undid revisions 1 to 5 ")
     assert "nothing came after revision 5" in playbook("restore", "--at", "now").err
 
 
@@ -127,9 +127,7 @@ def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Pla
     (folder / "a\x1b[2Jb").write_text('[{"type": "ADD", "text": "use ruff", "section": "OTHERS"}]')
     playbook("apply", "a\x1b[2Jb")
 
-    assert playbook("undo").out.startswith(
-        "took back revision 1 (edit: applied a batch from a\ufffd[2Jb), the last one\n"
-    )
+    assert playbook("undo").out.startswith("undid revision 1 (edit: applied a batch from a\ufffd[2Jb), the last one\n")
 
 
 @pytest.mark.parametrize(
@@ -185,9 +183,9 @@ def test_what_a_session_taught_is_taken_back(taught: Playbook) -> None:
     """What others did stays; neighbouring revisions become one, and each can be brought back."""
     undone = taught("undo", "--session", "s")
 
-    assert [line for line in undone.out.splitlines() if line.startswith("took")] == [
-        "took back revision 4 (session s-1)",
-        "took back revisions 1 to 2 (session s-1)",
+    assert [line for line in undone.out.splitlines() if line.startswith("undid")] == [
+        "undid revision 4 (session s-1)",
+        "undid revisions 1 to 2 (session s-1)",
     ]
     assert [point["text"] for point in taught("list", "--json").json] == ["three"]
     assert "nothing of what session s-1 taught is in force" in taught("undo", "--session", "s-1").out

@@ -52,7 +52,7 @@ def test_jobs_are_listed_as_json(playbook: Playbook, client: Client, folder: Pat
 
     first, second = playbook("jobs", "--json").json
 
-    assert first.pop("created").endswith("+00:00")
+    assert first.pop("created_at").endswith("+00:00")
     assert first == {
         "id": 1,
         "project": str(folder),
@@ -65,7 +65,7 @@ def test_jobs_are_listed_as_json(playbook: Playbook, client: Client, folder: Pat
         "attempts": 0,
         "error": None,
         "next_try": None,
-        "finished": None,
+        "finished_at": None,
     }
     assert [second[name] for name in ("id", "state", "attempts", "error")] == [2, "failed", 3, "no answer"]
     assert second["agent"] == "a48f56874e781b2f1"

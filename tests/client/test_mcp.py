@@ -61,7 +61,7 @@ def test_a_session_searches_adds_votes_and_undoes(world: World, server: str) -> 
     assert ("proposed as p1" if server == BY_PLUGIN else "neither shown to this session nor cited") in judged
     assert f"proposed as {proposed}" in added
     assert withdrawn == f"withdrew the proposal {proposed}"
-    assert undone.startswith("took back revision 2")
+    assert undone.startswith("undid revision 2")
     assert "isn't what this session did" in not_its or "nothing by these tools" in not_its
     assert revisions(world)[1:] == [(session, session), (session, None)]
     waiting = json.loads(ask_playbook(world, "review", "--json"))

@@ -141,7 +141,7 @@ def test_fold_of_duplicates_tells_itself(stocked: Project, monkeypatch: pytest.M
     save_playbook(run_deduplication(load_playbook(), 0.9))
 
     assert rows(HISTORY, stocked, 8) == [
-        ("edit", "pat-001", 1, 0, None, "took over the votes of its duplicate pat-002", None),
+        ("edit", "pat-001", 1, 0, None, "added the votes of its duplicate pat-002", None),
         ("retire", "pat-002", 1, 0, None, "duplicate of pat-001", "pat-001"),
     ]
 

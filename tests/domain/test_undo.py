@@ -346,7 +346,7 @@ def test_an_undo_tells_in_its_message_what_it_took_back(first: int, more: int, t
     """However much the revision that it took back says of itself."""
     span = RevisionRange(first, first + more)
 
-    assert undo_message(span, told).startswith(f"took back {span} ({told[:50]}")
+    assert undo_message(span, told).startswith(f"undid {span} ({told[:50]}")
     assert len(undo_message(span, told)) < 150
 
 

@@ -232,7 +232,7 @@ def test_the_users_setting_lets_it_count_at_once(session: Session, home: Path, f
         (3, "added ctx-001", SESSION, SESSION), (4, "edited oth-001", SESSION, SESSION),
         (5, "retired oth-002", SESSION, SESSION), (6, "voted ctx-001 harmful", SESSION, SESSION),
     ]  # fmt: skip
-    assert session.ask("undo", what="r5").text.startswith("took back revision 5")
+    assert session.ask("undo", what="r5").text.startswith("undid revision 5")
     theirs.write_text(json.dumps({"playbook_mcp_writes": "propose"}))
     assert "proposed as p2" in session.ask("add", text="Use mypy").text
 
@@ -253,7 +253,7 @@ def test_only_what_the_session_did_is_taken_back(session: Session) -> None:
     assert nothing.is_error
     assert [each.is_error for each in said] == [True] * 7 + [False, False, True]
     assert "isn't what this session did by these tools" in said[0].text
-    assert [each.text.split("\n")[0] for each in said[7:9]] == ["withdrew the proposal p2", "took back revision 3"]
+    assert [each.text.split("\n")[0] for each in said[7:9]] == ["withdrew the proposal p2", "undid revision 3"]
     assert said[9].text == nothing.text
     assert session.ask("add", text="Use ruff").text.startswith("proposed as p4")
 
@@ -295,7 +295,7 @@ def test_the_users_own_points_are_there_too(session: Session) -> None:
     assert "proposed as up1" in edited.text
     assert "helpful=1" in life.text
     assert session.ask("undo").text == "withdrew the proposal up1"
-    assert session.ask("undo").text.startswith("took back revision 2")
+    assert session.ask("undo").text.startswith("undid revision 2")
 
 
 def test_an_ignored_project_a_private_and_a_compared_session_are_left_alone(

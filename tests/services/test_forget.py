@@ -167,7 +167,7 @@ def test_what_a_pattern_matches_goes_and_reworded_advice_stays(spread: Project, 
     }  # fmt: skip
     assert _at(spread, 2).by_name["pat-001"].text == f"{MARK}, keep it"
     assert _rows(spread, "SELECT message FROM revisions ORDER BY number DESC LIMIT 1") == [
-        ("forgot what matches a pattern",)
+        ("forgot texts that match a pattern",)
     ]
     assert maintenance.check(spread.store) == []
 

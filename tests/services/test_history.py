@@ -554,5 +554,5 @@ def test_life_tells_what_undo_and_restore_did(project: Project) -> None:
         (8, "retire", "merged into pat-003"),
         (9, "restore", "one"),
     ]
-    assert life.events[2].message == "took back revision 3 (edit: voted pat-001 helpful)"
+    assert life.events[2].message == "undid revision 3 (edit: voted pat-001 helpful)"
     assert (merged, history.life(project, "pat-003").merged) == (("pat-001", "pat-002"), ())

@@ -136,14 +136,14 @@ def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> N
 
     undone = undo(project)
 
-    assert (undone.message, undone.is_last) == ("took back revision 2 (edit: retired oth-001)", True)
+    assert (undone.message, undone.is_last) == ("undid revision 2 (edit: retired oth-001)", True)
     assert (undone.result.revision, list(now(project).by_name)) == (3, ["oth-001"])
     undo(project)
     assert now(project) == at(project, 2)
     with project.store.snapshot() as connection:
         source, message = PlaybookRepository(connection, project.key).source_and_message(4)
     assert source == "undo"
-    assert message == "took back revision 3 (undo: took back revision 2 (edit: retired oth-001))"
+    assert message == "undid revision 3 (undo: undid revision 2 (edit: retired oth-001))"
 
 
 def test_a_collision_refuses_everything_and_shows_both_sides(project: Project) -> None:
@@ -250,7 +250,7 @@ def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
 
     undone = undo(project)
 
-    assert undone.message == "took back revision 1 (edit: a key)"
+    assert undone.message == "undid revision 1 (edit: a key)"
     assert undone.result.notes == ["top-level keys of the file are taken back too: 'team'"]
     assert now(project).header == Header()
     undo(project)
@@ -291,9 +291,9 @@ def test_going_back_takes_a_revision_or_a_time(project: Project) -> None:
             book.commit("edit", text)
 
     undone = go_back(project, "2026-03-01T13:30:00+00:00")
-    assert undone.message == "took back revision 3 (all after revision 2)"
+    assert undone.message == "undid revision 3 (all after revision 2)"
     assert now(project) == at(project, 2)
-    assert go_back(project, "r1", dry_run=True).message == "took back revisions 2 to 4 (all after revision 1)"
+    assert go_back(project, "r1", dry_run=True).message == "undid revisions 2 to 4 (all after revision 1)"
     assert go_back(project, "0").result.revision == 5
     assert now(project) == at(project, 0)
     assert go_back(project, "5").result.notes == ["nothing came after revision 5; nothing is to be taken back"]

@@ -158,14 +158,14 @@ _ADDED = (
         ("UPDATE key_points SET retired_in = NULL, retired_reason = NULL WHERE (playbook_id, id) = (1, 2)", "oth-002"),
         ("UPDATE key_points SET rank = 99 WHERE (playbook_id, id) = (1, 1)", "oth-001"),
         (_ADDED, "oth-009"),
-        ("UPDATE heads SET live_points = 7 WHERE playbook_id = 1", "what stands beside the points"),
+        ("UPDATE heads SET live_points = 7 WHERE playbook_id = 1", "stored counts"),
         (
             """UPDATE heads SET header = '{"version": "9", "sections": null}' WHERE playbook_id = 1""",
-            "what stands beside the points",
+            "stored counts",
         ),
         (
             "INSERT INTO undone_ranges (playbook_id, first, last, undo) VALUES (1, 1, 1, 2)",
-            "what stands beside the points",
+            "stored counts",
         ),
     ],
     ids=str,
@@ -186,7 +186,7 @@ def test_a_playbook_is_put_back_to_what_its_history_says(
 
     for dry_run in (True, False):
         (done,) = repair.repair(fresh, folder="", dry_run=dry_run).playbooks
-        assert (done.key, done.revision, done.summary, done.lost_history) == (KEY, 5, f"put right: {named}", "")
+        assert (done.key, done.revision, done.summary, done.lost_history) == (KEY, 5, f"corrected: {named}", "")
 
     assert maintenance.check_database(fresh).problems == ()
     after = read_playbook(harbour)

@@ -199,7 +199,7 @@ def test_an_undo_takes_back_one_revision(shared: SharedPages) -> None:
     done = shared.visitor.send(f"/history/{number}", do="undo")
     words = _after(shared, done)
 
-    assert f"took back revision {number}" in words
+    assert f"undid revision {number}" in words
     with shared.opened() as project:
         assert name not in _texts(project)
         assert later in _texts(project)

@@ -375,10 +375,10 @@ def _add(draft: Draft, point: KeyPoint, notes: list[str]) -> None:
         return
     name = draft.new_name(point.section)
     if not fits:
-        draft.add(replace(point, name=name), reason=f"came in as {point.name}, {_WRONG_KIND}")
+        draft.add(replace(point, name=name), reason=f"imported as {point.name}, {_WRONG_KIND}")
         notes.append(f"{point.name} is {_WRONG_KIND}; the point is {name} here")
         return
-    draft.add(replace(point, name=name), reason=f"came in as {point.name}, a name that belongs to another text here")
+    draft.add(replace(point, name=name), reason=f"imported as {point.name}, a name that belongs to another text here")
     notes.append(f"{point.name} belongs to another text here; the incoming one is now {name}")
 
 
@@ -388,7 +388,7 @@ def _merge_new(draft: Draft, point: KeyPoint, here: KeyPoint | None, retired: Re
         both = replace(here, helpful=here.helpful + point.helpful, harmful=here.harmful + point.harmful)
         _set(draft, here, both)
     elif here is None and before is not None and before.point.text == point.text:
-        draft.place(_with_higher_counters(before.point, point), kind="restore", reason="put back on the other side")
+        draft.place(_with_higher_counters(before.point, point), kind="restore", reason="restored on the other side")
     else:
         _add(draft, point, notes)
 

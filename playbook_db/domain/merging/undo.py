@@ -106,7 +106,7 @@ def parse_range(text: str) -> RevisionRange:
 def undo_message(revisions: RevisionRange, summary: str) -> str:
     """The message of the revision that undoes *revisions*; *summary* says what those did."""
     short = summary if len(summary) <= _MAX_QUOTED else summary[: _MAX_QUOTED - 1] + "…"
-    return f"took back {revisions} ({short})"
+    return f"undid {revisions} ({short})"
 
 
 def effective_undos(undos: Iterable[Undo]) -> list[Undo]:

@@ -251,7 +251,7 @@ def _known_fields(
 @retry_on_conflict
 def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
     """Erase from the project's playbook, as one revision, what is there of it by now; *planned* where nothing is."""
-    message = "forgot what matches a pattern" if request.name is None else f"forgot {request.name}"
+    message = "forgot texts that match a pattern" if request.name is None else f"forgot {request.name}"
     with project.store.write(project.key) as book:
         now = _plan(book, request, planned)
         if now.is_nothing:

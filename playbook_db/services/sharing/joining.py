@@ -25,7 +25,7 @@ from playbook_db.store.team import memberships
 from playbook_db.store.team.memberships import Membership
 
 MAX_NAME_CHARS = 200
-_TOOK_IN = "took in a member's own playbook"
+_MERGED = "merged a member's own playbook"
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://+(?:[^/]*@)?(?P<host>[^/:@]+)(?::\d*)?/+(?P<path>.+)", re.IGNORECASE)
 _SCP = re.compile(r"(?:[^/]*@)?(?P<host>[^/:@]{2,}):(?![:/]/|:)/*(?P<path>.+)")
 
@@ -235,7 +235,7 @@ def bring_in(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResul
     if common is not None:
         ancestor = number, merge.only_what_is_in(base, theirs)
     reading = replace(reading, playbook=theirs)
-    result = mirror.merge_in(book, reading, _TOOK_IN, ancestor=ancestor, even_if_unchanged=True)
+    result = mirror.merge_in(book, reading, _MERGED, ancestor=ancestor, even_if_unchanged=True)
     return replace(result, notes=(*notes, *result.notes))
 
 

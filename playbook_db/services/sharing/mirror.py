@@ -203,7 +203,7 @@ def _lines(project: Project) -> list[str]:
     lines = list(synced.notes)
     if synced.result is not None:
         summary = import_export.summary(synced.result)
-        lines.append(f"took in {project.mirror_path}: {summary} (revision {synced.result.revision})")
+        lines.append(f"merged {project.mirror_path}: {summary} (revision {synced.result.revision})")
     return lines
 
 
@@ -245,7 +245,7 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
         return Synced(notes=(f"{error} It was moved to {_set_aside(path)}.",))
     in_git = _ancestor_in_git(project, reading.playbook, path, data)
     with project.store.write(project.key) as book:
-        message = f"took in {os.path.relpath(path, projects.folder_of_mirror(path))}"
+        message = f"merged {os.path.relpath(path, projects.folder_of_mirror(path))}"
         result = merge_in(book, reading, message, path=path, ancestor=in_git)
         # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
         book.note_mirror(path, Mirror(None, _digest(data)))

@@ -84,7 +84,7 @@ _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id =
 _TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
 _NAMED_BY_TIME = sql(quick_sql.NAMED_BY_TIME)
 _NAMED_BY_HEADER = sql(quick_sql.NAMED_BY_HEADER)
-_TOOK_IN = sql(quick_sql.TOOK_IN)
+_MERGED_FILES = sql(quick_sql.MERGED_FILES)
 _UNDOS = sql("""
 SELECT number, undoes_from, undoes_to FROM revisions
 WHERE playbook_id = :playbook_id AND undoes_from IS NOT NULL ORDER BY number DESC
@@ -170,7 +170,7 @@ class Snapshots(PlaybookRows):
             named = [(row.time, row.number) for row in self._execute(_TIMES) if row.time in times]
         else:
             named = [(time, number) for time in times for number in self._execute(_NAMED_BY_TIME, time=time).scalars()]
-        headers, messages = (map(tuple, self._execute(query)) for query in (_NAMED_BY_HEADER, _TOOK_IN))
+        headers, messages = (map(tuple, self._execute(query)) for query in (_NAMED_BY_HEADER, _MERGED_FILES))
         return quick_sql.known_of(times, named, headers, messages)
 
     def named(self) -> dict[str, int]:
