@@ -19,7 +19,6 @@ NOT_YET = (
     *("docs/first-hour.md", "docs/how-it-works.md", "docs/mcp.md", "docs/migrating.md", "docs/move-in.md"),
     *("docs/own-playbook.md", "docs/platforms.md", "docs/review.md", "docs/security.md", "docs/sql.md"),
     *("docs/team.md", "docs/trouble.md", "docs/undo.md", "docs/web.md"),
-    *("docs/internals/evidence.md"),
     *("docstrings of ", "errors of ", "help of "),
 )
 MADE = ("docs/commands.md", "docs/internals/modules.md")  # of texts that are read where they are written
