@@ -281,7 +281,7 @@ def test_demo_tells_its_story_to_the_end_and_leaves_the_user_alone(home: Path, t
     for line in (
         "  dry run: nothing was written",
         "  ok: again.json equals exported.json byte for byte",
-        "  ok: the edit made by hand is in the database",
+        "  ok: the edit of the file is in the database",
         "  ok: every step is in the history",
     ):
         assert line in done.stdout.splitlines()
