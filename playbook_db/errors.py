@@ -79,7 +79,7 @@ class UndoCollisionError(UndoError):
 
     def __init__(self, what: str, collisions: "tuple[tuple[str, str, str], ...]", *, argument: str) -> None:
         self.collisions = collisions
-        lines = [f"{what} can't be taken back as it stands: some of it was changed again since. Nothing was written."]
+        lines = [f"{what} can't be undone: some of it was changed again since. Nothing was written."]
         for name, ours, theirs in collisions:
             lines += [_plain(f"  {name}"), _plain(f"    now:  {ours}"), _plain(f"    undo: {theirs}")]
         remedy = "Keep what stands now there: {}\nTake what the undo brings back: {}"

@@ -90,7 +90,7 @@ def main() -> None:
         if not settings.is_disabled():
             run(settings.database_url())
     except Exception as error:  # the outer door: nobody is there to read a traceback
-        note(f"{type(error).__name__}: {error}")
+        note(_described(error))
         sys.exit(1)
 
 
@@ -306,7 +306,7 @@ def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, 
             result.put_off += 1
         except Exception as error:  # whatever it is, the other jobs must have their turn
             for_good = isinstance(error, ModelError) and error.is_lasting
-            reason = queue.note_failure(store, job, f"{type(error).__name__}: {error}", for_good=for_good)
+            reason = queue.note_failure(store, job, _described(error), for_good=for_good)
             note(f"job {job.id} of {job.key}: {reason}")
             result.failed += 1
     return was_any
@@ -322,6 +322,11 @@ def _learn_from(project: Project, path: str, job: "Job", result: WorkResult, mod
     if done.refused:
         raise RefusalError(" ".join(done.refused))
     return None
+
+
+def _described(error: Exception) -> str:
+    """The sentence of our own error; of any other, which is a bug, its type too."""
+    return str(error) if isinstance(error, PlaybookError) else f"{type(error).__name__}: {error}"
 
 
 def _until(error: PlaybookError) -> str | None:

@@ -203,11 +203,11 @@ def _request_error(error: BaseException) -> BaseException:
     if isinstance(error, (anthropic.APITimeoutError, httpx2.TimeoutException)):
         return RequestError("it took too long")
     if isinstance(error, (anthropic.APIConnectionError, httpx2.TransportError)):
-        return RequestError(f"no connection ({error.__cause__ or error!r})")
+        return RequestError(f"no connection ({error.__cause__ or error})")
     if isinstance(error, httpx2.InvalidURL):
         return RequestError("the address can't be understood", is_readable=False)
     if isinstance(error, (ValueError, anthropic.AnthropicError, httpx2.HTTPError, RecursionError)):
-        return RequestError(f"the answer can't be read ({error!r})", is_readable=False)
+        return RequestError(f"the answer can't be read ({error})", is_readable=False)
     return error
 
 

@@ -196,13 +196,13 @@ class PlaybookTools:
         lines: list[str] = []
         for revision in revisions:
             by = f"session {revision.session_id}" if revision.session_id else revision.actor
-            undone = f" (taken back in revision {revision.undone_in})" if revision.undone_in else ""
+            undone = f" (undone in revision {revision.undone_in})" if revision.undone_in else ""
             head = f"revision {revision.number}, {times.local(revision.time)}, {revision.source}, {one_line(by)}"
             lines.append(f"{head}: {shortened(revision.message or '')}{undone}")
             lines += [f"    {change.kind} {one_line(change.point.name)}" for change in revision.changes]
             more = sum(revision.counts.values()) - len(revision.changes)
             lines += [f"    and {more} more"] * (more > 0)
-        return answer_of(lines or ["Nothing has happened to this playbook yet."], notes)
+        return answer_of(lines or ["This playbook has no revisions yet."], notes)
 
     def add(
         self,
@@ -255,8 +255,8 @@ class PlaybookTools:
             str, Field(max_length=40, description="A proposal (p3) or a revision (12) of this session; else its last.")
         ] = "",
     ) -> str:
-        """Take back what this session itself did with these tools: a proposal that still waits, a vote, or a change.
-        Nothing that others did can be taken back here."""
+        """Undo what this session itself did with these tools: a proposal that still waits, a vote, or a change.
+        Nothing that others did can be undone here."""
         with self.opened(writes=True) as (project, _):
             back = suggestions.withdraw(project, self.mcp_session(context), what)
         if isinstance(back, str):
@@ -289,7 +289,7 @@ def build_server(tools: PlaybookTools) -> MCPServer:
         (tools.propose_edit, "propose_edit", "Propose other words for a key point", _PROPOSES),
         (tools.propose_retirement, "propose_retirement", "Propose to retire a key point", _PROPOSES),
         (tools.vote, "vote", "Vote on a key point", _PROPOSES),
-        (tools.undo, "undo", "Take back what this session did", _UNDOES),
+        (tools.undo, "undo", "Undo what this session did", _UNDOES),
     ):
         text = re.sub(r"\s+", " ", tool.__doc__ or "").strip()
         server.add_tool(
@@ -338,7 +338,7 @@ def _add_resources(server: MCPServer, tools: PlaybookTools) -> None:
 def _outcome_text(suggested: SuggestionResult, what: str) -> str:
     """What became of something that the session said."""
     if suggested.revision is not None:
-        lines = [f"{what}, in revision {suggested.revision.revision}; the tool undo takes it back"]
+        lines = [f"{what}, in revision {suggested.revision.revision}; the tool undo undoes it"]
         lines += [point_line(change.point) for change in suggested.revision.changes]
         return answer_of(lines, list(suggested.revision.notes))
     again = f", now by {suggested.sessions} sessions" if suggested.sessions > 1 else ""

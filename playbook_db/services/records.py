@@ -176,7 +176,7 @@ def reviews_record(results: "Iterable[ReviewResult]") -> Record:
 
 
 def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
-    """What an undo took back, or would take back (`undo`)."""
+    """The revisions that an undo undid, or would undo (`undo`)."""
     revised = undone.result
     return {
         "project": revised.key,

@@ -202,7 +202,7 @@ revisions = table(
 index("ix_revisions_session", revisions, "session_id", where=revisions.c.session_id.is_not(None))
 index("ix_revisions_undo", revisions, "number", where=revisions.c.undoes_from.is_not(None))
 
-# What the undos in force take back, kept beside the revisions: ranges that don't overlap.
+# What the undos in force undo, kept beside the revisions: ranges that don't overlap.
 undone_ranges = table(
     "undone_ranges",
     *in_playbook("undone_ranges", "first"),

@@ -12,7 +12,7 @@ from playbook_db.web.page_request import PageRequest, Routes
 from playbook_db.web.point import of_name
 
 _IN_A_SESSION = (
-    "This can't be taken back, so it isn't done within a session of Claude Code. Nothing was done; run it in a "
+    "This can't be undone, so it isn't done within a session of Claude Code. Nothing was done; run it in a "
     "terminal of your own."
 )
 _CHANGED = "What would go has changed since it was shown. Nothing was erased; look at it once more."

@@ -163,7 +163,7 @@ def _undo(request: PageRequest, number: int, session: str | None) -> Response:
         values = {"number": number, "session": session, "was": base, "collisions": error.collisions}
         return request.page("collision.html", title=error.text.partition(":")[0], status=_CONFLICT, **values)
     except PlaybookChangedError as error:
-        return request.back("history", f"{number}", notice=f"{error.text} Nothing was taken back; look again.")
+        return request.back("history", f"{number}", notice=f"{error.text} Nothing was undone; look again.")
 
 
 def _done(request: PageRequest, results: "list[UndoResult]", nothing: str = "Nothing changed.") -> Response:

@@ -66,7 +66,7 @@ class PageRequest:
 
     def say(self, what: str, *results: RevisionResult | None, project: Project | None = None) -> None:
         """Say on the next page *what* was done, by which revision, of this *project* or of another, and where that can
-        be taken back."""
+        be undone."""
         for result in filter(None, results):
             if result.revision is None:
                 self.later.append(Notice(f"{what}: nothing changed"))

@@ -92,7 +92,7 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
         ("UPDATE key_points SET text = CAST(x'ff' AS TEXT) WHERE id = 3", "can't be read", False),
         ("UPDATE key_points SET helpful = 5 WHERE id = 3", "is not what its history says", False),
         ("UPDATE key_points SET rank = 5 WHERE id = 3", "the rank of oth-003", False),
-        ("INSERT INTO undone_ranges VALUES (1, 1, 1, 2)", "taken back isn't what its undos say", False),
+        ("INSERT INTO undone_ranges VALUES (1, 1, 1, 2)", "don't match its undos", False),
         (
             "INSERT INTO showings VALUES (1, 3, 1, '2026', 0, 0, 0, 0)",
             "were shown isn't what the sessions' lists say",

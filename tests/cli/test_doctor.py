@@ -525,7 +525,7 @@ def test_a_model_that_refused_is_not_called_ok(
     assert [budget[about][0]["state"] for about in ("queue", "model access")] == ["note", "ok"]
     assert [refused[about][0]["state"] for about in ("queue", "model access")] == ["note", "note"]
     assert "work waits, as it was refused: claude gave no answer: 401" in refused["model access"][0]["message"]
-    assert refused["model access"][0]["remedy"] == "playbook doctor --online"
+    assert refused["model access"][0]["remedy"] == "playbook config"
 
 
 def _about(about: str, done: Result) -> list[dict[str, Any]]:

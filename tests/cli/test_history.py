@@ -185,12 +185,13 @@ def test_the_json_of_a_log_steers_no_terminal(playbook: Playbook) -> None:
 
 def test_nothing_to_tell_is_said_so(playbook: Playbook) -> None:
     """On stderr; programs get an empty list."""
-    empty, empty_json = playbook("log"), playbook("log", "--json")
+    empty, empty_json, limited = playbook("log"), playbook("log", "--json"), playbook("log", "-n", "2")
     playbook("add", "one")
 
     assert (empty.code, empty.out, empty_json.json) == (0, "", [])
-    assert "nothing has happened" in empty.err
-    assert "no such revision" in playbook("log", "--source", "prune").err
+    assert "this playbook has no revisions yet" in empty.err
+    assert "this playbook has no revisions yet" in limited.err
+    assert "no revision matches" in playbook("log", "--source", "prune").err
 
 
 def test_show_tells_a_revision_in_full(lived: Playbook) -> None:
@@ -389,7 +390,7 @@ def test_a_log_of_one_member_is_what_he_did_on_all_his_machines(
     assert made("--by", "ann@laptop") == [1]
     assert made("oth-002", "--by", "ann") == [2]
     assert made("oth-002", "--by", "anna") == []
-    assert "there is no such revision" in playbook("log", "--by", "ben").err
+    assert "no revision matches" in playbook("log", "--by", "ben").err
     members = playbook("stats", "--json").json["members"]
     assert [(member["actor"], member["revisions"]) for member in members] == [
         ("ann", 1), ("ann@desk", 1), ("ann@laptop", 1), ("anna@laptop", 1)

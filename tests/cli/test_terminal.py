@@ -81,7 +81,7 @@ def test_a_session_is_named_by_its_beginning_and_found_by_it(lived: Playbook) ->
         (["list", "--retired"], "no key point has left yet"),
         (["sessions"], "no session was learned from yet"),
         (["jobs"], "nothing to learn from yet"),
-        (["log"], "nothing has happened to this playbook yet"),
+        (["log"], "this playbook has no revisions yet"),
         (["backup", "--list"], "there is no backup yet"),
         (["bootstrap"], "had no session yet"),
         (["prune"], "nothing changed"),

@@ -32,7 +32,7 @@ def test_the_last_revision_is_taken_back_without_asking_which(playbook: Playbook
 
 
 def test_a_revision_or_a_range_is_named(playbook: Playbook) -> None:
-    """As JSON too: what was taken back, the changes, and the revision that keeps them."""
+    """As JSON too: what was undone, the changes, and the revision that keeps them."""
     for text in ("one", "two", "three"):
         playbook("add", text)
 
@@ -75,7 +75,7 @@ def test_a_dry_run_shows_the_same_and_writes_nothing(playbook: Playbook) -> None
 
     for arguments in (("undo",), ("restore", "--at", "0")):
         rehearsed = playbook(*arguments, "--dry-run").out.splitlines()
-        assert rehearsed[1:] == ["retire    oth-001: revision 1 was taken back", "dry run: nothing was written"]
+        assert rehearsed[1:] == ["retire    oth-001: revision 1 was undone", "dry run: nothing was written"]
     assert playbook("undo").out.splitlines()[-1] == f"revision 2 of {Path.cwd()}"
 
 
@@ -87,10 +87,10 @@ def test_where_nothing_is_left_to_take_back_there_is_no_revision(playbook: Playb
     undone = playbook("undo")
 
     assert (undone.code, undone.out) == (0, "nothing changed\n")
-    assert "nothing of revision 2 is left to take back" in undone.err
+    assert "nothing of revision 2 is left to undo" in undone.err
     told = playbook("undo", "--json").json
     assert (told["revision"], told["undoes"], told["changes"]) == (None, None, [])
-    assert told["notes"] == ["nothing of revision 2 is left to take back"]
+    assert told["notes"] == ["nothing of revision 2 is left to undo"]
 
 
 def test_the_whole_playbook_is_restored_as_it_was(playbook: Playbook) -> None:
@@ -107,7 +107,7 @@ def test_the_whole_playbook_is_restored_as_it_was(playbook: Playbook) -> None:
     assert playbook("undo").code == 0
     assert playbook("list").out == after
     assert playbook("restore", "--at", "2020-01-01", "--dry-run").out.startswith("undid revisions 1 to 5 ")
-    assert "nothing came after revision 5" in playbook("restore", "--at", "now").err
+    assert "there is nothing to undo after revision 5" in playbook("restore", "--at", "now").err
 
 
 def test_one_point_is_restored_as_it_was(playbook: Playbook) -> None:
@@ -127,7 +127,9 @@ def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Pla
     (folder / "a\x1b[2Jb").write_text('[{"type": "ADD", "text": "use ruff", "section": "OTHERS"}]')
     playbook("apply", "a\x1b[2Jb")
 
-    assert playbook("undo").out.startswith("undid revision 1 (edit: applied a batch from a\ufffd[2Jb), the last one\n")
+    assert playbook("undo").out.startswith(
+        "undid revision 1 (edit: applied a batch from a\ufffd[2Jb), the last one\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def server(request: pytest.FixtureRequest, world: World) -> str:
 
 @pytest.mark.smoke
 def test_a_session_searches_adds_votes_and_undoes(world: World, server: str) -> None:
-    """It is told of all tools; what it adds waits for the user, its vote counts and is taken back.
+    """It is told of all tools; what it adds waits for the user, its vote counts and is undone.
 
     The plugin's hooks have shown it both points, so that it may judge the other, too: without evidence, that waits.
     """

@@ -46,7 +46,7 @@ def undone(
     prefer: Side | None = None,
     forgotten: bool = False,
 ) -> tuple[Draft, UndoOutcome]:
-    """The draft after taking back what made *after* of *before*, where one point stands as *now* says."""
+    """The draft after undoing what made *after* of *before*, where one point stands as *now* says."""
     name = now.point.name
     draft = Draft(
         Playbook((*others, now.point) if now.is_live else others, frozenset() if now.is_live else frozenset({name}))
@@ -73,7 +73,7 @@ def test_a_counter_never_falls_below_zero() -> None:
     draft, outcome = undone(live(WAS), live(changed(helpful=7)), live(changed(helpful=1)))
 
     assert draft["pat-001"].helpful == 0
-    assert outcome.notes == ["pat-001 has fewer helpful votes than are taken back; it is left with 0"]
+    assert outcome.notes == ["pat-001 has fewer helpful votes than the undo removes; it is left with 0"]
 
 
 def test_a_text_and_a_section_go_back_in_one_change_with_the_votes() -> None:
@@ -103,7 +103,7 @@ def test_what_was_changed_back_already_is_left_alone() -> None:
     ],
 )
 def test_what_was_changed_again_collides(fields: Any, since: Any, collision: Collision) -> None:
-    """Both sides are shown; a preference decides, and the votes are taken back either way."""
+    """Both sides are shown; a preference decides, and the votes are undone either way."""
     after, now = live(changed(helpful=3, **fields)), live(changed(helpful=3, **since))
 
     assert undone(live(WAS), after, now)[1].collisions == [collision]
@@ -116,7 +116,7 @@ def test_an_added_point_leaves_with_the_votes_it_got_since() -> None:
     """They are no collision: they stay in the history."""
     draft, _ = undone(None, live(WAS), live(changed(helpful=5, position=4)))
 
-    assert draft.changes == [Change("retire", changed(helpful=5, position=4), "revision 8 was taken back")]
+    assert draft.changes == [Change("retire", changed(helpful=5, position=4), "revision 8 was undone")]
 
 
 @pytest.mark.parametrize("since", [{"text": "use ruff 2"}, {"section": MISTAKES}], ids=str)
@@ -156,7 +156,7 @@ def test_a_restored_point_leaves_again_as_it_had_been_away(fields: Any, kind: st
 
 
 def test_a_point_that_left_since_stays_away_without_the_votes() -> None:
-    """Whoever restores it doesn't find the votes again that were taken back. Why it left stays, too."""
+    """Whoever restores it doesn't find the votes again that were undone. Why it left stays, too."""
     draft, outcome = undone(live(WAS), live(changed(helpful=3, text="b")), away(changed(helpful=4, text="c")))
 
     assert "pat-001" not in draft
@@ -343,7 +343,7 @@ def test_what_names_no_revisions_is_refused(text: str) -> None:
 
 @given(first=st.integers(1, 99), more=st.integers(0, 99), told=st.text(max_size=300))
 def test_an_undo_tells_in_its_message_what_it_took_back(first: int, more: int, told: str) -> None:
-    """However much the revision that it took back says of itself."""
+    """However much the revision that it undid says of itself."""
     span = RevisionRange(first, first + more)
 
     assert undo_message(span, told).startswith(f"undid {span} ({told[:50]}")
@@ -351,7 +351,7 @@ def test_an_undo_tells_in_its_message_what_it_took_back(first: int, more: int, t
 
 
 def test_an_undo_that_was_taken_back_is_not_in_force() -> None:
-    """And one that took that one back isn't either, once it is taken back itself: then the first is again."""
+    """And one that took that one back isn't either, once it is undone itself: then the first is again."""
     first, second, third = Undo(5, RevisionRange(3, 3)), Undo(6, RevisionRange(5, 5)), Undo(7, RevisionRange(6, 6))
 
     assert effective_undos([first]) == [first]

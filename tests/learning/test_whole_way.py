@@ -344,7 +344,7 @@ def test_no_error_keeps_a_secret(client: Client, monkeypatch: pytest.MonkeyPatch
     # A key that is refused isn't the job's fault: it waits.
     assert (result.failed, result.put_off) == ((0, 1) if status == 401 else (1, 0))
     ((error,),) = client.rows("SELECT error FROM jobs")
-    assert error.removeprefix("waits: ").removeprefix("ModelError: ").startswith("claude-")
+    assert error.removeprefix("waits: ").startswith("claude-")
     assert ("job 1 of" in _worker_log(client)) is (status != 401)
     kept = [path for path in client.data.rglob("*") if path.is_file()]
     assert any(path.parent.name == "backups" for path in kept)

@@ -42,7 +42,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer, not an error
 @dataclass
 class Model:
     """All points there ever were by name, the state after each revision (the first is that of the empty playbook), and
-    the undos: their revisions with the range that each took back.
+    the undos: their revisions with the range that each undid.
 
     States before revision `base` are not known.
     """
@@ -172,7 +172,7 @@ class Model:
         self.states.append(dict(self.points))
 
     def in_force(self) -> Iterator[tuple[int, range]]:
-        """The undos that were not taken back themselves, newest first."""
+        """The undos that were not undone themselves, newest first."""
         taken: set[int] = set()
         for number, undone in sorted(self.undos.items(), reverse=True):
             if number not in taken and taken.isdisjoint(undone):
@@ -182,7 +182,7 @@ class Model:
     def undo(self, first: int, last: int) -> None:
         """Take revisions back: a merge of the states before them, after them and now, field by field.
 
-        Raises Refused if they were taken back already, even in part, or if something was changed again since.
+        Raises Refused if they were undone already, even in part, or if something was changed again since.
         """
         if any(number > last and set(undone) & set(range(first, last + 1)) for number, undone in self.in_force()):
             raise Refused

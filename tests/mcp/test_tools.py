@@ -65,7 +65,7 @@ def test_an_empty_playbook_is_said_to_be_empty(session: Session, folder: Path) -
     os.makedirs(session.served.folder)
 
     assert session.ask("list").text == "The playbook has no key points yet."
-    assert session.ask("history").text == "Nothing has happened to this playbook yet."
+    assert session.ask("history").text == "This playbook has no revisions yet."
     assert session.ask("search", question="pytest").text.startswith("No key point says any of that")
 
 
@@ -431,7 +431,7 @@ def test_without_a_transcript_nothing_is_believed(session: Session, monkeypatch:
 
 
 def test_a_vote_of_the_session_is_not_learned_again(session: Session) -> None:
-    """What it voted on itself is known by its revisions, until that is taken back."""
+    """What it voted on itself is known by its revisions, until that is undone."""
     session.ask("list")
     session.ask("vote", name="oth-001", tag="helpful")
     with session.project() as project:

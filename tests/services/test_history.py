@@ -525,7 +525,7 @@ def test_a_flat_file_is_compared_in_the_sections_of_the_other_side(days: Project
 
 
 def test_life_tells_what_undo_and_restore_did(project: Project) -> None:
-    """Votes that were taken back, a text and a section as they were once, a merge and its undo: each an event."""
+    """Votes that were undone, a text and a section as they were once, a merge and its undo: each an event."""
     edit.add(project, "one", section="pat")
     edit.add(project, "two", section="pat")
     edit.vote(project, "pat-001", "helpful")

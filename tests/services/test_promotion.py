@@ -192,13 +192,13 @@ def test_an_undo_on_either_side_tells_of_the_other(project: Project, own: Projec
 
     here = undo.undo(project).result.notes
 
-    assert here == ["upref-001 of your own playbook stays there; to take that back, too: playbook --user undo 1"]
+    assert here == ["upref-001 of your own playbook stays there; to undo that, too: playbook --user undo 1"]
     assert undo.undo(own).result.notes == []
     assert points(project) == {name: ("say it briefly", 2, 1)}
     assert points(own) == {}
     promotion.promote(project, name, keeps=False)
     there = undo.undo(own).result.notes
-    assert there[0].startswith(f"{name} of {project.key} stays retired there; to take that back, too: playbook --proj")
+    assert there[0].startswith(f"{name} of {project.key} stays retired there; to undo that, too: playbook --proj")
     assert there[0].endswith(" undo 7")
     undo.undo(project, RevisionRange(7, 7))
     assert points(project) == {name: ("say it briefly", 2, 1)}
@@ -210,8 +210,8 @@ def test_an_undo_of_a_demotion_tells_of_the_other_side(project: Project, own: Pr
     promotion.demote(project, name, keeps=False)
 
     (there,) = undo.undo(project).result.notes
-    assert there == f"{name} of your own playbook stays retired there; to take that back, too: playbook --user undo 5"
+    assert there == f"{name} of your own playbook stays retired there; to undo that, too: playbook --user undo 5"
     undo.undo(project)
     (here,) = undo.undo(own).result.notes
-    assert here.startswith(f"pref-001 of {project.key} stays there; to take that back, too: playbook --project ")
+    assert here.startswith(f"pref-001 of {project.key} stays there; to undo that, too: playbook --project ")
     assert here.endswith(" undo 1")

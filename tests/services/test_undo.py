@@ -143,7 +143,7 @@ def test_the_last_revision_is_taken_back_and_brought_back(project: Project) -> N
     with project.store.snapshot() as connection:
         source, message = PlaybookRepository(connection, project.key).source_and_message(4)
     assert source == "undo"
-    assert message == "undid revision 3 (undo: undid revision 2 (edit: retired oth-001))"
+    assert message == "undid revision 3 (the undo of revision 2)"
 
 
 def test_a_collision_refuses_everything_and_shows_both_sides(project: Project) -> None:
@@ -188,7 +188,7 @@ def test_who_decides_on_another_state_is_refused(project: Project) -> None:
 
 
 def test_an_undo_changes_no_votes_twice(project: Project) -> None:
-    """What was taken back already isn't again, until the undo was taken back itself."""
+    """What was undone already isn't again, until the undo was undone itself."""
     edit.add(project, "use ruff")
     for _ in range(3):
         edit.vote(project, "oth-001", "helpful")
@@ -197,11 +197,11 @@ def test_an_undo_changes_no_votes_twice(project: Project) -> None:
     again = undo(project, RevisionRange(2, 2))
 
     assert (again.result.revision, again.message) == (None, None)
-    assert again.result.notes == ["revision 2 was taken back already; to bring that back: playbook undo 5"]
-    with pytest.raises(UndoError, match="Of revisions 2 to 3, revision 2 was taken back already, in revision 5"):
+    assert again.result.notes == ["revision 2 was undone already; to redo: playbook undo 5"]
+    with pytest.raises(UndoError, match="Of revisions 2 to 3, revision 2 was undone already, in revision 5"):
         undo(project, RevisionRange(2, 3))
     undo(project, RevisionRange(3, 4))
-    with pytest.raises(UndoError, match="Of revisions 1 to 3, revision 3 was taken back already, in revision 6"):
+    with pytest.raises(UndoError, match="Of revisions 1 to 3, revision 3 was undone already, in revision 6"):
         undo(project, RevisionRange(1, 3))
     undo(project, RevisionRange(6, 6))
     assert now(project).by_name["oth-001"].helpful == 2
@@ -220,7 +220,7 @@ def test_an_undo_that_would_come_back_is_refused_where_its_votes_were_taken_back
     undo(project, RevisionRange(4, 4))
     undo(project, RevisionRange(2, 2))
 
-    told = "revision 4 would take revisions 2 to 3 back again; of these revision 2 was taken back since, in revision 6"
+    told = "revision 4 would take revisions 2 to 3 back again; of these revision 2 was undone since, in revision 6"
     with pytest.raises(UndoError, match=f"Without revision 5, {told}. First bring that back with: playbook undo 6"):
         undo(project, RevisionRange(5, 5))
     assert read_playbook(project).by_name["oth-001"].helpful == 1
@@ -243,7 +243,7 @@ def test_revisions_that_are_not_there_are_refused(project: Project) -> None:
 
 
 def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
-    """A revision that changed nothing else is one to take back."""
+    """A revision that changed nothing else is one to undo."""
     header = Header((("version", "1.0"), ("last_updated", None), ("sections", None), ("team", "a")))
     with project.store.write(project.key) as book:
         book.commit("edit", "a key", file=FileFields(header))
@@ -251,7 +251,7 @@ def test_top_level_keys_of_the_file_go_back_too(project: Project) -> None:
     undone = undo(project)
 
     assert undone.message == "undid revision 1 (edit: a key)"
-    assert undone.result.notes == ["top-level keys of the file are taken back too: 'team'"]
+    assert undone.result.notes == ["top-level keys of the file are undone too: 'team'"]
     assert now(project).header == Header()
     undo(project)
     assert now(project).header == header
@@ -274,7 +274,7 @@ def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:
     forget(project, Request(name="oth-001"))
     told = "oth-001 was forgotten for good; it doesn't come back"
 
-    assert undo(project).result.notes == [told, "nothing of revision 3 is left to take back"]
+    assert undo(project).result.notes == [told, "nothing of revision 3 is left to undo"]
     assert go_back(project, "1").result.notes == [told]
     assert now(project).points == ()
     for attempt in (lambda: edit.restore(project, "oth-001"), lambda: restore_as_of(project, "oth-001", "1")):
@@ -283,7 +283,7 @@ def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:
 
 
 def test_going_back_takes_a_revision_or_a_time(project: Project) -> None:
-    """What came after it is taken back, in one revision."""
+    """What came after it is undone, in one revision."""
     start = datetime(2026, 3, 1, 12, tzinfo=UTC)
     for hour, text in enumerate(("one", "two", "three")):
         with project.store.write(project.key, now=start + timedelta(hours=hour)) as book:
@@ -296,7 +296,7 @@ def test_going_back_takes_a_revision_or_a_time(project: Project) -> None:
     assert go_back(project, "r1", dry_run=True).message == "undid revisions 2 to 4 (all after revision 1)"
     assert go_back(project, "0").result.revision == 5
     assert now(project) == at(project, 0)
-    assert go_back(project, "5").result.notes == ["nothing came after revision 5; nothing is to be taken back"]
+    assert go_back(project, "5").result.notes == ["there is nothing to undo after revision 5"]
     with pytest.raises(PlaybookError, match="no revision 9"):
         go_back(project, "9")
 

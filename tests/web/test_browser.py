@@ -279,7 +279,7 @@ def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:
     seen.go(f"/points/{name}")
     act("Forget …")
     assert f"Added by {by} and edited" not in seen.driver.find_element(By.TAG_NAME, "h1").text
-    seen.tick("I know that this can't be taken back", by)
+    seen.tick("I know that this can't be undone", by)
     act("Erase it for good")
     assert f"Added by {by}" not in "".join(texts(seen))
     seen.go(f"/points/{name}")

@@ -82,8 +82,8 @@ def test_a_filter_shows_those_alone(shared: SharedPages) -> None:
     assert one not in see(since=last)
     assert one in see(until=last - 1)
     assert other not in see(until=last - 1)
-    assert "There is no such revision." in see(name=one, source="learn")
-    assert "There is no such revision." in see(name=one, by="a stranger")
+    assert "No revision matches." in see(name=one, source="learn")
+    assert "No revision matches." in see(name=one, by="a stranger")
     for query in ({"name": "pat-999"}, {"since": "someday"}, {"session": "unknown"}, {"until": "99999"}):
         answer = shared.visitor.see("/history", **query)
         assert answer.status == 404
@@ -205,10 +205,10 @@ def test_an_undo_takes_back_one_revision(shared: SharedPages) -> None:
         assert later in _texts(project)
         last = last_revision(project)
     page = shared.visitor.see(f"/history/{number}")
-    assert f"It was taken back in revision {last}" in _seen(page)
+    assert f"It was undone in revision {last}" in _seen(page)
     assert 'value="undo"' not in page.body
     again = _after(shared, shared.visitor.send(f"/history/{number}", do="undo"))
-    assert "was taken back already" in again
+    assert "was undone already" in again
     with shared.opened() as project:
         assert last_revision(project) == last
     _after(shared, shared.visitor.send(f"/history/{last}", do="undo"))
@@ -230,7 +230,7 @@ def test_what_collides_is_shown_with_the_two_choices(shared: SharedPages, prefer
 
     assert refused.status == 409
     words = _seen(refused)
-    assert f"Revision {number} can't be taken back as it stands" in words
+    assert f"Revision {number} can't be undone as it stands" in words
     assert f"{name}, its text worded by a worker worded [-by a worker-]{{+at first+}}" in words
     assert ("Keep what stands now there" in words, "Take what the undo brings back" in words) == (True, True)
     with shared.opened() as project:
@@ -308,7 +308,7 @@ def test_a_playbook_goes_back_when_the_person_has_seen_what_changes(shared: Shar
         assert other not in _texts(project)
         last = last_revision(project)
     assert "Nothing came after" in _seen(shared.visitor.see("/history/restore", at=last))
-    assert "nothing is to be taken back" in _after(shared, shared.visitor.send("/history/restore", at=last))
+    assert "nothing is to be undone" in _after(shared, shared.visitor.send("/history/restore", at=last))
 
 
 @pytest.mark.parametrize("path", ["/history/99999", "/history/0", "/history/none", "/history/r", "/history/at/x"])
@@ -342,7 +342,7 @@ def test_what_a_form_can_not_mean_changes_nothing(shared: SharedPages) -> None:
 
 def test_a_playbook_without_revisions_has_its_pages(visitor: Visitor) -> None:
     """Each says that there is nothing yet."""
-    assert "Nothing has happened to this playbook yet." in visitor.see("/history").body
+    assert "This playbook has no revisions yet." in visitor.see("/history").body
     assert "0 key points" in _seen(visitor.see("/history/at"))
     assert "this playbook has no history yet" in visitor.see("/history/at", at="yesterday").body
     assert "Nothing differs." in visitor.see("/history/diff", **{"from": "0"}).body

@@ -387,7 +387,7 @@ def _ask_model(url: str, folder: str) -> Iterator[Finding]:
     except NoModelError:
         yield from _model(url, folder)
     except ModelError as error:
-        yield Finding("model access", BROKEN, str(error), _TRY)
+        yield Finding("model access", BROKEN, str(error), "playbook config")
     else:
         tokens = reply.usage.input_tokens + reply.usage.cached_tokens + reply.usage.output_tokens
         message = f"{access}: answered in {reply.duration_ms:,} ms, {tokens:,} tokens"

@@ -149,6 +149,9 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
             diagnostics.operations(project.folder, operations, revised.skipped, revised.changes)
         notify(revised.notes)
         print_done(revised, as_json=as_json, dry_run=dry_run)
+        if revised.skipped and not revised.changes:
+            notify(["no operation was applied"])
+            raise click.exceptions.Exit(1)
 
 
 @cli.command()

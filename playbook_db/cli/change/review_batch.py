@@ -67,8 +67,9 @@ def reasons(item: "ReviewItem") -> Iterator[str]:
         yield f"evidence: {evidence_line(piece)}"
     if not proposal.evidence:
         yield "evidence: none"
-    times = f"{proposal.sessions} sessions, the last" if proposal.sessions > 1 else "session"
-    yield one_line(f"proposed by {times} {proposal.session_id or '(unknown)'}, {proposal.created_at[:10]}")
+    sessions = f"by {proposal.sessions} sessions, the last" if proposal.sessions > 1 else "by session"
+    origin = f"{sessions} {proposal.session_id}" if proposal.session_id else "outside a session"
+    yield one_line(f"proposed {origin}, {proposal.created_at[:10]}")
 
 
 def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":

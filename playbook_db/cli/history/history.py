@@ -69,7 +69,8 @@ def _print_log(project: "Project", options: dict[str, Any]) -> None:
     texts = (history_view.logged(revision, of_point=query.name is not None) for revision in shown)
     first = next(texts, None)
     if first is None:
-        notify(["there is no such revision" if any(options.values()) else "nothing has happened to this playbook yet"])
+        has_revisions = next(history.log(project, history.LogQuery(limit=1)), None) is not None
+        notify(["no revision matches" if has_revisions else "this playbook has no revisions yet"])
         return
     print_texts(itertools.chain([first], texts), paged=True)
     if not is_bounded and next(revisions, None) is not None:

@@ -112,7 +112,7 @@ def undo_message(revisions: RevisionRange, summary: str) -> str:
 def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
     """Those of *undos*, which come newest first, that were not undone themselves.
 
-    Nothing is taken back twice: of two that would the newer counts.
+    No revision is undone twice: of two undos of it the newer counts.
     """
     effective: list[Undo] = []
     undone: set[int] = set()
@@ -156,7 +156,7 @@ def undo_revisions(
         new = merge.point(before, after, now)
         if new != now:
             moves[name] = now, new
-    _carry_out(draft, moves, retired, f"{revisions} {revisions.was} taken back")
+    _carry_out(draft, moves, retired, f"{revisions} {revisions.was} undone")
     outcome.header = merge.header(effect, outcome.header)
     return outcome
 
@@ -227,7 +227,7 @@ class _Merge:
     def _votes(self, tag: str, before: KeyPoint, after: KeyPoint, now: KeyPoint) -> int:
         count: int = getattr(now, tag) - (getattr(after, tag) - getattr(before, tag))
         if count < 0:
-            self._outcome.notes.append(f"{now.name} has fewer {tag} votes than are taken back; it is left with 0")
+            self._outcome.notes.append(f"{now.name} has fewer {tag} votes than the undo removes; it is left with 0")
         return max(0, count)
 
     def _collide(self, what: str, ours: str, theirs: str) -> None:

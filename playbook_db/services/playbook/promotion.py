@@ -118,7 +118,7 @@ def _retire(source: Project, target: Project, point: KeyPoint, copy: str, *, dry
 
 def elsewhere(project: Project, revisions: RevisionRange) -> list[str]:
     """What the moves in *revisions* of the playbook of *project* did in the other playbook and is in force there, for
-    who takes these back: each with the command that takes that back, too."""
+    whoever undoes them: each with the command that undoes that, too."""
     with project.store.read(project.key) as book:
         reasons = [*book.reasons_in(revisions, "promoted "), *book.reasons_in(revisions, "demoted ")]
     moves = [(name, match) for name, reason in reasons if (match := _WAY.fullmatch(reason))]
@@ -139,7 +139,7 @@ def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
         other, means = Project.in_folder(project.store, key), ("--project", key)
         if find_membership(other) is not None:  # its server is asked by who goes there
             verb = "retire" if is_copy_there else "restore"
-            return f"{at} of {key} is as the move left it; to take that back, too: {_command(*means, verb, at)}"
+            return f"{at} of {key} is as the move left it; to undo that, too: {_command(*means, verb, at)}"
     else:
         return ""
     reason = _came(project, name, other) if is_copy_there else _went(other, name, project)
@@ -150,7 +150,7 @@ def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
         return ""
     where = _OWN if other.is_users else key
     state = "stays there" if is_copy_there else "stays retired there"
-    return f"{at} of {where} {state}; to take that back, too: {_command(*means, 'undo', str(numbers[0]))}"
+    return f"{at} of {where} {state}; to undo that, too: {_command(*means, 'undo', str(numbers[0]))}"
 
 
 def _command(*arguments: str) -> str:

@@ -1,5 +1,5 @@
 """What a session says about the playbook while it runs, by its own tools: what it would change waits for a person, its
-votes count as a lesson's do, and it can take back what it said itself.
+votes count as a lesson's do, and it can undo its own changes.
 
 A user may have it otherwise: then what a session says *counts* at once, as what a person does. Each revision has the
 session as its author, and in its history.
@@ -114,17 +114,17 @@ def vote(
 
 @retry_on_conflict
 def withdraw(project: Project, session: McpSession, what: str = "") -> str | UndoResult:
-    """Take back what the session said itself by its tools: *what* is a proposal (`p3`) or a revision (`12`, `r12`), by
+    """Undo what the session said itself by its tools: *what* is a proposal (`p3`) or a revision (`12`, `r12`), by
     default its last. The proposal's name, or what the undo did. Raises UndoError where the session didn't do that,
     UndoCollisionError."""
     actions = list(_session_actions(project, session))
     if not actions:
-        raise UndoError("This session has changed or proposed nothing by these tools that could be taken back.")
+        raise UndoError("This session has changed or proposed nothing by these tools that could be undone.")
     chosen = [each for each in actions if not what or what.strip().casefold() in (each.name, f"r{each.name}")]
     if not chosen:
         mine = ", ".join(each.name for each in sorted(actions, key=lambda each: each.at))
         raise UndoError(
-            f"{what.strip()} isn't what this session did by these tools, so it isn't for it to take back. "
+            f"{what.strip()} isn't what this session did by these tools, so it isn't for it to undo. "
             f"Its own: {mine}."
         )
     last = max(chosen, key=lambda each: each.at)

@@ -1,4 +1,4 @@
-"""Taking revisions back, and a playbook or one point back to what it was. Each is a revision like any other."""
+"""Undo revisions, or restore a playbook or one point to an earlier state. Each is a revision like any other."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -59,10 +59,10 @@ def undo(
     dry_run: bool = False,
     was: int | None = None,
 ) -> UndoResult:
-    """Take *revisions* back, by default the last one.
+    """Undo *revisions*, by default the last one.
 
-    What was changed again since collides: *prefer* says whether it stays (`ours`) or what the undo brings back wins
-    (`theirs`). With `dry_run` nothing is written. *was* is the revision that whoever chose has seen as the last one.
+    A change that was changed again since collides: *prefer* says whether the later text stays (`ours`) or the undo
+    wins (`theirs`). With `dry_run` nothing is written. *was* is the last revision that the user saw.
     Raises UndoCollisionError, UndoError, RevisionNotFoundError, PlaybookChangedError.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
@@ -76,10 +76,10 @@ def undo(
 def undo_session(
     project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False, was: int | None = None
 ) -> list[UndoResult]:
-    """Take back what a session taught and is in force; *session* is its id, or how that begins.
+    """Undo what was learned from a session and is in force; *session* is its id, or the beginning of it.
 
-    Neighbouring revisions become one, the newest come first; all of them are taken back, or none. Raises as `undo`
-    does, and SessionNotFoundError.
+    Adjacent revisions are undone as one, the newest first; all of them or none. Raises as `undo` does, and
+    SessionNotFoundError.
     """
     results: list[UndoResult] = []
     session_id = session
@@ -102,7 +102,7 @@ def undo_session(
         with own.store.read(own.key) as book:
             if _in_force(book, session_id):
                 note = (
-                    f"what it taught your own playbook stays; that goes with: playbook --user undo --session {session}"
+                    f"your personal playbook keeps what it learned there; to undo that: playbook --user undo --session {session}"
                 )
                 last = results[-1].result
                 results[-1] = replace(results[-1], result=replace(last, notes=[*last.notes, note]))
@@ -110,7 +110,7 @@ def undo_session(
 
 
 def _in_force(book: PlaybookRepository, session_id: str) -> list[int]:
-    """The revisions of a session that nothing has taken back."""
+    """The revisions learned from a session that were not undone."""
     undone = [each.undone for each in book.undos_in_force(RevisionRange(1, book.revision))] if book.revision else []
     numbers = book.revisions_of_session(session_id)
     return [each for each in numbers if not any(some.holds(RevisionRange(each, each)) for some in undone)]
@@ -129,7 +129,7 @@ def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
 
 @retry_on_conflict
 def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | None = None) -> UndoResult:
-    """Let the playbook become what it was at *moment*, a revision or a time: all that came later is taken back.
+    """Restore the playbook as it was at *moment*, a revision or a time: all later revisions are undone.
 
     *was* is as for `undo`.
     """
@@ -137,7 +137,7 @@ def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | 
         _refuse_other(book, was)
         revision = find_revision(book, moment, now=datetime.now(UTC))
         if revision == book.revision:
-            note = f"nothing came after revision {revision}; nothing is to be taken back"
+            note = f"there is nothing to undo after revision {revision}"
             return UndoResult(None, None, False, book.commit("undo", "", notes=[note]))
         later = RevisionRange(revision + 1, book.revision)
         undone = _undo(book, later, f"all after revision {revision}", prefer=None)
@@ -183,52 +183,51 @@ def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
 def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> RevisionRange:
     """The revisions that are meant. Raises where there are no such."""
     if not book.revision:
-        raise UndoError("There is nothing to take back: this playbook has no revisions yet.")
+        raise UndoError("There is nothing to undo: this playbook has no revisions yet.")
     if revisions is None:
         return RevisionRange(book.revision, book.revision)
     if revisions.first == 0:
-        raise UndoError("Revision 0 is the empty playbook before the first one; there is nothing to take back in it.")
+        raise UndoError("Revision 0 is the empty playbook before the first one; there is nothing to undo in it.")
     if revisions.last > book.revision:
         raise RevisionNotFoundError(f"{revisions.last}", book.revision)
     return revisions
 
 
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
-    """The undo that took back all of *revisions* already, None where they are in force. Raises where it is so in
-    part."""
+    """The undo that undid all of *revisions* already; None if they are in force. Raises UndoError if it undid a part."""
     for other in book.undos_in_force(revisions):
         if other.number <= revisions.last:
-            continue  # it is itself to be taken back
+            continue  # it is to be undone itself
         if other.undone.holds(revisions):
             return other.number
         if part := revisions.overlap(other.undone):
             raise UndoError(
-                f"Of {revisions}, {part} {part.was} taken back already, in revision {other.number}.",
-                Remedy("Take back the others, or first bring those back with: {}", ("undo", f"{other.number}")),
+                f"Of {revisions}, {part} {part.was} undone already, in revision {other.number}.",
+                Remedy("Undo the others, or first redo those with: {}", ("undo", f"{other.number}")),
             )
     return None
 
 
 def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
-    """Raise where an undo that holds again without *revisions* would take back what another took back meanwhile."""
+    """Raise UndoError if, without *revisions*, an earlier undo would undo something that another undid since."""
     undos = [undo for undo in book.undos() if not revisions.first <= undo.number <= revisions.last]
     before, after = book.undos_in_force(), effective_undos(undos)
     for undo in undos:
         if undo not in after and undone_by(undo.number, before) and not undone_by(undo.number, after):
             part, by = next((part, each.number) for each in after if (part := undo.undone.overlap(each.undone)))
             raise UndoError(
-                f"Without {revisions}, revision {undo.number} would take {undo.undone} back again; of these {part} "
-                f"{part.was} taken back since, in revision {by}.",
-                Remedy("First bring that back with: {}", ("undo", f"{by}")),
+                f"Without {revisions}, revision {undo.number} would undo {undo.undone} again; of these {part} "
+                f"{part.was} undone since, in revision {by}.",
+                Remedy("First redo that with: {}", ("undo", f"{by}")),
             )
 
 
 def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, *, prefer: Side | None) -> UndoResult:
-    """Take *revisions* back in one revision, whose message has the *description* of what they did."""
+    """Undo *revisions* in one revision, whose message has the *description* of what they did."""
     is_last = revisions == RevisionRange(book.revision, book.revision)
     by = _undone_in(book, revisions)
     if by is not None:
-        note = f"{revisions} {revisions.was} taken back already; to bring that back: playbook undo {by}"
+        note = f"{revisions} {revisions.was} undone already; to redo: playbook undo {by}"
         return UndoResult(revisions, None, is_last, book.commit("undo", "", notes=[note]))
     _refuse_twice(book, revisions)
     number, last = revisions.first - 1, revisions.last
@@ -242,9 +241,11 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
         header = outcome.header
         keys = ", ".join(repr(change.key) for change in changed_keys(book.header, header))
         if keys:
-            notes.append(f"top-level keys of the file are taken back too: {keys}")
+            notes.append(f"top-level keys of the file are undone too: {keys}")
     elif not book.draft.changes:
-        notes.append(f"nothing of {revisions} is left to take back")
+        notes.append(f"nothing of {revisions} is left to undo")
+    if book.draft.changes and (redone := _undone_by(book, revisions)):
+        notes.append(f"this redid {redone}, which {revisions} had undone")
     text = undo_message(revisions, description)
     result = book.commit("undo", text, notes=notes, file=FileFields(header), origin=RevisionOrigin(undone=revisions))
     return UndoResult(revisions, text if result.changes or header else None, is_last, result)
@@ -254,5 +255,13 @@ def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
     """What *revisions* did, in a few words."""
     if revisions.first != revisions.last:
         return f"{revisions.last - revisions.first + 1} revisions"
+    if redone := _undone_by(book, revisions):
+        return f"the undo of {redone}"
     source, text = book.source_and_message(revisions.first)
     return f"{source}: {text}" if text else source
+
+
+def _undone_by(book: PlaybookRepository, revisions: RevisionRange) -> RevisionRange | None:
+    """The revisions that *revisions* undid, if they are one undo: whoever undoes it redoes those."""
+    is_one = revisions.first == revisions.last
+    return next((each.undone for each in book.undos() if is_one and each.number == revisions.first), None)

@@ -40,7 +40,7 @@ _NOTE_USE = sql("""
 UPDATE showings SET sessions_at_last_use = sessions WHERE playbook_id = :playbook_id AND point_id IN (
     SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names)
 """).bindparams(bindparam("names", expanding=True))
-# The votes that a session cast itself, and that nothing took back.
+# The votes that a session cast itself, and that nothing undid.
 _VOTED_ON = sql(f"""
 SELECT k.name, v.tag FROM revisions AS r
 JOIN votes AS v ON v.playbook_id = :playbook_id AND v.revision = r.number

@@ -83,7 +83,7 @@ class PointRow:
 
     @property
     def newly_helpful(self) -> int:
-        """How many helpful votes it has more since; fewer where some were taken back."""
+        """How many helpful votes it has more since; fewer where some were undone."""
         return self.helpful - self.helpful_then
 
     @property

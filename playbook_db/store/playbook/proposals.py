@@ -96,7 +96,7 @@ class Proposal:
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether the session that proposed it took it back; it may be proposed again."""
+        """Whether the session that proposed it withdrew it; it may be proposed again."""
         return self.decided_by == _WITHDRAWN
 
     @property
@@ -212,7 +212,7 @@ class ProposalRows(PlaybookRows):
             self._execute(_DECIDE, ids=list(ids), state=state, now=self.now, by=by, revision=revision)
 
     def withdraw_proposal(self, number: int) -> None:
-        """Keep that the session takes back the proposal *number*, which it alone made and which waits."""
+        """Record that the session withdraws its own proposal *number*, which still waits."""
         self.decide([number], "rejected", _WITHDRAWN, None)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:

@@ -196,7 +196,7 @@ class Snapshots(PlaybookRows):
         return [Undo(number, RevisionRange(first, last)) for number, first, last in self._execute(_UNDOS)]
 
     def undos_in_force(self, of: RevisionRange = ALL_REVISIONS) -> list[Undo]:
-        """The undos in force that took back something *of* these revisions, newest first."""
+        """The undos in force that undid something *of* these revisions, newest first."""
         rows = self._execute(_IN_FORCE, first=of.first, last=of.last)
         return [Undo(number, RevisionRange(first, last)) for number, first, last in rows]
 

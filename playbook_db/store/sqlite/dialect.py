@@ -303,7 +303,7 @@ class SqliteDialect:
     def search_is_true(self, connection: Connection) -> bool:
         """Whether the index for full text is what the points give, where this SQLite can tell.
 
-        FTS5 compares as part of a write, which is taken back; nobody can tell where nobody can write.
+        FTS5 compares as part of a write, which is rolled back. In a file that can't be written nobody can tell.
         """
         if not full_text.can_index(connection.exec_driver_sql):
             return True

@@ -193,7 +193,7 @@ def check_history(key: str, connection: Connection) -> list[str]:
     if by_history.points != now.points or by_history.header != now.header:
         problems.append(f"the playbook of {key} is not what its history says (revision {book.revision})")
     if book.undos_in_force() != effective_undos(book.undos()):
-        problems.append(f"which revisions of {key} are taken back isn't what its undos say")
+        problems.append(f"the undone revisions of {key} don't match its undos")
     return problems
 
 
