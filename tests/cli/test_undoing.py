@@ -31,6 +31,19 @@ def test_the_last_revision_is_taken_back_without_asking_which(playbook: Playbook
     assert playbook("show", "oth-001", "--json").json["helpful"] == 1
 
 
+def test_a_second_undo_says_what_it_redoes(playbook: Playbook) -> None:
+    """It names the revision whose changes are back, and its message doesn't nest."""
+    playbook("add", "one")
+    playbook("undo")
+
+    redone = playbook("undo")
+    again = playbook("undo")
+
+    assert redone.out.startswith("undid revision 2 (the undo of revision 1), the last one\n")
+    assert "this redid revision 1, which revision 2 had undone" in redone.err
+    assert again.out.startswith("undid revision 3 (the undo of revision 2), the last one\n")
+
+
 def test_a_revision_or_a_range_is_named(playbook: Playbook) -> None:
     """As JSON too: what was undone, the changes, and the revision that keeps them."""
     for text in ("one", "two", "three"):
