@@ -140,9 +140,7 @@ def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Pla
     (folder / "a\x1b[2Jb").write_text('[{"type": "ADD", "text": "use ruff", "section": "OTHERS"}]')
     playbook("apply", "a\x1b[2Jb")
 
-    assert playbook("undo").out.startswith(
-        "undid revision 1 (edit: applied a batch from a\ufffd[2Jb), the last one\n"
-    )
+    assert playbook("undo").out.startswith("undid revision 1 (edit: applied a batch from a\ufffd[2Jb), the last one\n")
 
 
 @pytest.mark.parametrize(

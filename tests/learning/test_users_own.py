@@ -98,7 +98,7 @@ def test_taking_back_a_session_tells_of_what_it_taught_the_other_playbook(
 
     assert _points(own)["upref-001"][1] == 0
     assert here.result.notes == [
-        "what it taught your own playbook stays; that goes with: playbook --user undo --session s-1"
+        "your personal playbook keeps the points from this session; to undo those: playbook --user undo --session s-1"
     ]
     assert again.result.notes == []
 

@@ -124,8 +124,7 @@ def withdraw(project: Project, session: McpSession, what: str = "") -> str | Und
     if not chosen:
         mine = ", ".join(each.name for each in sorted(actions, key=lambda each: each.at))
         raise UndoError(
-            f"{what.strip()} isn't what this session did by these tools, so it isn't for it to undo. "
-            f"Its own: {mine}."
+            f"{what.strip()} isn't what this session did by these tools, so it isn't for it to undo. Its own: {mine}."
         )
     last = max(chosen, key=lambda each: each.at)
     if last.revision is not None:

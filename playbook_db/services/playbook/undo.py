@@ -102,7 +102,8 @@ def undo_session(
         with own.store.read(own.key) as book:
             if _in_force(book, session_id):
                 note = (
-                    f"your personal playbook keeps what it learned there; to undo that: playbook --user undo --session {session}"
+                    "your personal playbook keeps the points from this session; "
+                    f"to undo those: playbook --user undo --session {session}"
                 )
                 last = results[-1].result
                 results[-1] = replace(results[-1], result=replace(last, notes=[*last.notes, note]))
@@ -194,7 +195,7 @@ def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> Revisi
 
 
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
-    """The undo that undid all of *revisions* already; None if they are in force. Raises UndoError if it undid a part."""
+    """The undo that already undid all of *revisions*; None if they are in force. Raises UndoError for a part."""
     for other in book.undos_in_force(revisions):
         if other.number <= revisions.last:
             continue  # it is to be undone itself
