@@ -18,6 +18,7 @@ from importlib import resources
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DatabaseError as SqlError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
@@ -260,6 +261,17 @@ class SqliteDialect:
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
         """What finds the live points that have one of the *terms*, by that index."""
         return hook_sql.matching
+
+    @contextmanager
+    def beside_writes(self, connection: Connection) -> Iterator[Connection]:
+        """A connection on which that index can be asked while *connection* writes: damage to it would end that one's
+        transaction, and stays with the connection that met it. It doesn't see what that one has written."""
+        with connection.engine.execution_options(writes=False).connect() as other:
+            try:
+                yield other
+            except SqlError:
+                other.invalidate()
+                raise
 
     def rebuild_search(self, connection: Connection) -> bool:
         """Make the index for full text anew, so that nothing of what once stood in it is left; whether this SQLite
