@@ -26,6 +26,6 @@ def ids_like(connection: Connection, playbook_id: int, live: int, text: str) -> 
     with suppress(SqlError), dialect.beside_writes(connection) as other:
         if dialect.has_search(other) and not dialect.is_search_behind(other):
             matching = dialect.matching(other, terms)
-            found = (matching(runner_of(other), playbook_id, term, _MOST_COMPARED + 1) for term in terms)
-            return next(([*ids] for ids in found if len(ids) <= _MOST_COMPARED), None)
+            matches = (matching(runner_of(other), playbook_id, term, _MOST_COMPARED + 1) for term in terms)
+            return next(([*ids] for ids in matches if len(ids) <= _MOST_COMPARED), None)
     return None
