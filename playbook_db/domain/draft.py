@@ -128,17 +128,17 @@ class Draft:
     def find_text(self, text: str) -> KeyPoint | None:
         """The first live point that has this text, up to case, white space and trailing punctuation; None if there is
         none."""
-        wanted = normalised(text)
+        same = normalised(text)
         if self._texts is None:
             is_asked = not self._has_all_points and len(self.changes) <= _FEW_CHANGES
             like = self._source.points_like(text) if is_asked and self._source is not None else None
             if like is not None:
                 self._points = {**{point.name: point for point in like}, **self._points}
-                return next((point for point in self._known_points() if normalised(point.text) == wanted), None)
+                return next((point for point in self._known_points() if normalised(point.text) == same), None)
             self._texts = Counter(normalised(point.text) for point in self.points())
-        if not self._texts[wanted]:
+        if not self._texts[same]:
             return None
-        return next(point for point in self.points() if normalised(point.text) == wanted)
+        return next(point for point in self.points() if normalised(point.text) == same)
 
     def is_taken(self, section: str, position: int) -> bool:
         """Whether a live point is at that place."""
