@@ -1,6 +1,5 @@
 """What a question touches: its own rows where it is about one point or one session, else each row about once."""
 
-import itertools
 import json
 import random
 import re
@@ -214,12 +213,12 @@ def test_the_line_at_a_start_looks_at_no_more_than_the_newest_points() -> None:
     """The first start in a fresh folder of a client, which remembers nothing, reads no large playbook whole."""
     read = []
 
-    class Endless:
+    class Large:
         def execute(self, *_: object) -> Iterator[tuple[int, str, str, bool]]:
-            for number in itertools.count():
+            for number in range(5 * hook_sql.MOST_NEW):
                 read.append(number)
                 yield 7, f"oth-{number}", "advice", number % 2 == 0
 
-    points = hook_sql.learned_points(cast(Any, Endless()), 1, since=0)
+    points = hook_sql.learned_points(cast(Any, Large()), 1, since=0)
 
     assert (len(points), points[0], len(read)) == (hook_sql.MOST_NEW // 2, ("oth-0", "advice"), hook_sql.MOST_NEW + 1)
