@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from sqlalchemy import make_url
@@ -24,6 +25,7 @@ from tests import postgres
 
 POINTS = 60
 AIM = 3.0  # times the time of bare sqlite3, at most
+CROWD_AIM = 4.0  # times the processor time of one process with as many batches, at most
 SERVER_AIM = 0.4  # of the rate of bare psycopg, at least
 
 
@@ -44,7 +46,26 @@ def run(folder: Path, *, quick: bool) -> Figures:
         ("", "playbook-db", "raw sqlite3", *_COLUMNS),
         rows,
         (_A_BATCH, f"{_CHECKED}; aim: the time ratio of the crowd at most {AIM:g}x; medians of rounds in turns"),
+        [_crowd_beside_one(folder, quick=quick)],
     )
+
+
+def _crowd_beside_one(folder: Path, *, quick: bool) -> Figures:
+    """As many batches by a crowd and by one process alone, in turns."""
+    processes, batches, rounds = (4, 3, 1) if quick else (32, 12, 10)
+    many, alone = [], []
+    for _ in range(rounds):
+        many.append(race(folder, _new_file, _ours, processes=processes, batches=batches))
+        alone.append(race(folder, _new_file, _ours, processes=1, batches=processes * batches))
+    row = (
+        f"{processes} x {batches} batches",
+        times(ratio([each.cpu_s for each in many], [each.cpu_s for each in alone])),
+        times(CROWD_AIM),
+        times(ratio([each.elapsed_s for each in many], [each.elapsed_s for each in alone])),
+        f"{median(each.slowest_s for each in many):.2f} s",
+    )
+    columns = ("", "CPU ratio", "aim", "time ratio", "slowest batch")
+    return Figures("A crowd beside one process with as many batches", columns, [row], (f"medians of {rounds} rounds",))
 
 
 def run_on_server(folder: Path, *, quick: bool) -> Figures:

@@ -1,4 +1,4 @@
-"""A change to one point: the CPU time that it takes in a small playbook and in a large one."""
+"""A change to one point, or a search: the CPU time that it takes in a small playbook and in a large one."""
 
 import itertools
 import time
@@ -8,19 +8,24 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks import sandbox
+from benchmarks import samples, sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, times
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
+from playbook_db.services.reading import listing
 from playbook_db.store.playbook.repository import RevisionResult
 
 _ROUNDS = 31
-_AIMS = {"vote": "1.5x", "edit": "1.5x", "move": "1.5x", "retire": "1.5x", "restore": "-"}
+_AIMS = {
+    "vote": "1.5x", "edit": "1.5x", "move": "1.5x", "retire": "1.5x", "restore": "5x", "add": "5x",
+    "add, in words that many points have": "5x", "a batch with ADD": "5x", "search": "5x",
+}  # fmt: skip
 
 
 def run(folder: Path, *, quick: bool) -> Figures:
-    """A vote, an edit, a move to another section, a retirement and what takes it back, in turns in both playbooks."""
-    sizes = (50, 500) if quick else (100, 100_000)
+    """A vote, an edit, a move to another section, a retirement and what takes it back, an added point, a batch that
+    adds one, and a search, in turns in both playbooks."""
+    sizes = (50, 500) if quick else (1_000, 100_000)
     with ExitStack() as stack:
         projects = []
         for points in sizes:
@@ -35,21 +40,41 @@ def run(folder: Path, *, quick: bool) -> Figures:
         for name, small, large in zip(changes, taken[::2], taken[1::2], strict=True)
     ]
     columns = ("", *(f"{points:,} points" for points in sizes), "ratio", "aim")
-    notes = ("medians; the aim is the most that the large playbook may take", "a restored point is compared with all")
+    notes = ("medians; the aim is the most that the large playbook may take",)
     return Figures("One change to one point, in CPU time", columns, rows, notes)
 
 
-def _changes() -> dict[str, Callable[[Project], RevisionResult]]:
-    """Changes, each of which a playbook can take again and again when they come in this order."""
+def _changes() -> dict[str, Callable[[Project], bool]]:
+    """Changes, each of which a playbook can take again and again when they come in this order; each tells whether it
+    did something."""
     numbers, sections = itertools.count(), itertools.cycle(("oth", "oth", "pat", "pat"))  # one after the other in both
-    return {
+    in_common_words = samples.texts(seed=1)
+    changes: dict[str, Callable[[Project], RevisionResult]] = {
         "vote": lambda project: edit.vote(project, "pat-005", "helpful"),
         "edit": lambda project: edit.edit(project, "pat-010", text=f"{next(numbers)}: a text of some length"),
         "move": lambda project: edit.edit(project, "pat-015", section=next(sections)),
         "retire": lambda project: edit.retire(project, "pat-020"),
         "restore": lambda project: edit.restore(project, "pat-020"),
+        "add": lambda project: edit.add(project, f"{next(numbers)}: a text of some length"),
+        "add, in words that many points have": lambda project: edit.add(
+            project, next(in_common_words).partition(" ")[2]
+        ),
+        "a batch with ADD": lambda project: edit.apply_batch(
+            project,
+            [
+                {"type": "ADD", "text": f"{next(numbers)}: another text of some length"},
+                {"type": "UPDATE", "target_id": "pat-010", "text": f"{next(numbers)}: again"},
+            ],
+            origin="benchmark",
+        ),
     }
+    searched = {"search": lambda project: bool(listing.search(project, "17: migration and rollback")[0][0].points)}
+    return {name: partial(_is_kept, change) for name, change in changes.items()} | searched
 
 
-def _changed(change: Callable[[Project], RevisionResult], project: Project) -> None:
-    assert change(project).revision is not None
+def _is_kept(change: Callable[[Project], RevisionResult], project: Project) -> bool:
+    return change(project).revision is not None
+
+
+def _changed(change: Callable[[Project], bool], project: Project) -> None:
+    assert change(project)

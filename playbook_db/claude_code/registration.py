@@ -139,7 +139,10 @@ def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_pyt
 def programs(command: str) -> "tuple[str, str, str]":
     """What a command of ours names: the hook's interpreter, its file, the worker's interpreter; `""` where it names
     none."""
-    import shlex
+    quoted = command.split("'")
+    if len(quoted) == 11 and quoted[0] == "[ -x ":  # as `command` writes it, with no quote inside a word
+        return quoted[1], quoted[3], quoted[9]
+    import shlex  # late: slow
 
     try:
         words = shlex.split(command, comments=True)
@@ -200,10 +203,10 @@ def read_settings(path: str, word: str = "") -> object:
         content = projects.read_plain(path)
         if word.encode() not in content:
             return None
-        import json
+        from playbook_db.claude_code.hooks import events  # late: mostly no file has the word
 
-        return json.loads(content)
-    except (OSError, ValueError, RecursionError):
+        return events.scanned(content.decode("utf-8-sig").strip(" \t\r\n"))
+    except (OSError, ValueError):
         return None
 
 

@@ -27,6 +27,8 @@ _WORDS = {
     "retire": "retired",
 }  # fmt: skip
 
+_FEW_CHANGES = 50  # of a draft; with more of them one look at all points costs less than a question for each
+
 
 def summary(changes: Iterable[Change]) -> str:
     """What *changes* did to how many points, in a few words."""
@@ -57,12 +59,19 @@ class PlaybookSource(Protocol):
     def last_position(self) -> int:
         """The highest position that any point has, live or retired."""
 
+    def points_like(self, text: str) -> Sequence[KeyPoint] | None:
+        """Live points, among which are all that have the same `normalised` text as *text*; None if only a look at all
+        live points can tell."""
+
+    def names_at(self, section: str, position: int) -> Sequence[str]:
+        """The names of the live points at that place."""
+
 
 class Draft:
     """The live points of a playbook, to be changed; `changes` lists what was done, in order.
 
     From a source the points are read one by one, as their names are asked for; all live ones once something concerns
-    them all, such as an equal text. With `flat`, new names are `kpt_NNN` whatever the section, as flat files have them.
+    them all. With `flat`, new names are `kpt_NNN` whatever the section, as flat files have them.
     """
 
     def __init__(self, source: Playbook | PlaybookSource, *, flat: bool = False) -> None:
@@ -93,7 +102,7 @@ class Draft:
         if self._source is not None and not self._has_all_points:
             self._points = {**{point.name: point for point in self._source.live_points()}, **self._points}
             self._has_all_points = True
-        return sorted((point for point in self._points.values() if point is not None), key=canonical_order)
+        return self._known_points()
 
     def playbook(self) -> Playbook:
         """The playbook as it is now; its header is still the original's."""
@@ -114,9 +123,30 @@ class Draft:
 
     def has_text(self, text: str) -> bool:
         """Whether a live point has this text, up to case, white space and trailing punctuation."""
+        return self.find_text(text) is not None
+
+    def find_text(self, text: str) -> KeyPoint | None:
+        """The first live point that has this text, up to case, white space and trailing punctuation; None if there is
+        none."""
+        same = normalised(text)
         if self._texts is None:
+            is_asked = not self._has_all_points and len(self.changes) <= _FEW_CHANGES
+            like = self._source.points_like(text) if is_asked and self._source is not None else None
+            if like is not None:
+                self._points = {**{point.name: point for point in like}, **self._points}
+                return next((point for point in self._known_points() if normalised(point.text) == same), None)
             self._texts = Counter(normalised(point.text) for point in self.points())
-        return self._texts[normalised(text)] > 0
+        if not self._texts[same]:
+            return None
+        return next(point for point in self.points() if normalised(point.text) == same)
+
+    def is_taken(self, section: str, position: int) -> bool:
+        """Whether a live point is at that place."""
+        if self._source is not None and not self._has_all_points:
+            for name in self._source.names_at(section, position):
+                self._find(name)
+        places = ((point.section, point.position) for point in self._points.values() if point is not None)
+        return (section, position) in places
 
     def new_name(self, section: str) -> str:
         """A name for a new point of *section*, never used before in this playbook."""
@@ -179,6 +209,9 @@ class Draft:
             points = [*self._original.points, *(change.point for change in self.changes)]
             self._last_position = max((last, *(point.position for point in points)))
         return self._last_position + 1
+
+    def _known_points(self) -> list[KeyPoint]:
+        return sorted((point for point in self._points.values() if point is not None), key=canonical_order)
 
     def _find(self, name: str) -> KeyPoint | None:
         """The live point *name* as it is now; read from the source where that wasn't done yet."""

@@ -1,8 +1,10 @@
 """The values that a playbook is made of, and the rules for the names and the texts of its key points."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from playbook_db.domain.exact_json import write_json
@@ -16,6 +18,10 @@ MAX_NAME_LENGTH = 200  # characters
 MAX_DIGITS = 18  # of the number in a name; a name with more was made by somebody else
 NOTE = "a note: "  # begins the reason why something counts nothing that is no operation
 _TRAILING_PUNCTUATION = ".,;:!?…。！？ "
+_BETWEEN_WORDS = re.compile(r"[^a-z0-9\u0080-\U0010ffff]+")
+# Of ASCII letters, but not of two for which another text may have one, as "ß" or "ﬁ"; no longer than an index knows it.
+_EXACT_WORD = re.compile("(?!.*(ss|ff|fi|fl|st))[a-z0-9]{1,64}")
+_MOST_WORDS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +250,15 @@ def normalised(text: str) -> str:
     """
     folded = " ".join(text.casefold().split())
     return folded.rstrip(_TRAILING_PUNCTUATION) or folded
+
+
+def exact_phrases(text: str) -> list[tuple[str, ...]]:
+    """Words that each text has whose `normalised` text is that of *text*, and whatever an index for full text takes for
+    the same letter: some words alone, the rarest probably first, then the longest row of them."""
+    tokens = _BETWEEN_WORDS.split(normalised(text))
+    rows = [tuple(row) for is_one, row in groupby(tokens, lambda each: bool(_EXACT_WORD.fullmatch(each))) if is_one]
+    words = sorted({word for row in rows for word in row}, key=lambda word: (word.isalpha(), -len(word), word))
+    return [*((word,) for word in words[:_MOST_WORDS]), max(rows, key=len, default=())]
 
 
 def section_named(value: str) -> str:

@@ -181,7 +181,7 @@ def months_before(time: str, months: int) -> str:
 
 def utf16_units(text: str) -> int:
     """The length of *text* as Claude Code counts it: a character outside the basic plane counts two."""
-    return len(text) if text.isascii() else len(text) + sum([char > "\uffff" for char in text])
+    return len(text) if text.isascii() else len(text.encode("utf-16", "surrogatepass")) // 2 - 1  # without its mark
 
 
 def render_point(name: str, helpful: int, harmful: int, text: str) -> str:

@@ -7,13 +7,12 @@ rolls back on any exception. No model call, no file and no sleep belongs inside 
 import functools
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import ParamSpec, Self, TypeVar
 
-from sqlalchemy import Connection, CursorResult, Engine
-from sqlalchemy import text as sql
+from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DatabaseError as SqlError
 
@@ -150,11 +149,6 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
-    """What runs a statement of `hook_sql` or `quick_sql` on *connection*, of whatever database."""
-    return lambda statement, values: connection.execute(sql(statement), values)
 
 
 def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:

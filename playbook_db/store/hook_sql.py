@@ -59,6 +59,7 @@ SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.
                AND (j.not_before IS NULL OR j.not_before <= :now))
 """
 
+MOST_NEW = 1000  # points that are looked at for the line at a session's start
 # The live points that learning added after a revision and a time, the newest first.
 # All points, the newest first: one who stops at a revision reads no more than was created since.
 NEWEST_POINTS = """
@@ -277,12 +278,11 @@ def learned_points(
     connection: "Connection", playbook_id: int, *, since: int, after: str = ""
 ) -> "list[tuple[str, str]]":
     """The names and texts of the live points that learning added after the revision *since* and the time *after*, the
-    newest first."""
+    newest first; of the MOST_NEW newest points only, as all of a large playbook's take longer than a hook may."""
     points = []
-    for created_in, name, text, is_learned in connection.execute(
-        NEWEST_POINTS, {"playbook_id": playbook_id, "after": after}
-    ):
-        if created_in <= since:
+    rows = connection.execute(NEWEST_POINTS, {"playbook_id": playbook_id, "after": after})
+    for number, (created_in, name, text, is_learned) in enumerate(rows):
+        if created_in <= since or number == MOST_NEW:
             break
         if is_learned:
             points.append((name, text))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from playbook_db.store.hook_sql import POINT_COLUMNS, StoredPoint, StoredProject, find_project
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from typing import Any
 
     from playbook_db.store.at_hand import Connection
 
@@ -21,10 +22,9 @@ ORDER BY s.position, k.position
 
 # What is known of each live point beside what a point is, and how many sessions cited it.
 MARKS = """
-SELECT k.name, k.pinned, k.resting, k.confirmed_at, k.created_in, b.time, coalesce(c.sessions, 0) FROM key_points AS k
-JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
-LEFT JOIN (SELECT point_id, count(*) AS sessions FROM citations WHERE playbook_id = :playbook_id GROUP BY point_id) AS c
-    ON c.point_id = k.id
+SELECT k.name, k.pinned, k.resting, k.confirmed_at, k.created_in, b.time,
+       (SELECT count(*) FROM citations AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id)
+FROM key_points AS k JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 """
 
@@ -166,8 +166,21 @@ def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint
 
 def marks(connection: "Connection", playbook_id: int) -> "dict[str, StoredMarks]":
     """What is known of each live point beside what a point is, by name."""
-    rows = map(StoredMarks._make, connection.execute(MARKS, {"playbook_id": playbook_id}))
-    return {each.name: each for each in rows}
+    return _by_name(connection.execute(MARKS, {"playbook_id": playbook_id}))
+
+
+def marks_of(
+    execute: "Callable[[str, dict[str, Any]], Any]",
+    playbook_id: int,
+    answers: "Iterable[Sequence[tuple[StoredPoint, float]]]",
+) -> "dict[str, StoredMarks]":
+    """The same of the points in *answers* alone."""
+    listed = ",".join(str(number) for number in sorted({point.id for points in answers for point, _ in points}))
+    return _by_name(execute(f"{MARKS} AND k.id IN ({listed})", {"playbook_id": playbook_id})) if listed else {}
+
+
+def _by_name(rows: "Iterable[Any]") -> "dict[str, StoredMarks]":
+    return {each.name: each for each in map(StoredMarks._make, rows)}
 
 
 def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[StoredPoint, Retirement]]":

@@ -165,6 +165,15 @@ def _steps(project: Project) -> int:
     return steps[0]
 
 
+def test_a_search_reads_no_marks_but_those_of_its_answers(filled: Project) -> None:
+    """To read those of a large playbook's other points would take longer than the search."""
+    (searched,), marks = listing.search(filled, "run a commit")
+
+    assert [point.name for point, _ in searched.points] == [*marks] == ["pat-001"]
+    with filled.store.read(filled.key) as book:
+        assert marks.items() <= book.marks().items()
+
+
 def test_a_damaged_index_is_told_and_the_search_goes_on(filled: Project) -> None:
     """By parts of words."""
     if filled.store.is_shared:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -207,3 +207,18 @@ def test_what_was_learned_since_is_read_from_the_newest_point_on(connection: sql
     assert "changes" not in tables_read(
         connection, hook_sql.NEWEST_POINTS.replace(":playbook_id", "1").replace(":after", "''")
     )
+
+
+def test_the_line_at_a_start_looks_at_no_more_than_the_newest_points() -> None:
+    """The first start in a fresh folder of a client, which remembers nothing, reads no large playbook whole."""
+    read = []
+
+    class Large:
+        def execute(self, *_: object) -> Iterator[tuple[int, str, str, bool]]:
+            for number in range(5 * hook_sql.MOST_NEW):
+                read.append(number)
+                yield 7, f"oth-{number}", "advice", number % 2 == 0
+
+    points = hook_sql.learned_points(cast(Any, Large()), 1, since=0)
+
+    assert (len(points), points[0], len(read)) == (hook_sql.MOST_NEW // 2, ("oth-0", "advice"), hook_sql.MOST_NEW + 1)

@@ -163,7 +163,10 @@ def undo_revisions(
 
 def restore_state(draft: Draft, now: PointState, then: KeyPoint) -> None:
     """Make a point live as it was *then*, at the end of its section where its place is taken; *now* is its state."""
-    _carry_out(draft, {then.name: (now, PointState(then, is_live=True))}, {}, "")
+    if (not now.is_live or _place(now.point) != _place(then)) and draft.is_taken(*_place(then)):
+        then = replace(then, position=draft.free_position())
+    if then != now.point or not now.is_live:
+        draft.place(then, kind=_kind(now, then))
 
 
 class _Merge:

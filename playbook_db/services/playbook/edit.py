@@ -45,9 +45,8 @@ def add(project: Project, text: str, *, section: str | None = None) -> RevisionR
     text = usable(text)
     with project.store.write(project.key) as book:
         draft = book.draft
-        if draft.has_text(text):
-            same = next(point.name for point in draft.points() if normalised(point.text) == normalised(text))
-            raise PointRuleError(f"The playbook says this already: {same}. Nothing was added.")
+        if same := draft.find_text(text):
+            raise PointRuleError(f"The playbook says this already: {same.name}. Nothing was added.")
         added = draft.add(KeyPoint(draft.new_name(chosen), text, chosen))
         return book.commit("edit", f"added {added.name}")
 

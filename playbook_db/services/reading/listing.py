@@ -8,8 +8,10 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.times import timestamp
 from playbook_db.errors import Remedy
 from playbook_db.services.project import Project
+from playbook_db.store import quick_sql
 from playbook_db.store.playbook import listing, searching
 from playbook_db.store.playbook.listing import Order, PointRow, RowFilter, State
+from playbook_db.store.playbook.playbook_rows import runner_of
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.searching import HistoryHit, Searched
 from playbook_db.store.quick_sql import StoredMarks
@@ -70,9 +72,11 @@ def read(
 
 def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[str, StoredMarks]]:
     """For each of *questions* the live points of the *project* that answer it, the best first; and what is known of
-    each live point beside, by name."""
+    these points beside, by name."""
     with project.store.read(project.key) as book:
-        return [searching.search(book, each) for each in questions], book.marks()
+        answers = [searching.search(book, each) for each in questions]
+        points = [each.points for each in answers]
+        return answers, quick_sql.marks_of(runner_of(book.connection), book.playbook_id, points)
 
 
 def search_history(project: Project, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:

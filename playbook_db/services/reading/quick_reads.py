@@ -51,12 +51,13 @@ def search(
     url: str, folder: str | None, *questions: str
 ) -> "tuple[Sequence[Sequence[tuple[StoredPoint, float]]], Mapping[str, StoredMarks]] | None":
     """For each of *questions* the live points of the project in *folder* that answer it, each with how well, the best
-    first, and what is known of each live point beside, by name; None where there is no index that could be asked, too.
+    first, and what is known of these points beside, by name; None where there is no index that could be asked, too.
     """
 
     def query(connection: "Connection", project: "StoredProject") -> "tuple[Any, Mapping[str, StoredMarks]]":
         of = connection.execute, project.id, project.live_points
-        return [hook_sql.search(*of, each) for each in questions], quick_sql.marks(connection, project.id)
+        answers = [hook_sql.search(*of, each) for each in questions]
+        return answers, quick_sql.marks_of(connection.execute, project.id, answers)
 
     return _read(url, folder, query)
 

@@ -82,8 +82,9 @@ def read(url: str, folder: str | None) -> Status:
         with suppress(*unusable), closing(at_hand.connect(path, wait_s=_WAIT_S)) as connection:
             return _read(connection.execute, path, key, folder, hook_sql.find_project(connection, key))
     from playbook_db.services.project import Project  # late: it brings SQLAlchemy
-    from playbook_db.store.engine import open_store, runner_of
+    from playbook_db.store.engine import open_store
     from playbook_db.store.playbook import repository
+    from playbook_db.store.playbook.playbook_rows import runner_of
 
     with open_store(url) as store, store.read(Project.of_user(store).key if folder is None else key) as book:
         own_key = repository.users_key(book.connection)

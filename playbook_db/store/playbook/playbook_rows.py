@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, CursorResult, Executable, Row, Table, func, select
@@ -60,3 +60,8 @@ class PlaybookRows:
 def point_of(row: "Row[*tuple[Any, ...]]") -> KeyPoint:
     """The key point in a row with `name`, `text`, `section` (its slug), `helpful`, `harmful` and `position`."""
     return KeyPoint(row.name, row.text, SLUG_SECTIONS[row.section], row.helpful, row.harmful, row.position)
+
+
+def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
+    """What runs a statement of `hook_sql` or `quick_sql` on *connection*, of whatever database."""
+    return lambda statement, values: connection.execute(sql(statement), values)

@@ -10,13 +10,12 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, CursorResult, Row, delete, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.merging.undo import RevisionRange, effective_undos
 from playbook_db.domain.playbook import (
-    MAX_DIGITS,
     Change,
     Header,
     KeyPoint,
@@ -25,7 +24,10 @@ from playbook_db.domain.playbook import (
     Skipped,
     Vote,
     before_number,
+    highest_number,
+    number_of,
 )
+from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
 from playbook_db.store import hook_sql, quick_sql
@@ -36,6 +38,7 @@ from playbook_db.store.playbook.log_queries import LogQueries
 from playbook_db.store.playbook.playbook_rows import point_of
 from playbook_db.store.playbook.proposals import ProposalRows
 from playbook_db.store.playbook.revisions import RevisionWriter
+from playbook_db.store.playbook.same_text import ids_like
 from playbook_db.store.playbook.snapshots import Snapshots, header_of
 from playbook_db.store.quick_sql import PointEvidence, StoredMarks
 from playbook_db.store.tables import (
@@ -60,18 +63,23 @@ _POINT = sql(quick_sql.POINT)
 _EXTRA = sql(quick_sql.EXTRA)
 _SET_PINNED = sql("UPDATE key_points SET pinned = :pinned WHERE playbook_id = :playbook_id AND name = :name")
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
+_NAMES_AT = sql("""
+SELECT name FROM key_points
+WHERE playbook_id = :playbook_id AND retired_in IS NULL AND section = :section AND position = :position
+""")
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
 # The number first: all else of a playbook is asked for by it, which tells Citus the one server where it stands.
 _FIND = sql("SELECT id FROM playbooks WHERE key = :project_key")
-# Where a playbook goes on: the highest number in names of one prefix, the last position, the highest id.
-_ENDS = sql("""
-SELECT coalesce(max(CAST(substr(name, :behind) AS bigint)), 0),
+# Where a playbook goes on: the last of the longest names of one prefix, the length of the shortest one, the last
+# position, the highest id.
+_OF_PREFIX = "FROM key_points WHERE playbook_id = :playbook_id AND name >= :lowest AND name < :beyond"
+_ENDS = sql(f"""
+SELECT (SELECT name {_OF_PREFIX} ORDER BY length(name) DESC, name DESC LIMIT 1),
+       (SELECT min(length(name)) {_OF_PREFIX}),
        (SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id),
        (SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id)
-FROM key_points
-WHERE playbook_id = :playbook_id AND name >= :lowest AND name < :beyond
-    AND length(name) <= :longest AND rtrim(substr(name, :behind), '0123456789') = ''
 """)
+_NAMES_OF_PREFIX = sql(f"SELECT name {_OF_PREFIX}")
 _OPEN = sql("""
 SELECT h.header, h.final_newline, r.number, r.time
 FROM heads AS h LEFT JOIN revisions AS r ON r.playbook_id = h.playbook_id
@@ -271,7 +279,11 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def live_points(self) -> tuple[KeyPoint, ...]:
         """The live points in canonical order."""
-        rows = self._execute(_LIVE_POINTS).all()
+        return self._noted(self._execute(_LIVE_POINTS))
+
+    def _noted(self, result: "CursorResult[*tuple[Any, ...]]") -> tuple[KeyPoint, ...]:
+        """The points in *result*; what is to be written refers to their numbers."""
+        rows = result.all()
         if self._is_writable:
             self._ids |= {row.name: row.id for row in rows}
         return tuple(map(point_of, rows))
@@ -286,15 +298,31 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
     def highest_number(self, prefix: str) -> int:
         """The highest number in the names with that prefix, of points live or retired; 0 where there are none."""
         start = before_number(prefix)
-        names = {"lowest": f"{start}0", "beyond": f"{start}:", "longest": len(start) + MAX_DIGITS}  # ":" follows "9"
-        ends = self._execute(_ENDS, behind=len(start) + 1, **names).one()
-        number, self._last_position, self._highest_id = map(int, ends)  # who asks for a name needs these, too
+        names = {"lowest": f"{start}0", "beyond": f"{start}:"}  # ":" follows "9"
+        longest, shortest, *ends = self._execute(_ENDS, **names).one()
+        self._last_position, self._highest_id = map(int, ends)  # who asks for a name needs these, too
+        number = number_of(longest or "", prefix)
+        if longest and (not number or (longest[len(start)] == "0" and shortest < len(longest))):
+            return highest_number(self._execute(_NAMES_OF_PREFIX, **names).scalars(), prefix)
         return number
 
     def last_position(self) -> int:
         """The highest position that any point has, live or retired; 0 where there is none."""
         known = self._last_position
         return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
+
+    def points_like(self, text: str) -> tuple[KeyPoint, ...] | None:
+        """Live points, among which are all that have the same `normalised` text as *text*; None if only a look at all
+        live points can tell."""
+        ids = ids_like(self.connection, self.playbook_id, self.count_live(), text)
+        if ids is None:
+            return None
+        listed = ",".join(map(str, ids)) or "NULL"
+        return self._noted(self._execute(sql(f"{hook_sql.POINTS} ({listed})")))
+
+    def names_at(self, section: str, position: int) -> Sequence[str]:
+        """The names of the live points at that place."""
+        return self._execute(_NAMES_AT, section=SECTION_SLUGS[section], position=position).scalars().all()
 
     def candidates(self) -> tuple[Iterator[StoredPoint], int, str]:
         """What `domain.prompt_text` chooses from: the live points that don't rest, those pinned first, then the best;

@@ -15,8 +15,8 @@ from playbook_db.domain import search_words
 from playbook_db.domain.trust.evidence import read_json
 from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.engine import runner_of
 from playbook_db.store.hook_sql import StoredPoint
+from playbook_db.store.playbook.playbook_rows import runner_of
 from playbook_db.store.playbook.repository import PlaybookRepository
 
 Kind = Literal["retired", "proposed", "old text", "reason", "vote", "evidence"]

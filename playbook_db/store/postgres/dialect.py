@@ -303,6 +303,12 @@ class PostgresDialect:
 
         return matching
 
+    @contextmanager
+    def beside_writes(self, connection: Connection) -> Iterator[Connection]:
+        """The *connection* itself, whose transaction an error inside doesn't end."""
+        with self.savepoint(connection):
+            yield connection
+
     def rebuild_search(self, connection: Connection) -> bool:
         """Make the index for full text anew, with the functions that say what stands in it."""
         become_owner(connection)

@@ -18,6 +18,7 @@ from importlib import resources
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DatabaseError as SqlError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
@@ -36,7 +37,7 @@ SELECT p.id, h.playbook_id IS NOT NULL FROM playbooks AS p LEFT JOIN heads AS h 
 WHERE p.key = :key
 """)
 _ADD_HEAD = sql(ADD_HEAD)
-_RETRY_AFTER_S = (0.001, 0.006)  # at random in between, when the write lock is taken
+_RETRY_AT_LEAST_S, _RETRY_AT_MOST_S = 0.001, 0.006  # at random in between, when the write lock is taken
 _connected: set[str] = set()  # the files that this process has had a connection to
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
 _FILES = ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql")
@@ -51,6 +52,7 @@ class SqliteDialect:
     def __init__(self, path: str, access: Access = "write") -> None:
         self.path, self.access = path, access
         self._file = _file_at(path)
+        self._usual_wait_s = 0.0  # for the write lock, lately
 
     @property
     def where(self) -> str:
@@ -261,6 +263,17 @@ class SqliteDialect:
         """What finds the live points that have one of the *terms*, by that index."""
         return hook_sql.matching
 
+    @contextmanager
+    def beside_writes(self, connection: Connection) -> Iterator[Connection]:
+        """A connection on which that index can be asked while *connection* writes: damage to it would end that one's
+        transaction, and stays with the connection that met it. It doesn't see what that one has written."""
+        with connection.engine.execution_options(writes=False).connect() as other:
+            try:
+                yield other
+            except SqlError:
+                other.invalidate()
+                raise
+
     def rebuild_search(self, connection: Connection) -> bool:
         """Make the index for full text anew, so that nothing of what once stood in it is left; whether this SQLite
         can."""
@@ -382,9 +395,11 @@ class SqliteDialect:
         """Take the write lock, waiting up to *wait_s* seconds.
 
         SQLite's own wait sleeps longer and longer, so that under a crowd the ones who have waited longest lose to
-        newcomers, for seconds. Short sleeps of random length give all the same chance.
+        newcomers, for seconds. Sleeps of random length give all the same chance. In a crowd they are longer, as each
+        question costs processor time; whoever has waited for twice as long as usual asks more often.
         """
-        deadline = time.monotonic() + wait_s
+        began = time.monotonic()
+        waited_s = 0.0
         driver.execute("PRAGMA busy_timeout = 0")
         try:
             while not driver.in_transaction:
@@ -392,9 +407,13 @@ class SqliteDialect:
                     with self.explained():
                         driver.execute("BEGIN IMMEDIATE")
                 except DatabaseBusyError:
-                    if time.monotonic() > deadline:
+                    waited_s = time.monotonic() - began
+                    if waited_s > wait_s:
                         raise
-                    time.sleep(random.uniform(*_RETRY_AFTER_S))  # noqa: S311 - no secret hangs on it
+                    is_late = waited_s > 2 * self._usual_wait_s
+                    longest_s = _RETRY_AT_MOST_S if is_late else max(_RETRY_AT_MOST_S, self._usual_wait_s / 4)
+                    time.sleep(random.uniform(_RETRY_AT_LEAST_S, longest_s))  # noqa: S311 - no secret hangs on it
+            self._usual_wait_s += (waited_s - self._usual_wait_s) / 4
         finally:
             driver.execute(f"PRAGMA busy_timeout = {int(settings.LOCK_WAIT_S * 1000)}")  # milliseconds
 

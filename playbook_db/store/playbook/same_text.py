@@ -1,0 +1,31 @@
+"""Which live points may have a text already, by the index for full text: all of a large playbook takes long to read."""
+
+from contextlib import suppress
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DatabaseError as SqlError
+
+from playbook_db.domain.playbook import exact_phrases
+from playbook_db.domain.search_words import Term
+from playbook_db.store.dialect import dialect_of
+from playbook_db.store.playbook.playbook_rows import runner_of
+
+_FEW_POINTS = 200  # live ones; a playbook of so few is read whole
+_MOST_COMPARED = 200  # points that have a word
+
+
+def ids_like(connection: Connection, playbook_id: int, live: int, text: str) -> list[int] | None:
+    """The numbers of live points of the playbook, among which are all whose `normalised` text is that of *text*; None
+    if the index can't tell, or the playbook has few *live* points.
+    """
+    phrases = [phrase for phrase in exact_phrases(text) if phrase]
+    if live <= _FEW_POINTS or not phrases:
+        return None
+    terms = [Term(phrase, is_whole=True) for phrase in phrases]
+    dialect = dialect_of(connection)
+    with suppress(SqlError), dialect.beside_writes(connection) as other:
+        if dialect.has_search(other) and not dialect.is_search_behind(other):
+            matching = dialect.matching(other, terms)
+            matches = (matching(runner_of(other), playbook_id, term, _MOST_COMPARED + 1) for term in terms)
+            return next(([*ids] for ids in matches if len(ids) <= _MOST_COMPARED), None)
+    return None

@@ -1,0 +1,72 @@
+"""What the hooks read of Claude Code's settings: the same as any reader of JSON and of shell commands, in less time."""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playbook_db.claude_code import registration
+from tests.tiers import few
+
+_SETTINGS = (
+    b'{"model": "x"}',
+    b'\xef\xbb\xbf\r\n {"model": "x", "n": [1, 2.5, 1e400, NaN, null, true, "\\ud800 \\u00e4"]}\n\n',
+    b'{"model": 1} x',
+    b'{"model": 1}\xc2\xa0',
+    b'{"model": "\xff"}',
+    b'{"model": "a\nb"}',
+    b'"model"',
+    b"[" * 100_000 + b"model",
+    b"",
+)
+_paths = st.text(st.sampled_from("ab /'\"$\\é-"), min_size=1, max_size=12).map(lambda text: f"/{text}")
+
+
+@pytest.mark.parametrize("content", _SETTINGS)
+def test_settings_are_read_as_json(tmp_path: Path, content: bytes) -> None:
+    """With a mark of UTF-8 and white space around; anything else is no settings."""
+    path = tmp_path / "settings.json"
+    path.write_bytes(content)
+    try:
+        expected = json.loads(content)
+    except (ValueError, RecursionError):
+        expected = None
+
+    assert repr(registration.read_settings(str(path), "model")) == repr(expected)
+
+
+@few
+@given(python=_paths, folder=_paths, worker=_paths)
+def test_a_command_names_the_programs_that_it_was_written_with(python: str, folder: str, worker: str) -> None:
+    """Whatever quotes are in their paths, and as a shell reads it."""
+    command = registration.command("inject", scope="user", python=python, hooks_folder=folder, worker_python=worker)
+
+    words = shlex.split(command, comments=True)
+    assert registration.programs(command) == (words[2], words[7], words[-3].rstrip(";"))
+
+
+@pytest.mark.slow
+def test_a_hook_beside_another_loads_no_reader_of_its_own(tmp_path: Path) -> None:
+    """To load `json` and `shlex` took the plugin's hook longer than to find out that another answers."""
+    folder = tmp_path / "project"
+    path = folder / ".claude" / "settings.json"
+    path.parent.mkdir(parents=True)
+    hooks = Path(registration.__file__).parents[2] / "hooks"
+    command = registration.command(
+        "inject", scope="project", python=sys.executable, hooks_folder=str(hooks), worker_python=sys.executable
+    )
+    path.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": command}]}]}}))
+    code = (
+        f"import sys; sys.path.append({str(hooks.parent)!r}); from playbook_db.claude_code import registration as r\n"
+        f"print(r.answers_elsewhere('SessionStart', 'plugin', {str(folder)!r}))\n"
+        "print({'json', 'shlex', 're'} & {*sys.modules})"
+    )
+
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "True\nset()\n"
