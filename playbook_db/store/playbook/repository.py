@@ -4,7 +4,7 @@
 as one revision; nothing else writes the history.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -26,6 +26,7 @@ from playbook_db.domain.playbook import (
     Vote,
     before_number,
 )
+from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.times import timestamp
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
 from playbook_db.store import hook_sql, quick_sql
@@ -296,12 +297,10 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         known = self._last_position
         return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
 
-    def candidates(self) -> tuple[Iterator[StoredPoint], int, str]:
-        """What `domain.prompt_text` chooses from: the live points that don't rest, those pinned first, then the best;
-        how many are live; the time of the last revision. The points are read as they are asked for, inside the
-        transaction."""
+    def ranked_points(self) -> RankedPoints:
+        """What `domain.prompt_text` chooses from; the points are read as they are asked for, inside the transaction."""
         ranked = map(StoredPoint, self._execute(_RANKED_POINTS))
-        return ranked, self.count_live(), self.last_time or ""
+        return RankedPoints(ranked, self.count_live(), self.last_time or "", is_users=self.is_users)
 
     def count_live(self) -> int:
         """How many points are live."""
