@@ -4,12 +4,12 @@ Imports next to nothing, so that a hook may use it. Nothing here depends on a cl
 the same bytes, which a model's prompt cache needs.
 """
 
-from playbook_db.domain.sections import SECTION_ORDER
+from playbook_db.domain.sections import SECTION_ORDER, is_users_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Protocol, TypeVar
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, Protocol, TypeVar
 
     class PromptPoint(Protocol):
         """A key point, in the class of whoever read it."""
@@ -78,72 +78,67 @@ def rank(helpful: int, harmful: int, changed_in: int) -> float:
     return bound + changed_in / FADING_REVISIONS
 
 
+class RankedPoints:
+    """The points of one playbook that may go into a prompt: those that don't rest, pinned points before all others,
+    then the best first, read no further than needed, and once. `total` is how many points are live, those that rest
+    included; `time` is that of the last revision."""
+
+    __slots__ = ("_read", "_unread", "beside", "is_users", "left_out", "time", "total")
+
+    def __init__(self, points: "Iterable[Any]", total: int, time: str = "", *, is_users: bool = False) -> None:
+        self.total, self.time, self.is_users = total, time, is_users
+        self._unread: Iterator[Any] = iter(points)
+        self._read: list[Any] = []
+        self.beside, self.left_out = (OWN, OWN_LEFT_OUT) if is_users else ("", LEFT_OUT)
+
+    def __iter__(self) -> "Iterator[Any]":
+        yield from self._read
+        for point in self._unread:
+            self._read.append(point)
+            yield point
+
+    @property
+    def old_before(self) -> str:
+        """The time (ISO 8601) before which a point was last confirmed if the text doubts it; `""` for none."""
+        return months_before(self.time, OLD_MONTHS) if self.time else ""
+
+
 def compose(
-    template: str,
-    ranked: "Iterable[P]",
-    total: int,
-    time: str = "",
-    *,
-    limit_units: int = LIMIT_UNITS,
-) -> "tuple[str, list[P]]":
-    """The text for a prompt, of at most *limit_units* UTF-16 units, and the points in it.
+    template: str, playbooks: "Sequence[RankedPoints]", *, limit_units: int = LIMIT_UNITS
+) -> "tuple[str, list[list[Any]]]":
+    """The text for a prompt, of at most *limit_units* UTF-16 units, and the points in it of each of the *playbooks*.
 
-    *ranked* comes best first, pinned points before all others, and is read no further than needed; *total* is how many
-    live points there are, those that rest included. Pinned points come first in the text, too. Behind a point that was
-    last confirmed more than OLD_MONTHS before *time*, that of the playbook's last revision, it says so. Where not all
-    are shown, the last line says how many are left out. `""` where no point fits, or there is none.
+    Pinned points come first. Behind a point that was last confirmed more than OLD_MONTHS before the last revision it
+    says so. Where not all are shown, the last line says how many are left out. `""` where no point fits, or there is
+    none. The user's own playbook has a share of one part of OWN_SHARE; what one playbook needs less than its share, the
+    other may use.
     """
-    text, chosen, _ = compose_both(template, (ranked, total, time), ((), 0, ""), limit_units=limit_units)
-    return text, chosen
-
-
-def compose_both(
-    template: str,
-    of_project: "tuple[Iterable[P], int, str]",
-    of_user: "tuple[Iterable[P], int, str]",
-    *,
-    limit_units: int = LIMIT_UNITS,
-) -> "tuple[str, list[P], list[P]]":
-    """The text for a prompt with the points of two playbooks, the project's and then the user's own, and which of them
-    are in it.
-
-    Each comes as `compose` has its points, their number and the time; so does the text, which is the same without
-    points of the user's own. These have a share of one part of OWN_SHARE; what one playbook needs less than its share,
-    the other may use.
-    """
-    (ranked, total, time), (of_user_ranked, own_total, own_time) = of_project, of_user
-    old_before, own_old_before = (months_before(each, OLD_MONTHS) if each else "" for each in (time, own_time))
     space = limit_units - utf16_units(fill_template(template, "-")) - _LEFT_OUT_UNITS
-    own_ranked: Iterator[P] = iter(of_user_ranked)
-    read: list[P] = []
-    own: list[P] = []
-    if own_total:
-        space -= _OWN_LEFT_OUT_UNITS
-        own = choose(_keeping(own_ranked, read), space // OWN_SHARE, own_old_before, beside=OWN)
-    chosen = choose(ranked, space - _units_of(own, own_old_before, OWN), old_before)
-    if len(own) < own_total:
-        both = (point for points in (read, own_ranked) for point in points)
-        own = choose(both, space - _units_of(chosen, old_before), own_old_before, beside=OWN)
-    parts = [render_points(chosen, old_before)] if chosen else []
-    if chosen and len(chosen) < total:
-        parts.append(LEFT_OUT.format(total - len(chosen)))
-    if own:
-        parts.append(render_points(own, own_old_before, beside=OWN))
-    if own and len(own) < own_total:
-        parts.append(OWN_LEFT_OUT.format(own_total - len(own)))
-    return fill_template(template, "\n\n".join(parts)), chosen, own
+    space -= sum([_OWN_LEFT_OUT_UNITS for each in playbooks if each.is_users and each.total])
+    chosen: list[list[Any]] = [
+        choose(each, space // OWN_SHARE, each.old_before, beside=each.beside) if each.is_users else []
+        for each in playbooks
+    ]
+    for place, each in enumerate(playbooks):
+        if len(chosen[place]) < each.total:
+            taken = sum([_units_of(chosen[other], of) for other, of in enumerate(playbooks) if other != place])
+            chosen[place] = choose(each, space - taken, each.old_before, beside=each.beside)
+    parts = [part for place, each in enumerate(playbooks) for part in _parts(chosen[place], each)]
+    return fill_template(template, "\n\n".join(parts)), chosen
 
 
-def _keeping(points: "Iterable[P]", read: "list[P]") -> "Iterator[P]":
-    """The *points*, each kept in *read* once it was asked for."""
-    for point in points:
-        read.append(point)
-        yield point
+def _parts(chosen: "list[P]", of: RankedPoints) -> "list[str]":
+    """What the text says of one playbook: the *chosen* points, and how many more there are."""
+    if not chosen:
+        return []
+    left_out = of.total - len(chosen)
+    more = [of.left_out.format(left_out)] if left_out > 0 else []
+    return [render_points(chosen, of.old_before, beside=of.beside), *more]
 
 
-def _units_of(points: "list[P]", old_before: str, beside: str = "") -> int:
-    """How much of the text *points* take, with the blank line that parts them from what stands beside them."""
-    return utf16_units(render_points(points, old_before, beside=beside)) + 2 if points else 0
+def _units_of(chosen: "list[P]", of: RankedPoints) -> int:
+    """How much of the text *chosen* points take, with the blank line that parts them from what stands beside them."""
+    return utf16_units(render_points(chosen, of.old_before, beside=of.beside)) + 2 if chosen else 0
 
 
 def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, beside: str = "") -> "list[P]":
@@ -242,9 +237,14 @@ def render_points(points: "Iterable[PromptPoint]", old_before: str = "", *, besi
     return "\n".join(lines)
 
 
-def render_both(points: "Iterable[PromptPoint]", own: "Iterable[PromptPoint]") -> str:
-    """All *points* of a project, and then the user's *own*."""
-    return "\n\n".join(filter(None, [render_points(points), render_points(own, beside=OWN)]))
+def render_playbooks(playbooks: "Iterable[Sequence[PromptPoint]]") -> str:
+    """All points of several playbooks, one playbook after the other; the headers say which are the user's own."""
+    return "\n\n".join([render_points(points, beside=beside_headers(points)) for points in playbooks if points])
+
+
+def beside_headers(points: "Sequence[PromptPoint]") -> str:
+    """What stands behind the headers above the *points* of one playbook."""
+    return OWN if points and is_users_name(points[0].name) else ""
 
 
 def entry(point: "PromptPoint", old_before: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from playbook_db.domain.playbook import KeyPoint
-from playbook_db.domain.prompt_text import OWN, one_line, render_both, render_header, shown
+from playbook_db.domain.prompt_text import beside_headers, one_line, render_header, render_playbooks, shown
 
 PLACEHOLDER = "{marks}"
 
@@ -50,22 +50,20 @@ class ShownPlaybook:
         return () if self.marks is None or PLACEHOLDER not in template else ("playbook",)
 
 
-def show(
-    template: str, points: Sequence[KeyPoint], marks: Iterable[PointMarks], *, own: Sequence[KeyPoint] = ()
-) -> ShownPlaybook:
-    """The *points*, in canonical order, behind them those of the user's *own* playbook, and their *marks*, for
-    *template*. One without a place for the marks has the counters before the points, as all had once."""
+def show(template: str, playbooks: Sequence[Sequence[KeyPoint]], marks: Iterable[PointMarks]) -> ShownPlaybook:
+    """The points of the *playbooks*, each in canonical order, and their *marks*, for *template*. One without a place
+    for the marks has the counters before the points, as all had once."""
     if PLACEHOLDER not in template:
-        return ShownPlaybook(render_both(points, own), "")
-    playbook = "\n\n".join(filter(None, [_points(points), _points(own, beside=OWN)]))
-    return ShownPlaybook(playbook, "\n".join(_line(each) for each in marks))
+        return ShownPlaybook(render_playbooks(playbooks), "")
+    text = "\n\n".join(filter(None, map(_points, playbooks)))
+    return ShownPlaybook(text, "\n".join(_line(each) for each in marks))
 
 
-def _points(points: Sequence[KeyPoint], *, beside: str = "") -> str:
+def _points(points: Sequence[KeyPoint]) -> str:
     lines: list[str] = []
     for place, point in enumerate(points):
         if not place or points[place - 1].section != point.section:
-            lines += [*([""] if lines else []), render_header(point.section) + beside]
+            lines += [*([""] if lines else []), render_header(point.section) + beside_headers(points)]
         lines.append(shown(f"[{point.name}] {one_line(point.text)}"))
     return "\n".join(lines)
 

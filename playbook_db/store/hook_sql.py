@@ -7,9 +7,10 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
+    from playbook_db.domain.prompt_text import RankedPoints
     from playbook_db.domain.search_words import Term
     from playbook_db.store.at_hand import Connection
 
@@ -186,13 +187,14 @@ def find_project(connection: "Connection", key: str) -> "StoredProject | None":
     return StoredProject(row) if row else None
 
 
-def candidates(
-    execute: "Callable[[str, dict[str, Any]], Any]", project: StoredProject
-) -> "tuple[Iterator[StoredPoint], int, str]":
-    """What `domain.prompt_text` chooses from: the live points that don't rest, those pinned first, then the best, read
-    as they are asked for; how many are live; the time of the last revision."""
+def ranked_points(
+    execute: "Callable[[str, dict[str, Any]], Any]", project: StoredProject, *, is_users: bool = False
+) -> "RankedPoints":
+    """What `domain.prompt_text` chooses from; the points are read as they are asked for."""
+    from playbook_db.domain.prompt_text import RankedPoints  # late: mostly a prompt is told nothing
+
     ranked = map(StoredPoint, execute(RANKED_POINTS, {"playbook_id": project.id}))
-    return ranked, project.live_points, last_time(execute, project.id)
+    return RankedPoints(ranked, project.live_points, last_time(execute, project.id), is_users=is_users)
 
 
 def last_time(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int) -> str:

@@ -151,3 +151,15 @@ def test_doctor_looks_at_the_team_and_the_replica(playbook: Playbook, team_repli
     assert damaged["replica"][::2] == damaged["inject"][::2] == ("broken", "playbook work")
     assert missing["replica"][::2] == ("note", "playbook work")
     assert missing["inject"][0] == "ok"
+
+
+@pytest.mark.usefixtures("team_replica")
+def test_status_counts_the_users_own_points_without_a_replica(playbook: Playbook, team_replica: Path) -> None:
+    """The worker hasn't fetched the team's playbook yet; the user's own is here."""
+    playbook("--user", "add", "answer briefly")
+    team_replica.unlink()
+
+    status = playbook("status", "--json")
+
+    assert (status.code, status.err) == (0, "")
+    assert (status.json["points"], status.json["user_points"], status.json["user_shown"]) == (0, 1, 1)

@@ -5,9 +5,10 @@ import inspect
 import itertools
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,9 +19,9 @@ from playbook_db.domain.playbook import KeyPoint, Playbook, playbook_of
 from playbook_db.domain.prompt_text import (
     NEVER_SHOWN,
     PLACEHOLDER,
+    RankedPoints,
     choose,
     compose,
-    compose_both,
     fill_template,
     months_before,
     rank,
@@ -194,7 +195,9 @@ def test_only_the_sections_are_imported_at_run_time() -> None:
         for module in (prompt_text, sections)
     )
 
-    assert [ast.unparse(node) for node in of_text] == ["from playbook_db.domain.sections import SECTION_ORDER"]
+    assert [ast.unparse(node) for node in of_text] == [
+        "from playbook_db.domain.sections import SECTION_ORDER, is_users_name"
+    ]
     assert of_sections == []
     assert prompt_text.TYPE_CHECKING is False
 
@@ -273,12 +276,25 @@ def test_the_length_is_counted_as_the_client_counts_it(text: str) -> None:
     assert utf16_units(text) == len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+def _compose(
+    template: str,
+    points: Iterable[KeyPoint],
+    total: int,
+    time: str = "",
+    *,
+    limit_units: int = prompt_text.LIMIT_UNITS,
+) -> tuple[str, list[Any]]:
+    """The text of one playbook, and the points in it."""
+    text, [chosen] = compose(template, [RankedPoints(points, total, time)], limit_units=limit_units)
+    return text, chosen
+
+
 @given(candidates(), st.integers(-50, 900))
 def test_the_text_never_passes_the_limit_and_holds_whole_entries_in_canonical_order(
     points: list[KeyPoint], limit_units: int
 ) -> None:
     """Whatever the texts; what is returned is what is told; the last line says how many are left out."""
-    text, chosen = compose(TEMPLATE, iter(points), len(points), limit_units=limit_units)
+    text, chosen = _compose(TEMPLATE, iter(points), len(points), limit_units=limit_units)
 
     assert utf16_units(text) <= max(limit_units, 0)
     assert len(set(_names(chosen))) == len(chosen)
@@ -294,7 +310,7 @@ def test_the_text_never_passes_the_limit_and_holds_whole_entries_in_canonical_or
 @given(candidates(), st.integers(0, 900))
 def test_the_same_points_are_told_in_the_same_words(points: list[KeyPoint], limit_units: int) -> None:
     """No clock and no chance."""
-    told = [compose(TEMPLATE, iter(points), len(points), limit_units=limit_units) for _ in range(2)]
+    told = [_compose(TEMPLATE, iter(points), len(points), limit_units=limit_units) for _ in range(2)]
 
     assert told[0] == told[1]
 
@@ -302,7 +318,7 @@ def test_the_same_points_are_told_in_the_same_words(points: list[KeyPoint], limi
 @given(candidates())
 def test_where_all_fit_all_are_told_and_nothing_is_said_of_others(points: list[KeyPoint]) -> None:
     """No line about what is left out."""
-    text, chosen = compose(TEMPLATE, iter(points), len(points))
+    text, chosen = _compose(TEMPLATE, iter(points), len(points))
 
     assert chosen == list(playbook_of(points).points)
     assert "more key points" not in text
@@ -321,6 +337,14 @@ def _users(points: Sequence[KeyPoint]) -> list[KeyPoint]:
     return [replace(point, name=f"u{point.name}") for point in points]
 
 
+def _compose_both(
+    points: Sequence[KeyPoint], own: Sequence[KeyPoint], limit_units: int = prompt_text.LIMIT_UNITS
+) -> tuple[str, list[list[KeyPoint]]]:
+    """The text of a project's playbook and the user's own."""
+    of_user = RankedPoints(iter(own), len(own), is_users=True)
+    return compose(TEMPLATE, [RankedPoints(iter(points), len(points)), of_user], limit_units=limit_units)
+
+
 @given(candidates(), candidates(), st.integers(-50, 1200))
 def test_of_two_playbooks_the_text_never_passes_the_limit_either(
     points: list[KeyPoint], others: list[KeyPoint], limit_units: int
@@ -328,9 +352,7 @@ def test_of_two_playbooks_the_text_never_passes_the_limit_either(
     """The project's come first, as without the user's own; each left-out line tells of its own playbook."""
     own = _users(others)
 
-    text, chosen, told = compose_both(
-        TEMPLATE, (iter(points), len(points), ""), (iter(own), len(own), ""), limit_units=limit_units
-    )
+    text, [chosen, told] = _compose_both(points, own, limit_units)
 
     assert utf16_units(text) <= max(limit_units, 0)
     assert told == [point for point in playbook_of(own).points if point in told]
@@ -346,22 +368,22 @@ def test_of_two_playbooks_the_text_never_passes_the_limit_either(
 @given(candidates(), st.integers(0, 900))
 def test_without_points_of_the_users_own_the_text_is_the_same_bytes(points: list[KeyPoint], limit_units: int) -> None:
     """A model's prompt cache lives from it."""
-    both = compose_both(TEMPLATE, (iter(points), len(points), ""), ((), 0, ""), limit_units=limit_units)
+    text, chosen = _compose(TEMPLATE, iter(points), len(points), limit_units=limit_units)
 
-    assert both == (*compose(TEMPLATE, iter(points), len(points), limit_units=limit_units), [])
+    assert _compose_both(points, [], limit_units) == (text, [chosen, []])
 
 
 def test_the_users_own_take_a_third_at_most_where_the_project_needs_the_rest() -> None:
     """And the project's no more than two thirds and what they leave."""
     many, few = _named(range(300)), _named(range(3))
 
-    _, chosen, told = compose_both(TEMPLATE, (iter(many), 300, ""), (iter(_users(many)), 300, ""))
+    _, [chosen, told] = _compose_both(many, _users(many))
 
     units = utf16_units(render_points(told, beside=prompt_text.OWN))
     assert prompt_text.LIMIT_UNITS / 3 - 400 < units <= prompt_text.LIMIT_UNITS / 3
-    alone = len(compose(TEMPLATE, iter(many), 300)[1])
+    alone = len(_compose(TEMPLATE, iter(many), 300)[1])
     assert len(chosen) + len(told) > alone - 5
-    _, chosen, told = compose_both(TEMPLATE, (iter(many), 300, ""), (iter(_users(few)), 3, ""))
+    _, [chosen, told] = _compose_both(many, _users(few))
     assert len(told) == 3
     assert len(chosen) > alone - 8
 
@@ -370,12 +392,12 @@ def test_the_users_own_may_use_what_the_project_leaves() -> None:
     """All of it, where the project has no points."""
     many, few = _named(range(300)), _named(range(3))
 
-    _, chosen, told = compose_both(TEMPLATE, (iter(few), 3, ""), (iter(_users(many)), 300, ""))
+    _, [chosen, told] = _compose_both(few, _users(many))
 
-    alone = len(compose(TEMPLATE, iter(many), 300)[1])
+    alone = len(_compose(TEMPLATE, iter(many), 300)[1])
     assert len(chosen) == 3
     assert len(told) > alone - 12
-    _, chosen, told = compose_both(TEMPLATE, ((), 0, ""), (iter(_users(many)), 300, ""))
+    _, [chosen, told] = _compose_both([], _users(many))
     assert chosen == []
     assert len(told) > alone - 8
 
@@ -416,7 +438,7 @@ def test_a_point_that_is_too_long_makes_way_for_shorter_ones() -> None:
     """It is passed over; the ones after it are told."""
     points = _placed(a_key_point("pat-001", "x" * 5000), a_key_point("pat-002"), a_key_point("pat-003"))
 
-    text, chosen = compose(TEMPLATE, points, 3, limit_units=400)
+    text, chosen = _compose(TEMPLATE, points, 3, limit_units=400)
 
     assert _names(chosen) == ["pat-002", "pat-003"]
     assert text.endswith("\n\n(1 more key points aren't shown here; the user sees all with: playbook list)\nafter")
@@ -451,13 +473,13 @@ def test_no_more_is_read_than_fits() -> None:
 @pytest.mark.parametrize("units", [390, 10_000, 100_000])
 def test_a_template_that_leaves_no_room_says_nothing(units: int) -> None:
     """Rather than a playbook without a point."""
-    assert compose("x" * units + "{key_points}", [a_key_point()], 1, limit_units=400) == ("", [])
+    assert _compose("x" * units + "{key_points}", [a_key_point()], 1, limit_units=400) == ("", [])
 
 
 def test_a_template_counts_in_the_client_s_units() -> None:
     """Of an emoji in it, too, two are counted."""
     points = _named(range(1, 60), helpful=1)
-    text, chosen = compose("💥" * 1000 + "{key_points}", points, 59, limit_units=4000)
+    text, chosen = _compose("💥" * 1000 + "{key_points}", points, 59, limit_units=4000)
 
     assert chosen
     assert utf16_units(text) <= 4000
@@ -465,7 +487,7 @@ def test_a_template_counts_in_the_client_s_units() -> None:
 
 def test_an_empty_playbook_says_nothing() -> None:
     """Not even the template."""
-    assert compose(TEMPLATE, [], 0) == ("", [])
+    assert _compose(TEMPLATE, [], 0) == ("", [])
 
 
 @pytest.mark.parametrize("total", [3, 10, 123_456_789])
@@ -473,7 +495,7 @@ def test_the_left_out_line_counts_what_is_not_told(total: int) -> None:
     """All live points less those in the text."""
     points = _named([1, 2, 3], helpful=1)
 
-    text, chosen = compose(TEMPLATE, points, total)
+    text, chosen = _compose(TEMPLATE, points, total)
 
     assert len(chosen) == 3
     assert ("more key points" in text) is (total > 3)
@@ -484,7 +506,7 @@ def test_what_is_told_stays_below_what_the_client_shows() -> None:
     """10,000 units, with room to spare."""
     points = _named(range(1, 400), "字" * 90, helpful=1)
 
-    text, _ = compose(TEMPLATE, points, len(points))
+    text, _ = _compose(TEMPLATE, points, len(points))
 
     assert 9000 < utf16_units(text) <= prompt_text.LIMIT_UNITS < 10_000
 
@@ -514,9 +536,9 @@ def test_pins_and_ages_keep_the_limit_and_one_line_an_entry(
     known = [_known(point, *mark) for point, mark in zip(points, marks, strict=False)]
     ranked = sorted(known, key=lambda point: -point.pinned)
 
-    text, chosen = compose(TEMPLATE, iter(ranked), len(known), time, limit_units=limit_units)
+    text, chosen = _compose(TEMPLATE, iter(ranked), len(known), time, limit_units=limit_units)
 
-    again = compose(TEMPLATE, iter(ranked), len(known), time, limit_units=limit_units)
+    again = _compose(TEMPLATE, iter(ranked), len(known), time, limit_units=limit_units)
     assert again == (text, chosen)
     assert utf16_units(text) <= max(limit_units, 0)
     assert [point.pinned for point in chosen] == sorted((point.pinned for point in chosen), reverse=True)
@@ -534,7 +556,7 @@ def test_a_pinned_point_comes_first_in_the_text_under_its_own_header() -> None:
     points = [_known(each, 0, None) for each in _named(range(1, 30), helpful=9)]
     last = _known(a_key_point("oth-001", "be kind", section="OTHERS", harmful=2), 1, None)
 
-    text, chosen = compose(TEMPLATE, iter([last, *points]), 30, limit_units=1000)
+    text, chosen = _compose(TEMPLATE, iter([last, *points]), 30, limit_units=1000)
 
     assert text.startswith(
         "before\n## OTHERS\n[oth-001] helpful=0 harmful=2 :: be kind\n\n## PATTERNS & APPROACHES\n[pat-001] "
@@ -547,7 +569,7 @@ def test_a_pinned_point_takes_the_room_of_all_others() -> None:
     pinned = _known(a_key_point("pat-900", "p" * 700), 1, None)
     others = [_known(each, 0, None) for each in _named(range(1, 9))]
 
-    assert compose(TEMPLATE, iter([pinned, *others]), 9, limit_units=930)[1] == [pinned]
+    assert _compose(TEMPLATE, iter([pinned, *others]), 9, limit_units=930)[1] == [pinned]
 
 
 @pytest.mark.parametrize(
@@ -568,7 +590,7 @@ def test_an_old_point_is_shown_with_the_month_in_which_it_was_last_confirmed(
     """More than six months before the playbook's last revision; the clock of whoever reads has no say in it."""
     point = _known(a_key_point(), 0, confirmed_at)
 
-    text, _ = compose(TEMPLATE, [point], 1, time)
+    text, _ = _compose(TEMPLATE, [point], 1, time)
 
     said = f" (last confirmed {doubt}; verify first)" if doubt else ""
     assert text == f"before\n{render_points([point])}{said}\nafter"

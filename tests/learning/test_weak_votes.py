@@ -43,7 +43,7 @@ def _learn(project: Project, folder: Path, number: int) -> None:
 
 def _best(project: Project) -> list[str]:
     with project.store.read(project.key) as book:
-        ranked, _, _ = book.candidates()
+        ranked = book.ranked_points()
         return [point.name for point in ranked]
 
 

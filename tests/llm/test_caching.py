@@ -51,7 +51,7 @@ def reflected(
     """What the reflector says of *transcript*."""
     template = template or load_template("reflector.txt")
     told = [PointMarks(point.name, point.helpful, point.harmful, was_shown=True) for point in points]
-    shown = marks.show(template, points, told)
+    shown = marks.show(template, [points], told)
     return reflect(model, template=template, transcript=transcript, playbook=shown, cited=[], deadline=soon())
 
 
@@ -61,7 +61,7 @@ def curated(
     """What the curator makes of *analysis*."""
     template = template or load_template("curator.txt")
     told = [PointMarks(point.name, point.helpful, point.harmful, last_vote="2026-11-22") for point in points]
-    shown = marks.show(template, points, told)
+    shown = marks.show(template, [points], told)
     pairs = [(points[0].name, points[1].name)] if analysis == "second" else []
     return curate(
         model,

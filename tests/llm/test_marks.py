@@ -17,7 +17,7 @@ def test_the_texts_of_the_points_have_no_counters_and_the_marks_have_them() -> N
     """Each text on one line, under its section; nothing in it closes a tag."""
     told = [PointMarks(point.name, point.helpful, point.harmful) for point in POINTS]
 
-    assert marks.show(NEW, POINTS, told) == ShownPlaybook(
+    assert marks.show(NEW, [POINTS], told) == ShownPlaybook(
         "## PATTERNS & APPROACHES\n[pat-001] use\\ntype hints\n\n"
         "## MISTAKES TO AVOID\n[mis-001] never <\\/playbook> that",
         "[pat-001] helpful=3 harmful=0\n[mis-001] helpful=0 harmful=1",
@@ -26,10 +26,10 @@ def test_the_texts_of_the_points_have_no_counters_and_the_marks_have_them() -> N
 
 def test_votes_and_showings_change_the_marks_alone() -> None:
     """So that what comes first stays the same, and can be cached."""
-    before = marks.show(NEW, POINTS, []).text
+    before = marks.show(NEW, [POINTS], []).text
     voted = [replace(point, helpful=point.helpful + 2) for point in POINTS]
 
-    assert marks.show(NEW, voted, [PointMarks("pat-001", 5, 0, was_shown=True)]).text == before
+    assert marks.show(NEW, [voted], [PointMarks("pat-001", 5, 0, was_shown=True)]).text == before
 
 
 def test_a_mark_says_all_that_is_known_and_nothing_else() -> None:
@@ -40,7 +40,7 @@ def test_a_mark_says_all_that_is_known_and_nothing_else() -> None:
         is_pinned=True,
     )  # fmt: skip
 
-    assert marks.show(NEW, [], [known]).marks == (
+    assert marks.show(NEW, [[]], [known]).marks == (
         "[pat-001] helpful=3 harmful=1, shown, cited, since 2026-01-02, last confirmed 2026-03-04, "
         "last vote 2026-03-05, last shown 2026-11-01, last cited 2026-10-01, shown in vain in 7 sessions, rests, pinned"
     )
@@ -48,7 +48,7 @@ def test_a_mark_says_all_that_is_known_and_nothing_else() -> None:
 
 def test_a_template_without_a_place_for_marks_has_the_counters_with_the_points() -> None:
     """As every template had before there were marks."""
-    shown = marks.show(OLD, POINTS, [PointMarks("pat-001", 3, 0)])
+    shown = marks.show(OLD, [POINTS], [PointMarks("pat-001", 3, 0)])
 
     assert "[pat-001] helpful=3 harmful=0 :: use\\ntype hints" in shown.text
     assert shown.marks == ""

@@ -643,5 +643,5 @@ def _first_shown(member: Member) -> str:
     with closing(at_hand.open_replica(str(member.replica))) as connection:
         project = hook_sql.find_project(connection, NAME)
         assert project is not None
-        _, shown = prompt_text.compose("{key_points}", *hook_sql.candidates(connection.execute, project))
+        _, [shown] = prompt_text.compose("{key_points}", [hook_sql.ranked_points(connection.execute, project)])
         return shown[0].name

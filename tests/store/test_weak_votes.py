@@ -47,9 +47,9 @@ def waiting(project: Project) -> list[Proposal]:
 def order(project: Project) -> list[str]:
     """The points that a session is shown, best first, which are those of the last revision."""
     with project.store.read(project.key) as book:
-        ranked, _, _ = book.candidates()
+        ranked = book.ranked_points()
         names = [point.name for point in ranked]
-        assert [point.name for point in book.candidates_at(book.revision)[0]] == names
+        assert [point.name for point in book.ranked_points_at(book.revision)] == names
     return names
 
 

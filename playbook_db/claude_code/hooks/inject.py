@@ -69,8 +69,8 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
                     work_waits = work_waits or _is_old(replica, _REPLICA_FOR_S)
                     shown = showing.of_team(replica, project.team_name)
             if not is_ignored:
-                of_project = showing.Source(key, book, shown) if book and shown else None
-                text, points_shown = showing.compose(hook, event, of_project, showing.users(connection))
+                sources = showing.sources(connection, key, book, shown)
+                text, points_shown = showing.compose(hook, event, sources)
                 # Whatever the user is to be told may take too long: the session has its playbook then.
                 hook.fallback = showing.output(EVENT, text, "")
                 showing.prepare(event, points_shown, pending)

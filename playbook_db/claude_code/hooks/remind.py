@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-    Sources = tuple[showing.Source | None, showing.Source | None]  # the project's, and the user's own
-
 DEADLINE_S = 0.2
 _WAIT_S = 0.05  # for a database that somebody holds
 PROMPT, FAILURE, SUBAGENT = "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
@@ -111,27 +109,23 @@ def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool
     return sys.argv[1:2] == ["user"] or not registration.answers_elsewhere(name, registration.own_scope(), folder)
 
 
-def _sources(connection: "at_hand.Connection", path: str, folder: str) -> "Sources":
-    """The playbook of the project in *folder*, or its team's, and the user's own; neither where the project is kept
-    out."""
+def _sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[showing.Source]":
+    """The playbooks that a session in *folder* is shown points of; none where the project is kept out."""
     key = projects.project_key(folder)
     project = hook_sql.find_project(connection, key)
-    if project is None:
-        return None, showing.users(connection)
-    if project.is_ignored:
-        return None, None
-    book: Book | None = Book(connection, project)
-    if project.team_name is not None:
-        book = showing.of_team(at_hand.replica_of(path, project.id), project.team_name)
-    of_project = showing.Source(key, Book(connection, project), book) if book else None
-    return of_project, showing.users(connection)
+    if project is not None and project.is_ignored:
+        return []
+    book = shown = Book(connection, project) if project is not None else None
+    if project is not None and project.team_name is not None:
+        shown = showing.of_team(at_hand.replica_of(path, project.id), project.team_name)
+    return showing.sources(connection, key, book, shown)
 
 
 def _show_best(
-    hook: hook_runner.Hook, event: events.Event, sources: "Sources", pending: "list[dict[str, Any]]"
+    hook: hook_runner.Hook, event: events.Event, sources: "Sequence[showing.Source]", pending: "list[dict[str, Any]]"
 ) -> None:
     """Give a subagent the points that its session would be given with less room."""
-    text, points_shown = showing.compose(hook, event, *sources, limit_units=LIMIT_UNITS[SUBAGENT])
+    text, points_shown = showing.compose(hook, event, sources, limit_units=LIMIT_UNITS[SUBAGENT])
     if text and hook.say(showing.output(SUBAGENT, text, "")):
         showing.keep(hook, event, points_shown, pending)
 
@@ -140,7 +134,7 @@ def _show_matches(
     hook: hook_runner.Hook,
     event: events.Event,
     connection: "at_hand.Connection",
-    sources: "Sources",
+    sources: "Sequence[showing.Source]",
     question: str,
     pending: "list[dict[str, Any]]",
 ) -> None:
@@ -148,7 +142,7 @@ def _show_matches(
     name = event.hook_event_name or ""
     matches = []
     for source in sources:
-        if source is not None and source.book.project.live_points:
+        if source.book.project.live_points:
             execute, project = source.book.connection.execute, source.book.project
             points = hook_sql.fitting(execute, project.id, project.live_points, question, strongly=name == FAILURE)
             matches += [(score, source, point) for point, score in points]
@@ -157,7 +151,7 @@ def _show_matches(
     _lock(connection)  # or two errors at once would be told the same
     text, chosen = _chosen(event, sorted(matches, key=lambda each: -each[0]))
     if chosen and hook.say(showing.output(name, text, "")):
-        by_source = [(each, [point for source, point in chosen if source is each]) for each in sources if each]
+        by_source = [(each, [point for source, point in chosen if source is each]) for each in sources]
         showing.keep(hook, event, [each for each in by_source if each[1]], pending)
 
 

@@ -48,13 +48,13 @@ class Source:
         self.key, self.home, self.book = key, home, book
 
 
-def users(connection: "at_hand.Connection") -> "Source | None":
-    """The user's own playbook; None where there is none."""
-    own = hook_sql.find_project(connection, projects.USER_KEY)
-    if own is None:
-        return None
-    book = Book(connection, own)
-    return Source(projects.USER_KEY, book, book)
+def sources(connection: "at_hand.Connection", key: str, home: "Book | None", shown: "Book | None") -> "list[Source]":
+    """The playbooks that a session of the project *key* is shown points of: the project's, which is *home* or that of
+    its team, *shown* in its place; and the user's own."""
+    of_user = hook_sql.find_project(connection, projects.USER_KEY)
+    users = Book(connection, of_user) if of_user is not None else None
+    books = ((key, home, shown), (projects.USER_KEY, users, users))
+    return [Source(key, home, book) for key, home, book in books if home is not None and book is not None]
 
 
 def of_team(replica: str, name: str) -> "Book | None":
@@ -79,17 +79,12 @@ def is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
 
 
 def compose(
-    hook: hook_runner.Hook,
-    event: events.Event,
-    of_project: "Source | None",
-    of_user: "Source | None",
-    *,
-    limit_units: "int | None" = None,
+    hook: hook_runner.Hook, event: events.Event, sources: "Sequence[Source]", *, limit_units: "int | None" = None
 ) -> "tuple[str, list[Shown]]":
-    """What the session is told of its project's playbook and of the user's own, the best points of each, and which
-    those are, in *limit_units* (default: all that the client takes). One that is held out is told nothing, and that
-    goes on record."""
-    sources = [each for each in (of_project, of_user) if each is not None and each.book.project.live_points]
+    """What the session is told of the playbooks *sources*, the best points of each, and which those are, in
+    *limit_units* (default: all that the client takes). One that is held out is told nothing, and that goes on record.
+    """
+    sources = [each for each in sources if each.book.project.live_points]
     if not sources:
         return "", []
     if is_held_out(hook, event):
@@ -98,14 +93,12 @@ def compose(
     from playbook_db.services import templates
 
     limit_units = limit_units or prompt_text.LIMIT_UNITS
-    both = [
-        hook_sql.candidates(each.book.connection.execute, each.book.project)
-        if each is not None and each in sources
-        else ((), 0, "")
-        for each in (of_project, of_user)
+    ranked = [
+        hook_sql.ranked_points(each.book.connection.execute, each.book.project, is_users=projects.is_users(each.key))
+        for each in sources
     ]
-    text, points, own = prompt_text.compose_both(templates.playbook_template(), *both, limit_units=limit_units)
-    return text, [(each, of) for each, of in ((of_project, points), (of_user, own)) if each is not None and of]
+    text, chosen = prompt_text.compose(templates.playbook_template(), ranked, limit_units=limit_units)
+    return text, [(each, chosen[place]) for place, each in enumerate(sources) if chosen[place]]
 
 
 def output(event_name: str, text: str, message: str) -> bytes:

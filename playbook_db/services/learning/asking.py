@@ -178,7 +178,7 @@ class Inquiry:
             self,
             template=template,
             transcript=self._redacted(without_private(self.chunk.text)),
-            playbook=marks.show(template, points, had, own=own),  # it judges no others
+            playbook=marks.show(template, [points, own], had),  # it judges no others
             cited=[name for name in cited if name in known.playbook.by_name or name in known.own.by_name],
             deadline=self.deadline,
             must_answer=True,
@@ -250,7 +250,7 @@ class Inquiry:
             self,
             template=template,
             reflection=Reflection(reflection.analysis, reflection.bullet_tags, reflection.lessons),
-            playbook=marks.show(template, points, known.marks([*points, *own], self.chunk.cited), own=own),
+            playbook=marks.show(template, [points, own], known.marks([*points, *own], self.chunk.cited)),
             candidates=curator.Candidates(pairs, near),
             size=_size(voted),
             deadline=self.deadline,

@@ -18,6 +18,7 @@ from playbook_db.domain.playbook import (
     section_named,
     why_text_unusable,
 )
+from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.sections import OTHERS
 from playbook_db.domain.trust.evidence import FILES
 from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
@@ -189,7 +190,7 @@ def notes_on_length(changes: Iterable[Change]) -> list[str]:
         f"{point.name} is too long for any session to be shown it ({len(point.text):,} characters); "
         f"shorten it with: playbook edit {point.name}"
         for point in points
-        if len(point.text) > _ALWAYS_FITS and not prompt_text.compose(template, [point], 1)[1]
+        if len(point.text) > _ALWAYS_FITS and not prompt_text.compose(template, [RankedPoints([point], 1)])[0]
     ]
 
 
@@ -203,13 +204,14 @@ def _notes_on_votes(points: Iterable[KeyPoint]) -> list[str]:
 
 
 def _notes_on_pins(book: PlaybookRepository) -> list[str]:
-    ranked, total, time = book.candidates()
+    ranked = book.ranked_points()
     pinned = list(itertools.takewhile(lambda point: point.pinned, ranked))
     template, limit_units, part = templates.playbook_template(), prompt_text.LIMIT_UNITS, "a session's text"
     if book.is_users:  # what it has whatever the project needs
         limit_units = (limit_units - prompt_text.utf16_units(template)) // prompt_text.OWN_SHARE
         template, part = prompt_text.PLACEHOLDER, "the third of a session's text that is surely there for your own"
-    _, shown = prompt_text.compose(template, pinned, total, time, limit_units=limit_units)
+    playbook = RankedPoints(pinned, ranked.total, ranked.time)
+    _, [shown] = prompt_text.compose(template, [playbook], limit_units=limit_units)
     names = [point.name for point in pinned if point not in shown]
     if not names:
         return []

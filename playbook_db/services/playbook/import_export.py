@@ -9,7 +9,7 @@ from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Header, Playbook, normalised, storable
 from playbook_db.domain.playbook_file import Layout, Reading
-from playbook_db.domain.prompt_text import render_both, shown
+from playbook_db.domain.prompt_text import render_playbooks, shown
 from playbook_db.domain.trust.evidence import MAX_QUOTE_CHARS, Evidence
 from playbook_db.services import templates
 from playbook_db.services.playbook import markdown
@@ -114,26 +114,24 @@ def reading_of(book: PlaybookRepository) -> Reading:
 def prompt(project: Project) -> str:
     """The text that goes into a session of *project*: the best points that fit under Claude Code's limit, of its
     playbook and the user's own; `""` where both are empty. Raises TemplateError."""
-    with _both(project) as books:
-        candidates = [book.candidates() if book else ((), 0, "") for book in books]
-        if not any(total for _, total, _ in candidates):
+    with _books(project) as books:
+        playbooks = [book.ranked_points() for book in books]
+        if not any(each.total for each in playbooks):
             return ""
-        return prompt_text.compose_both(templates.playbook_template(), *candidates)[0]
+        return prompt_text.compose(templates.playbook_template(), playbooks)[0]
 
 
 def prompt_with_all(project: Project) -> str:
-    """The text with every live point of both in it, however long it gets. Raises TemplateError."""
-    with _both(project) as books:
-        return templates.fill_points(render_both(*(book.live_points() if book else () for book in books)))
+    """The text with every live point of these in it, however long it gets. Raises TemplateError."""
+    with _books(project) as books:
+        return templates.fill_points(render_playbooks([book.live_points() for book in books]))
 
 
 @contextmanager
-def _both(project: Project) -> Iterator[tuple[PlaybookRepository | None, PlaybookRepository]]:
-    """The playbook of *project* and the user's own; the latter alone where that is meant."""
-    own = project.playbooks()[-1]
+def _books(project: Project) -> Iterator[list[PlaybookRepository]]:
+    """The playbooks that a session of *project* is shown points of, to be read."""
     with ExitStack() as stack:
-        of_project = None if project is own else stack.enter_context(project.store.read(project.key))
-        yield of_project, stack.enter_context(own.store.read(own.key))
+        yield [stack.enter_context(each.store.read(each.key)) for each in project.playbooks()]
 
 
 def summary(result: RevisionResult) -> str:

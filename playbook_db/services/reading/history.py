@@ -131,8 +131,8 @@ def at(project: Project, when: str) -> SourcedPlaybook:
 def prompt_at(project: Project, when: str) -> str:
     """The text that a session which began at *when* would have got, with the template of today; `""` where none."""
     with project.store.read(project.key) as book:
-        candidates = book.candidates_at(find_revision(book, when, now=datetime.now(UTC)))
-    return prompt_text.compose(templates.playbook_template(), *candidates)[0]
+        ranked = book.ranked_points_at(find_revision(book, when, now=datetime.now(UTC)))
+    return prompt_text.compose(templates.playbook_template(), [ranked])[0]
 
 
 def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) -> Iterator[LoggedRevision]:

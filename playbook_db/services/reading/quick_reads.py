@@ -79,16 +79,19 @@ def prompt(url: str, folder: str | None, *, whole: bool) -> str | None:
     those of the user's own playbook; `""` where both are empty. Raises TemplateError."""
 
     def query(connection: "Connection", project: "StoredProject") -> str:
-        own = project if folder is None else hook_sql.find_project(connection, projects.USER_KEY)
-        both = [each or quick_sql.NO_PLAYBOOK for each in (None if folder is None else project, own)]
-        if not any(each.live_points for each in both):
+        playbooks = [project]
+        if folder is not None and (users := hook_sql.find_project(connection, projects.USER_KEY)) is not None:
+            playbooks.append(users)
+        if not any(each.live_points for each in playbooks):
             return ""
         if whole:
-            return templates.fill_points(
-                prompt_text.render_both(*(quick_sql.live_points(connection, each.id) for each in both))
-            )
-        candidates = [hook_sql.candidates(connection.execute, each) for each in both]
-        return prompt_text.compose_both(templates.playbook_template(), *candidates)[0]
+            points = [quick_sql.live_points(connection, each.id) for each in playbooks]
+            return templates.fill_points(prompt_text.render_playbooks(points))
+        ranked = [
+            hook_sql.ranked_points(connection.execute, each, is_users=folder is None or each is not project)
+            for each in playbooks
+        ]
+        return prompt_text.compose(templates.playbook_template(), ranked)[0]
 
     return _read(url, folder, query)
 

@@ -4,7 +4,7 @@ Read with the hooks' SQL, without SQLAlchemy where that can be, as a status line
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,6 +12,7 @@ from typing import Any
 
 from playbook_db import project_env, projects, settings
 from playbook_db.domain import prompt_text
+from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
 from playbook_db.store import at_hand, hook_sql, quick_sql
@@ -101,7 +102,11 @@ def _read(
     own_key: str = projects.USER_KEY,
 ) -> Status:
     project = stored or quick_sql.NO_PLAYBOOK
-    own = _Playbook(execute, project if folder is None else _find(execute, own_key))
+    users = [] if folder is None else [_Playbook(execute, _find(execute, own_key), is_users=True)]
+    if project.team_name:
+        points = _points_of_team(database, project, users)
+    else:
+        points = _points([_Playbook(execute, project, is_users=folder is None), *users])
     of_project = {"playbook_id": project.id}
     jobs = dict(tuple(row) for row in execute(quick_sql.JOBS_BY_STATE, of_project))
     used = execute(quick_sql.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
@@ -114,7 +119,7 @@ def _read(
         mirror=project.mirror,
         is_ignored=project.is_ignored,
         team=project.team_name,
-        **(_points_of_team(database, project, own) if project.team_name else _points(execute, project, own)),
+        **points,
         queued=jobs.get("queued", 0),
         running=jobs.get("running", 0),
         failed=jobs.get("failed", 0),
@@ -129,35 +134,49 @@ def _read(
 
 @dataclass(frozen=True, slots=True)
 class _Playbook:
-    """What runs a statement where a playbook is, and where it stands."""
+    """What runs a statement where a playbook is, where it stands, and when a team's was `known_at` last."""
 
     execute: Execute
     project: hook_sql.StoredProject
+    is_users: bool = False
+    known_at: str | None = None
+
+    def ranked_points(self) -> RankedPoints:
+        """What may go into a session's prompt."""
+        if not self.project.live_points:
+            return RankedPoints((), 0)
+        return hook_sql.ranked_points(self.execute, self.project, is_users=self.is_users)
+
+    def proposals(self) -> int:
+        """How many proposals wait."""
+        rows = self.execute(hook_sql.PROPOSALS_WAITING, {"playbook_id": self.project.id})
+        return next((count for count, _ in rows), 0)
 
 
 def _find(execute: Execute, key: str) -> hook_sql.StoredProject:
     return next(map(hook_sql.StoredProject, execute(hook_sql.PROJECT, {"key": key})), quick_sql.NO_PLAYBOOK)
 
 
-def _points(
-    execute: Execute, project: hook_sql.StoredProject, own: _Playbook, known_at: str | None = None
-) -> dict[str, Any]:
-    """The fields of a status that are about the points."""
-    here = _Playbook(execute, project)
-    shown, user_shown = (0, 0) if project.is_ignored else _shown(here, own)
+def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
+    """The fields of a status that are about the points: *playbooks* are the project's and the user's own."""
+    first, last = playbooks[0], playbooks[-1]
+    shown = [0] * len(playbooks)
+    if not first.project.is_ignored and any(each.project.live_points for each in playbooks):
+        ranked = [each.ranked_points() for each in playbooks]
+        shown = list(map(len, prompt_text.compose(templates.playbook_template(), ranked)[1]))
     return {
-        "team_as_of": known_at,
-        "points": project.live_points,
-        "shown": shown,
-        "user_points": own.project.live_points,
-        "user_shown": user_shown,
-        "revision": project.revision,
-        "proposals": _proposals(here) + (0 if own.project is project else _proposals(own)),
-        "learned": _learned(list(execute(quick_sql.LAST_LEARNED, {"playbook_id": project.id}))),
+        "team_as_of": first.known_at,
+        "points": first.project.live_points,
+        "shown": shown[0],
+        "user_points": last.project.live_points,
+        "user_shown": shown[-1],
+        "revision": first.project.revision,
+        "proposals": sum(each.proposals() for each in playbooks),
+        "learned": _learned(list(first.execute(quick_sql.LAST_LEARNED, {"playbook_id": first.project.id}))),
     }
 
 
-def _points_of_team(database: str, project: hook_sql.StoredProject, own: _Playbook) -> dict[str, Any]:
+def _points_of_team(database: str, project: hook_sql.StoredProject, users: Sequence[_Playbook]) -> dict[str, Any]:
     """The same of the team's playbook in the place of *project*, as the worker last put it on this machine."""
     path = at_hand.replica_of(database, project.id)
     unusable = OSError, at_hand.UnusableError, at_hand.driver().Error  # doctor says what is wrong
@@ -166,24 +185,8 @@ def _points_of_team(database: str, project: hook_sql.StoredProject, own: _Playbo
         if shown is not None:
             shown.is_ignored = project.is_ignored
             known_at = timestamp(datetime.fromtimestamp(os.stat(path).st_mtime, UTC))
-            return _points(replica.execute, shown, own, known_at)
-    return _points(lambda query, values: (), quick_sql.NO_PLAYBOOK, own)
-
-
-def _proposals(of: _Playbook) -> int:
-    """How many proposals of a playbook wait."""
-    return next((count for count, _ in of.execute(hook_sql.PROPOSALS_WAITING, {"playbook_id": of.project.id})), 0)
-
-
-def _shown(of_project: _Playbook, of_user: _Playbook) -> tuple[int, int]:
-    """How many points of each playbook a session is shown; where both are the user's own, it counts twice."""
-    is_both = of_project.project is of_user.project
-    if not of_project.project.live_points and not of_user.project.live_points:
-        return 0, 0
-    projects_own: Any = ((), 0, "") if is_both else hook_sql.candidates(of_project.execute, of_project.project)
-    users_own = hook_sql.candidates(of_user.execute, of_user.project)
-    _, shown, own = prompt_text.compose_both(templates.playbook_template(), projects_own, users_own)
-    return len(own) if is_both else len(shown), len(own)
+            return _points([_Playbook(replica.execute, shown, known_at=known_at), *users])
+    return _points([_Playbook(lambda query, values: (), quick_sql.NO_PLAYBOOK), *users])
 
 
 def _learned(rows: list[Any]) -> Learned | None:

@@ -4,7 +4,7 @@
 as one revision; nothing else writes the history.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -27,6 +27,7 @@ from playbook_db.domain.playbook import (
     highest_number,
     number_of,
 )
+from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
@@ -324,12 +325,10 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         """The names of the live points at that place."""
         return self._execute(_NAMES_AT, section=SECTION_SLUGS[section], position=position).scalars().all()
 
-    def candidates(self) -> tuple[Iterator[StoredPoint], int, str]:
-        """What `domain.prompt_text` chooses from: the live points that don't rest, those pinned first, then the best;
-        how many are live; the time of the last revision. The points are read as they are asked for, inside the
-        transaction."""
+    def ranked_points(self) -> RankedPoints:
+        """What `domain.prompt_text` chooses from; the points are read as they are asked for, inside the transaction."""
         ranked = map(StoredPoint, self._execute(_RANKED_POINTS))
-        return ranked, self.count_live(), self.last_time or ""
+        return RankedPoints(ranked, self.count_live(), self.last_time or "", is_users=self.is_users)
 
     def count_live(self) -> int:
         """How many points are live."""

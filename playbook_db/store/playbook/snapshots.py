@@ -12,6 +12,7 @@ from playbook_db.domain import prompt_text
 from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.merging.undo import RevisionRange, Undo
 from playbook_db.domain.playbook import MAX_COUNTER, Header, Playbook, PointState
+from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.store import quick_sql
 from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
@@ -107,10 +108,9 @@ class Snapshots(PlaybookRows):
         rows = self._points_at(revision)
         return Playbook(tuple(map(point_of, rows)), header=self.header_at(revision))
 
-    def candidates_at(self, revision: int) -> tuple[list[StoredPoint], int, str]:
-        """What `domain.prompt_text` chose from after *revision*, by the rule of today: the points that were live, best
-        first, how many were live, and the revision's time. Which are pinned and rest is no part of the history: it is
-        as now."""
+    def ranked_points_at(self, revision: int) -> RankedPoints:
+        """What `domain.prompt_text` chose from after *revision*, by the rule of today. Which points are pinned and rest
+        is no part of the history: it is as now."""
         rows = self._points_at(revision)
         by_text, by_point = map(self.index_hint, ("ix_changes_text", "ix_votes_point"))
         confirmed = self._execute(sql(_CONFIRMED_AT.format(by_text=by_text, by_point=by_point)), revision=revision)
@@ -122,7 +122,8 @@ class Snapshots(PlaybookRows):
         def place(point: StoredPoint) -> tuple[bool, float, int]:
             return not point.pinned, -prompt_text.rank(point.helpful, strong[point.name], points[point]), point.id
 
-        return sorted(points, key=place), len(rows), self.time_of(revision) or ""
+        ranked = sorted(points, key=place)
+        return RankedPoints(ranked, len(rows), self.time_of(revision) or "")
 
     def states_at(self, revision: int, *, changed_in: RevisionRange) -> dict[str, PointState]:
         """How the points that the revisions *changed_in* touched were after *revision*, live or retired, by name;
