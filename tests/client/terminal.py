@@ -18,7 +18,8 @@ from tests.client.harness import PATIENCE_S, Run, World, wait_until
 QUIET_S = 0.7  # a screen that shows a prompt and hasn't changed for so long waits for the user
 _BUSY = re.compile(r"esc to interrupt|Compacting|running (?:\w+ )?hooks?|… \(\d+s|\(\d+s ·")
 _PROMPT = re.compile(r"^\s*[❯>]", re.MULTILINE)
-_CONFIG = "set -g remain-on-exit on\nset -g history-limit 5000\nset -g status off\n"
+# The shell is named, as some users, such as `nobody`, may start none of their own.
+_CONFIG = "set -g default-shell /bin/sh\nset -g remain-on-exit on\nset -g history-limit 5000\nset -g status off\n"
 
 
 @contextmanager
