@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ from playbook_db.errors import MissingExtraError, PlaybookError, ProjectError, R
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
+    from playbook_db.services.reading.quick_reads import Source
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
@@ -146,6 +148,14 @@ def database_and_folder(names: Iterable[str] = ()) -> tuple[str, str | None]:
     return database_url(), None if is_users_own(names) else project_folder(must_exist=True)
 
 
+def source_of(*names: str) -> "Source":
+    """Where a command that only reads looks: the playbook that the options, the environment and the *names* of its
+    points mean."""
+    from playbook_db.services.reading.quick_reads import Source
+
+    return Source(*database_and_folder(names), partial(opened, *names))
+
+
 @contextmanager
 def opened(
     *names: str,
@@ -238,9 +248,9 @@ def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
     ctx.obj = ctx.find_root().params
     with ctx.scope(cleanup=False), suppress(PlaybookError, OSError):
         url, folder = database_and_folder()
-        points = [] if folder is None else quick_reads.live_points(url, folder, may_be_old=True) or []
-        points += quick_reads.live_points(url, None) or []
-        return [point.name for point in points if point.name.startswith(incomplete)]
+        names = [] if folder is None else quick_reads.names(url, folder)
+        names += quick_reads.names(url, None)
+        return [name for name in names if name.startswith(incomplete)]
     return []
 
 

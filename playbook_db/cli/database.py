@@ -31,6 +31,7 @@ from playbook_db.cli.output import (
 from playbook_db.domain.times import local
 from playbook_db.errors import DatabaseError
 from playbook_db.services import records
+from playbook_db.services.reading import quick_reads
 
 if TYPE_CHECKING:
     from playbook_db.services.maintenance import Candidate
@@ -48,9 +49,7 @@ def database() -> None:
 @as_json
 def path(as_json: bool) -> None:
     """Print where the database is, whether or not it is there yet."""
-    from playbook_db.services import maintenance
-
-    where = maintenance.location(database_url())
+    where = quick_reads.location(database_url())
     print_answer(where, as_json=as_json, database=where)
 
 
@@ -114,13 +113,13 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
     The copy goes to FILE, or into the folder backups/ beside the database. It is one file that holds one state of it.
     Nothing is ever overwritten.
     """
-    from playbook_db.services import maintenance
-
     if lists and file is not None:
         raise click.UsageError("--list takes no FILE.")
     if lists:
-        _print_list(maintenance.list_all(database_url()), as_json=as_json)
+        _print_list(quick_reads.backups(database_url()), as_json=as_json)
         return
+    from playbook_db.services import maintenance
+
     taken = maintenance.take(database_url(), file)
     if as_json:
         print_json(records.taken_backup_record(taken))

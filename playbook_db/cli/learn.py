@@ -19,6 +19,7 @@ from playbook_db.cli.context import (
     opened,
     point_names,
     project_folder,
+    source_of,
 )
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
@@ -37,12 +38,13 @@ from playbook_db.cli.output import (
 from playbook_db.domain.times import local
 from playbook_db.errors import JobError, PlaybookError, Remedy, SessionNotFoundError, SettingError
 from playbook_db.services import records
+from playbook_db.services.reading import quick_reads
 
 if TYPE_CHECKING:
     from playbook_db.claude_code.learner import TranscriptResult
     from playbook_db.services.project import Project
-    from playbook_db.store.jobs import Job
     from playbook_db.store.playbook.log_queries import LifeEvent
+    from playbook_db.store.quick_sql import Job
 
 _TOKENS_A_CHUNK = 16_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
@@ -177,10 +179,7 @@ def sessions(ctx: click.Context, as_json: bool) -> None:
     """List what each session taught, and what that took."""
     if ctx.invoked_subcommand is not None:
         return
-    from playbook_db.services.reading import history
-
-    with opened(sync=False) as project:
-        listed = history.sessions(project)
+    listed = quick_reads.sessions(source_of())
     if as_json:
         print_json([records.session_record(session) for session in listed])
         return
@@ -371,10 +370,7 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
     """List what there is to learn from, the oldest first."""
     if ctx.invoked_subcommand is not None:
         return
-    from playbook_db.services.learning import queue
-
-    with opened(sync=False, is_own=True) as project:
-        listed = queue.list_jobs(project.store, None if of_all else project.key)
+    listed = quick_reads.jobs(source_of(), of_all=of_all)
     if as_json:
         print_json([records.job_record(job) for job in listed])
         return

@@ -302,10 +302,9 @@ def project() -> None:
 @as_json
 def project_list(as_json: bool) -> None:
     """List the projects that have a playbook."""
-    from playbook_db.services.project import list_projects, open_store
+    from playbook_db.services.reading import quick_reads
 
-    with open_store(database_url()) as store:
-        listed = list_projects(store)
+    listed = quick_reads.list_projects(database_url())
     if as_json:
         print_json([records.project_record(each) for each in listed])
         return

@@ -80,7 +80,7 @@ def test_a_damaged_index_is_done_without_and_made_anew(harbour: Playbook) -> Non
 def test_without_fts5_parts_of_words_are_found(harbour: Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Python brings an SQLite without it."""
     monkeypatch.setattr(full_text, "can_index", lambda execute: False)
-    monkeypatch.setattr(quick_reads, "search", lambda *_: None)  # which finds no such module
+    monkeypatch.setattr(quick_reads, "from_file", lambda *_, **__: None)  # which finds no such module
 
     answer = harbour("search", "sessio")
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from playbook_db import settings
 from playbook_db.cli.change import review_batch
-from playbook_db.cli.context import OwnCommand, as_json, notify, opened
+from playbook_db.cli.context import OwnCommand, as_json, notify, opened, source_of
 from playbook_db.cli.history.history_view import marked_words
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
@@ -23,9 +24,11 @@ from playbook_db.cli.output import (
 )
 from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.services import records
+from playbook_db.services.reading import quick_reads
 
 if TYPE_CHECKING:
-    from playbook_db.services.playbook.review import Decision, ReviewItem, ReviewResult
+    from playbook_db.domain.proposals import ReviewItem
+    from playbook_db.services.playbook.review import Decision, ReviewResult
     from playbook_db.services.project import Project
 
 _INDENT = " " * 4
@@ -70,11 +73,15 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
     about. The setting playbook_review says what waits for you. Their texts are kept out of sessions, so this runs in a
     terminal of your own alone.
     """
-    from playbook_db.services.playbook import review as service
-
     if in_editor and (accepted or rejected):
         raise click.UsageError("--edit goes without --accept and --reject.")
-    service.require_person()
+    settings.require_person()
+    in_turn = not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+    if not (accepted or rejected or in_editor or in_turn):
+        print_proposals(quick_reads.proposals(source_of()), as_json=as_json)
+        return
+    from playbook_db.services.playbook import review as service
+
     with opened() as project:
         items = service.all_waiting(project)
         if accepted or rejected:
@@ -84,7 +91,7 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
             decisions = [review_batch.decision(item, accepts=item in chosen) for item in (*chosen, *refused)]
         elif items and in_editor:
             decisions = _from_editor(project, items)
-        elif items and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+        elif items and in_turn:
             decisions = _one_by_one(items)
         else:
             print_proposals(items, as_json=as_json)

@@ -11,7 +11,8 @@ from playbook_db.cli.output import evidence_line, one_line, readable
 from playbook_db.errors import OperationsFileError
 
 if TYPE_CHECKING:
-    from playbook_db.services.playbook.review import Decision, ReviewItem
+    from playbook_db.domain.proposals import ReviewItem
+    from playbook_db.services.playbook.review import Decision
 
 _INDENT = " " * 4
 _HEAD = re.compile(r"(wait|accept|reject)\s+((?:u?p)?\d{1,18})\b")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, notify, of_user, opened, point_names, read_input
+from playbook_db.cli.context import as_json, dry_run_option, notify, of_user, opened, point_names, read_input, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     one_line,
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from playbook_db.services.playbook.undo import UndoResult
     from playbook_db.services.project import Project
     from playbook_db.services.reading.history import SourcedPlaybook
+    from playbook_db.store.playbook.revision_log import LoggedRevision
 
+_EVERY = 2**31 - 1  # change of a revision
 SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json has all
 
 
@@ -48,33 +50,31 @@ def log(as_json: bool, **options: Any) -> None:
     -n, --since or --session says otherwise. A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago",
     yesterday, or one that any command printed.
     """
-    from playbook_db.services.reading import history
-
-    with opened(*filter(None, [options["name"]])) as project:
-        if as_json:
-            revisions = history.log(project, history.LogQuery(**options))
-            print_texts(_json_list(records.log_record(revision) for revision in revisions))
-        else:
-            _print_log(project, options)
-
-
-def _print_log(project: "Project", options: dict[str, Any]) -> None:
     from playbook_db.cli.history import history_view
-    from playbook_db.services.reading import history
+    from playbook_db.services.reading import quick_reads
 
-    is_bounded = any(options[name] is not None for name in ("limit", "since", "session"))
-    query = history.LogQuery(**{**options, "limit": options["limit"] if is_bounded else SHOWN_REVISIONS + 1})
-    revisions = history.log(project, query, most_changes=history_view.MOST_LINES)
-    shown = revisions if is_bounded else itertools.islice(revisions, SHOWN_REVISIONS)
-    texts = (history_view.logged(revision, of_point=query.name is not None) for revision in shown)
-    first = next(texts, None)
-    if first is None:
-        has_revisions = next(history.log(project, history.LogQuery(limit=1)), None) is not None
-        notify(["no revision matches" if has_revisions else "this playbook has no revisions yet"])
+    source = source_of(*filter(None, [options["name"]]))
+    if as_json:
+        quick_reads.log(
+            source, options, lambda revisions: print_texts(_json_list(map(records.log_record, revisions))), most=_EVERY
+        )
         return
-    print_texts(itertools.chain([first], texts), paged=True)
-    if not is_bounded and next(revisions, None) is not None:
-        notify([f"these are the newest {SHOWN_REVISIONS}; more with -n N or --since REV|TIME, all with --since 1"])
+    is_bounded = any(options[name] is not None for name in ("limit", "since", "session"))
+
+    def show(revisions: "Iterator[LoggedRevision]") -> None:
+        shown = revisions if is_bounded else itertools.islice(revisions, SHOWN_REVISIONS)
+        texts = (history_view.logged(revision, of_point=options["name"] is not None) for revision in shown)
+        first = next(texts, None)
+        if first is None:
+            is_asked = any(options.values())
+            notify(["there is no such revision" if is_asked else "nothing has happened to this playbook yet"])
+            return
+        print_texts(itertools.chain([first], texts), paged=True)
+        if not is_bounded and next(revisions, None) is not None:
+            notify([f"these are the newest {SHOWN_REVISIONS}; more with -n N or --since REV|TIME, all with --since 1"])
+
+    limit = options["limit"] if is_bounded else SHOWN_REVISIONS + 1
+    quick_reads.log(source, {**options, "limit": limit}, show, most=history_view.MOST_LINES)
 
 
 @cli.command()

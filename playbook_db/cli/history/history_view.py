@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from playbook_db.domain.merging.diff import Comparison, Moved
     from playbook_db.domain.playbook import KeyPoint
     from playbook_db.services.reading.history import RevisionDetails, SourcedPlaybook
-    from playbook_db.store.playbook.log_queries import LoggedChange, LoggedRevision, RevisionReflection
+    from playbook_db.store.playbook.log_queries import RevisionReflection
+    from playbook_db.store.playbook.revision_log import LoggedChange, LoggedRevision
 
 MOST_LINES = 10  # of one revision's changes in a log
 _WIDTH = 100  # of a line where no terminal says

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, database_and_folder, notify, of_user, opened, point_names
+from playbook_db import settings
+from playbook_db.cli.context import as_json, notify, of_user, opened, point_names, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
@@ -82,7 +83,7 @@ def list_points(
         return only in (None, point.section) and has_all
 
     if retired:
-        matches = [each for each in _retired_points() if is_wanted(each[0])][:limit]
+        matches = [each for each in quick_reads.retired_points(source_of()) if is_wanted(each[0])][:limit]
         if as_json:
             print_json([records.point_record(point, retirement) for point, retirement in matches])
             return
@@ -93,7 +94,7 @@ def list_points(
         nothing = "no such key point has left" if words or only else "no key point has left yet"
         print_table(("name", "+", "-", "left in", "reason", "text"), rows, nothing=nothing)
         return
-    live, marks = quick_reads.listing(*database_and_folder()) or _listing()
+    live, marks = quick_reads.listing(source_of())
     if words:
         from playbook_db.cli.look.search import answers
 
@@ -112,11 +113,9 @@ def list_points(
 
 def _list_proposed(limit: int | None, *, as_json: bool) -> None:
     from playbook_db.cli.change import review
-    from playbook_db.services.playbook import review as service
 
-    service.require_person()
-    with opened() as project:
-        review.print_proposals(service.all_waiting(project)[:limit], as_json=as_json)
+    settings.require_person()
+    review.print_proposals(quick_reads.proposals(source_of())[:limit], as_json=as_json)
 
 
 def _ordered(
@@ -140,34 +139,20 @@ def show(name: str, as_json: bool) -> None:
     A point may be live or retired, the project's (pat-001) or your own (upat-001), as in every command that is given
     a name; of a revision (12 or r12) it is all that it did, and why.
     """
-    point = quick_reads.find_point(*database_and_folder([name]), name)
+    point = quick_reads.find_point(source_of(name), name)
     if point is not None:
         _show_point(*point, as_json=as_json)
         return
+    from playbook_db.domain.times import revision_number
     from playbook_db.services.reading import history
 
-    with opened(name, may_be_old=not history.is_revision(name)) as project:
+    with opened(name, may_be_old=revision_number(name) is None) as project:
         match = history.details_of(project, name)
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)
         else:
             lifespan, evidence = history.lifespan(project, name), history.evidence_of(project, name)
             _show_point(match.point, match.retired, lifespan, match.extra, evidence, as_json=as_json)
-
-
-def _listing() -> "tuple[Sequence[PromptPoint], Mapping[str, StoredMarks]]":
-    with opened(may_be_old=True) as project, project.store.read(project.key) as book:
-        return book.live_points(), book.marks()
-
-
-def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
-    points = quick_reads.retired_points(*database_and_folder())
-    if points is not None:
-        return points
-    from playbook_db.services.playbook import edit
-
-    with opened(may_be_old=True) as project:
-        return [(each.point, each) for each in edit.list_retired(project).values()]
 
 
 def _show_point(
@@ -226,12 +211,7 @@ def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
 @as_json
 def render(is_whole: bool, as_json: bool) -> None:
     """Print the text that goes into a prompt. It is empty for an empty playbook."""
-    text = quick_reads.prompt(*database_and_folder(), whole=is_whole)
-    if text is None:
-        from playbook_db.services.playbook import import_export
-
-        with opened(may_be_old=True) as project:
-            text = import_export.prompt_with_all(project) if is_whole else import_export.prompt(project)
+    text = quick_reads.prompt(source_of(), whole=is_whole)
     if as_json:
         print_json({"text": text})
     elif text:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, database_and_folder, notify, of_user, opened
+from playbook_db.cli.context import as_json, notify, of_user, opened, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import folded, mark_of, one_line, print_json, readable
 from playbook_db.services import records
@@ -60,16 +60,7 @@ def search(words: tuple[str, ...], limit: int, is_whole: bool, as_json: bool) ->
 
 def answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]]":
     """For each of *questions* the live points that answer it, the best first; what is known of each, by name."""
-    result = quick_reads.search(*database_and_folder(), *questions)
-    if result is not None:
-        return result
-    from playbook_db.services.reading import listing
-
-    with opened(may_be_old=True) as project:
-        searched, marks = listing.search(project, *questions)
-    if any(each.is_damaged for each in searched):
-        notify([str(listing.DAMAGED)])
-    return [each.points for each in searched], marks
+    return quick_reads.search(source_of(), questions, lambda line: notify([line]))
 
 
 def nothing(question: str, *, is_whole: bool = False) -> list[str]:

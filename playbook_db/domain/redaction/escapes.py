@@ -121,7 +121,7 @@ class Unescaped:
         size = at = 0
         for escape in [*escapes, None]:
             start, end = escape.span() if escape else (len(self.raw), len(self.raw))
-            groups = escape.groupdict() if escape and escape.re is _ESCAPED else {}
+            groups = escape.groupdict() if escape and escape.re.pattern == _ESCAPED.pattern else {}
             code, entity = groups.get("sign") or groups.get("part"), groups.get("entity")
             sign = chr(int(code, 16)) if code else html.unescape(f"&{entity};") if entity else ""
             for part, begin, stop in (
