@@ -96,6 +96,13 @@ WHERE r.playbook_id = :playbook_id AND r.number = (
 GROUP BY r.number, r.time, r.session_id, c.kind
 """
 
+# The live point that was learned last.
+LAST_LESSON = """
+SELECT k.name, k.text, r.time FROM key_points AS k
+JOIN revisions AS r ON r.playbook_id = k.playbook_id AND r.number = k.created_in
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND r.source = 'learn' ORDER BY k.id DESC LIMIT 1
+"""
+
 JOBS_BY_STATE = "SELECT j.state, count(*) FROM jobs AS j WHERE j.playbook_id = :playbook_id GROUP BY j.state"
 
 # What learning took since a time: tokens of the day's budget and those agreed to beside it, and US dollars, of one

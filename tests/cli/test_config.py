@@ -179,7 +179,7 @@ def test_a_users_setting_is_set_and_taken_out(
     for key in way:
         content = content[key]
     assert content == (False if value == "false" else value)
-    assert "says so already" in playbook("config", name, value).err
+    assert "has that value already" in playbook("config", name, value).err
     assert _one(playbook, name)[:2] == (value, str(path))
     playbook("config", name, "--unset")
 

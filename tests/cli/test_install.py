@@ -72,7 +72,7 @@ def test_an_uninstall_finds_every_scope(playbook: Playbook, home: Path, folder: 
     result = playbook("uninstall")
 
     assert result.code == 0
-    assert result.out.count("removed; nothing else was in it") == 3
+    assert result.out.count("the file was removed; it held nothing else") == 3
     assert f"what was learned stays in {home / '.claude' / 'playbook'}" in result.out
     assert not [*home.rglob("settings*"), *folder.rglob("settings*")]
 

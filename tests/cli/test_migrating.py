@@ -121,7 +121,7 @@ def test_its_templates_with_which_learning_fails_go_aside(playbook: Playbook, se
     assert sorted(path.name for path in prompts.iterdir()) == [
         "curator.txt.before-playbook", "playbook.txt", "reflection.txt", "reflector.txt.before-playbook",
     ]  # fmt: skip
-    assert result.out.count("its template, which doesn't fit here, is now ") == 2
+    assert result.out.count("its template, which doesn't fit this version, is now ") == 2
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_init_offers_to_learn_from_the_sessions_that_there_were(
     (sessions / "s.jsonl").write_text(json.dumps(line) + "\n")
 
     told = playbook("init")
-    assert "1 transcript with something new, at most about " in told.err
+    assert "1 transcript to learn from, at most about " in told.err
     assert "To learn from them: playbook bootstrap" in told.err
 
     for module in ("setup", "learn"):

@@ -12,7 +12,7 @@ def test_promote_and_demote_bring_a_point_there_and_back(playbook: Playbook) -> 
     assert promoted.code == 0
     assert "add       upref-001 [USER PREFERENCES] say it briefly (promoted from pref-001 of " in promoted.out
     assert "retire    pref-001: promoted to upref-001" in promoted.out
-    assert "revision 1 of your own playbook" in promoted.out
+    assert "revision 1 of your personal playbook" in promoted.out
     assert "promoted to upref-001" in playbook("show", "pref-001").out + playbook("why", "pref-001").out
     assert "promoted from pref-001 of /" in playbook("show", "upref-001").out
     assert "promoted from pref-001 of /" in playbook("why", "upref-001").out

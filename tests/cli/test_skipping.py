@@ -99,7 +99,7 @@ def test_off_for_a_session_that_was_never_skipped_changes_nothing(
     """What was said in it can still be learned from."""
     path = _write(transcripts / "s-1.jsonl", "all of it")
 
-    assert "isn't kept from being learned from" in playbook("sessions", "skip", "s-1", "--off").out
+    assert "is not skipped" in playbook("sessions", "skip", "s-1", "--off").out
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
         assert "learned from 1 chunk" in playbook("learn", path).out

@@ -78,9 +78,9 @@ def test_a_session_is_named_by_its_beginning_and_found_by_it(lived: Playbook) ->
     ("command", "word"),
     [
         (["list"], "no key points here yet"),
-        (["list", "--retired"], "no key point has left yet"),
-        (["sessions"], "no session was learned from yet"),
-        (["jobs"], "nothing to learn from yet"),
+        (["list", "--retired"], "no retired key points yet"),
+        (["sessions"], "nothing was learned from a session yet"),
+        (["jobs"], "no jobs yet"),
         (["log"], "this playbook has no revisions yet"),
         (["backup", "--list"], "there is no backup yet"),
         (["bootstrap"], "had no session yet"),

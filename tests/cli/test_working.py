@@ -27,11 +27,11 @@ def test_work_takes_in_what_waits(playbook: Playbook, folder: Path) -> None:
 
     assert (
         playbook("work").out
-        == "1 job taken in from the spool, 0 sessions found; 1 learned from, 0 put off, 0 failed; 0 mirrors taken in\n"
+        == "1 job read from the spool, 0 sessions found; 1 learned from, 0 put off, 0 failed; 0 mirrors taken in\n"
     )
     assert (
         playbook("work").out
-        == "0 jobs taken in from the spool, 0 sessions found; 0 learned from, 0 put off, 0 failed; 0 mirrors taken in\n"
+        == "0 jobs read from the spool, 0 sessions found; 0 learned from, 0 put off, 0 failed; 0 mirrors taken in\n"
     )
 
 
@@ -40,7 +40,7 @@ def test_work_leaves_where_a_worker_is_at_it(playbook: Playbook, client: Client)
     with FileLock(settings.worker_lock(), mode=0o600):
         done = playbook("work")
 
-    assert (done.code, done.out) == (0, "another worker is at it\n")
+    assert (done.code, done.out) == (0, "another worker is running\n")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Commands that show key points: all, one, or the text that a prompt gets."""
+"""Commands that show key points: list, show, render."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -34,20 +34,16 @@ if TYPE_CHECKING:
 
 
 _ORDERS = ("votes", "age", "used")
-_MOST_SEARCHED = 32  # words; further ones are looked for as parts of texts alone
+_MOST_SEARCHED = 32  # words; for further ones only parts of texts are compared
 
 
 @cli.command("list")
 @click.argument("words", nargs=-1)
 @click.option("--section", metavar="S", help="Only this section: pat, mis, pref, ctx, oth, or its name.")
-@click.option(
-    "--sort", "order", type=click.Choice(_ORDERS), help="Not by section: the best, newest or most cited first."
-)
+@click.option("--sort", "order", type=click.Choice(_ORDERS), help="Sort by votes, age or use instead of by section.")
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the first N.")
-@click.option("--retired", is_flag=True, help="The points that have left, the last to leave first.")
-@click.option(
-    "--proposed", is_flag=True, help="What learning proposes and you haven't decided yet (`playbook review`)."
-)
+@click.option("--retired", is_flag=True, help="Retired points, most recent first.")
+@click.option("--proposed", is_flag=True, help="Proposals that wait for you; to decide: playbook review.")
 @as_json
 def list_points(
     words: tuple[str, ...],
@@ -58,22 +54,22 @@ def list_points(
     proposed: bool,
     as_json: bool,
 ) -> None:
-    """List the key points with their votes.
+    """List key points with their votes.
 
-    With WORDS only those that have all of them in their name or text, if only as parts or in another form, as
-    `playbook search` finds it. --sort is by votes (helpful without harmful), by age, or by how many sessions cited a
-    point (used).
+    With WORDS, list only points that match all of them, in their name or text; parts of words and other forms count.
+    --sort votes puts the most helpful first (helpful minus harmful), age the newest, used those that most sessions
+    cited. For the best matches first, use playbook search.
     """
     from playbook_db.domain.playbook import section_named
 
     if proposed:
         if words or section or order or retired:
-            raise click.UsageError("--proposed goes with -n and --json alone.")
+            raise click.UsageError("--proposed only goes with -n and --json.")
         _list_proposed(limit, as_json=as_json)
         return
     only = section_named(section) if section is not None else None
     if retired and order:
-        raise click.UsageError("--sort goes without --retired, whose order is the last to leave first.")
+        raise click.UsageError("--sort doesn't go with --retired, which lists the most recent first.")
 
     hits: list[set[str]] = [set() for _ in words]
 
@@ -91,8 +87,8 @@ def list_points(
             (point.name, str(point.helpful), str(point.harmful), f"r{why.revision}", why.reason or "", point.text)
             for point, why in matches
         ]
-        nothing = "no such key point has left" if words or only else "no key point has left yet"
-        print_table(("name", "+", "-", "left in", "reason", "text"), rows, nothing=nothing)
+        nothing = "no retired key point matches" if words or only else "no retired key points yet"
+        print_table(("name", "+", "-", "retired", "reason", "text"), rows, nothing=nothing)
         return
     live, marks = quick_reads.listing(source_of())
     if words:
@@ -106,9 +102,9 @@ def list_points(
     elif points:
         print_points(points, marks, by_section=order is None)
     elif words or only:
-        notify([f"no key point is like that; all are shown by: playbook{of_user()} list"])
+        notify([f"no matches; to list all key points: playbook{of_user()} list"])
     else:
-        notify([f"there are no key points here yet; add one with: playbook{of_user()} add TEXT"])
+        notify([f"no key points yet; to add one: playbook{of_user()} add TEXT"])
 
 
 def _list_proposed(limit: int | None, *, as_json: bool) -> None:
@@ -121,7 +117,7 @@ def _list_proposed(limit: int | None, *, as_json: bool) -> None:
 def _ordered(
     points: "Sequence[PromptPoint]", marks: "Mapping[str, StoredMarks]", order: str | None
 ) -> "Sequence[PromptPoint]":
-    """The points in the *order* that was asked for; what is equal stays in the playbook's own."""
+    """The points in the *order* asked for; equal ones keep the playbook's order."""
     keys: dict[str | None, Callable[[PromptPoint], int]] = {
         "votes": lambda point: point.helpful - point.harmful,
         "age": lambda point: marks[point.name].created_in,
@@ -136,8 +132,8 @@ def _ordered(
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, or one revision.
 
-    A point may be live or retired, the project's (pat-001) or your own (upat-001), as in every command that is given
-    a name; of a revision (12 or r12) it is all that it did, and why.
+    A point may be live or retired, in the project's playbook (pat-001) or in your personal one (upat-001). For a
+    revision (12 or r12) you see all it changed, and why. For a point's history, use playbook why.
     """
     point = quick_reads.find_point(source_of(name), name)
     if point is not None:
@@ -177,7 +173,7 @@ def _show_point(
         age += f"; last confirmed {local(lifespan.confirmed_at)}"
     age += (
         "; pinned" * lifespan.pinned
-        + "; rests: sessions aren't shown it until it is voted on, cited, edited or pinned"
+        + "; resting: sessions don't get it until it is voted on, cited, edited or pinned"
         * (lifespan.resting and not retired)
     )
     head = f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})"
@@ -207,12 +203,15 @@ def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
 
 
 @cli.command()
-@click.option("--all", "is_whole", is_flag=True, help="Every live point, even where a session is told the best only.")
+@click.option("--all", "is_whole", is_flag=True, help="Every live point, even if a session only gets the best.")
 @as_json
 def render(is_whole: bool, as_json: bool) -> None:
-    """Print the text that goes into a prompt. It is empty for an empty playbook."""
+    """Print the text that goes into a prompt.
+
+    It is empty for an empty playbook.
+    """
     text = quick_reads.prompt(source_of(), whole=is_whole)
     if as_json:
         print_json({"text": text})
     elif text:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")  # unchanged: click would strip escapes

@@ -292,6 +292,18 @@ def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict
     )
 
 
+def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
+    """The name, the text and the time of the live point that was learned last; None if there is none, or the file
+    alone can't tell."""
+    return from_file(
+        url,
+        folder,
+        lambda connection, project: connection.execute(quick_sql.LAST_LESSON, {"playbook_id": project.id}).fetchone(),
+        in_step=False,
+        of_replica=True,
+    )
+
+
 def names(url: str, folder: str | None) -> list[str]:
     """The names of the live points, of a team's playbook those that this machine knows; none if the file can't tell."""
     points = from_file(
