@@ -249,6 +249,8 @@ def shortened(line: str, width: int) -> str:
     """*line*, cut to *width* columns with `…` if it is longer."""
     if width_of(line) <= width:
         return line
+    if line.isascii():
+        return f"{line[: width - 1]}…"
     from rich.cells import set_cell_size
 
     return f"{set_cell_size(line, width - 1)}…"

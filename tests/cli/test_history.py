@@ -465,7 +465,8 @@ def test_the_life_of_a_point_tells_what_it_rests_on(playbook: Playbook, folder: 
     added, voted = playbook("why", "oth-001").out.splitlines()
 
     assert added.split("\t")[3].startswith('use uv "always use uv" (the user\'s words) "<\\/system')
-    what = 'it was right; not followed, which cost the session time "trust me" (fetched; in no place of the session)'
+    quote = '"trust me" (fetched; in no place of the session)'
+    what = f"it was right; not followed, which cost the session time {quote}"
     assert voted.split("\t")[2:4] == ["helpful", what]
     life, shown = playbook("why", "oth-001", "--json").json, playbook("show", "oth-001", "--json").json
     quoted = [[asdict(_BY_USER), asdict(_AT_TESTS)], [asdict(_NOWHERE)]]
@@ -480,7 +481,8 @@ def test_the_life_of_a_point_tells_what_it_rests_on(playbook: Playbook, folder: 
     text = playbook("show", "oth-001").out
     assert text.splitlines()[1:3] == ["use uv", 'r1 add: "always use uv" (the user\'s words)']
     assert text.endswith(
-        'r2 helpful: not followed, which cost the session time\nr2 helpful: "trust me" (fetched; in no place of the session)\n'
+        "r2 helpful: not followed, which cost the session time\n"
+        'r2 helpful: "trust me" (fetched; in no place of the session)\n'
     )
     assert [point["evidence"] for point in (playbook("show", "oth-002", "--json").json,)] == [[]]
 

@@ -9,7 +9,6 @@ import click
 from playbook_db import settings
 from playbook_db.cli.change import review_batch
 from playbook_db.cli.context import OwnCommand, as_json, notify, opened, source_of
-from playbook_db.cli.history.history_view import marked_words
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     count_of,
@@ -173,6 +172,8 @@ def _one_by_one(items: Sequence["ReviewItem"]) -> list["Decision"]:
 
 
 def _show(item: "ReviewItem") -> None:
+    from playbook_db.cli.history.history_view import marked_words  # late: it brings difflib
+
     proposal = item.proposal
     same = item.points if proposal.kind == "UPDATE" else ()
     if proposal.text:

@@ -3,18 +3,16 @@ regular expressions, each compiled when a text first needs it, as compiling all 
 """
 
 import functools
-import os
+import pkgutil
 import re
+import tomllib
 from typing import Any, cast
 
 
 @functools.cache
 def read_table(name: str) -> dict[str, Any]:
     """The table in the file *name*.toml."""
-    import tomllib
-
-    with open(os.path.join(os.path.dirname(__file__), f"{name}.toml"), "rb") as file:
-        return tomllib.load(file)
+    return tomllib.loads((pkgutil.get_data(__package__, f"{name}.toml") or b"").decode())
 
 
 def read_words(name: str) -> dict[str, frozenset[str]]:
