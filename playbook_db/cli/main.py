@@ -180,9 +180,10 @@ def cli(ctx: click.Context, project: str | None, db: str | None, is_user: bool) 
     """
     ctx.obj = {"project": project and platforms.as_spelled(project), "db": db, "is_user": is_user}
     if ctx.invoked_subcommand is None:
-        from playbook_db.cli.look.status import print_overview
+        from playbook_db.cli.look.overview import print_overview
 
         print_overview()
+        click.echo()
         formatter = ctx.make_formatter()
         cli.format_commands(ctx, formatter)
         cli.format_epilog(ctx, formatter)

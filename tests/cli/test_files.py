@@ -101,7 +101,7 @@ def test_on_a_terminal_init_asks_and_no_leaves_all_as_it_was(
     result = playbook("init")
 
     assert (result.code, result.out) == (0, "")
-    assert "left alone" in result.err
+    assert "not imported" in result.err
     assert playbook("render").out == ""
     assert file.read_bytes() == before
     monkeypatch.setattr("click.confirm", lambda *_, **__: pytest.fail("--yes must not ask"))
@@ -188,7 +188,7 @@ def test_a_bug_shows_its_traceback_and_a_known_error_does_not(
 
 def test_help_names_every_command(playbook: Playbook) -> None:
     """With its first line; the version is told too."""
-    help_text = playbook("--help").out
+    help_text = playbook("help", "--all").out
 
     for command in ("init", "import", "export", "list", "apply", "render", "db"):
         assert f"\n  {command} " in help_text
@@ -225,7 +225,7 @@ def test_notes_in_markdown_become_proposals(playbook: Playbook, folder: Path) ->
     before = notes.read_bytes()
 
     proposed = playbook("import", "CLAUDE.md")
-    assert proposed.out == "proposed 3 key points from CLAUDE.md; take them in with: playbook review\n"
+    assert proposed.out == "proposed 3 key points from CLAUDE.md; to accept them: playbook review\n"
     assert "CLAUDE.md, line 7: left out: a block of code" in proposed.err
     assert playbook("list", "--json").json == []
     assert playbook("import", "CLAUDE.md").out == "nothing new in CLAUDE.md; 3 key points known already\n"

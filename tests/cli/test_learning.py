@@ -296,7 +296,7 @@ def test_a_job_that_failed_is_tried_again_when_told_to(
     assert "no such luck" in failed["error"]
     assert (again.code, again.out) == (
         0,
-        f"job {failed['id']} of {Path.cwd()} is queued; do it now with: playbook work\n",
+        f"job {failed['id']} of {Path.cwd()} is queued; to run it now: playbook work\n",
     )
     assert (queued["state"], queued["attempts"], queued["error"]) == ("queued", 0, None)
     assert done["state"] == "done"

@@ -41,4 +41,4 @@ def test_promote_and_demote_are_between_two_playbooks(playbook: Playbook) -> Non
     for command in ("promote", "demote"):
         refused = playbook("--user", command, "upref-001")
         assert refused.code == 2
-        assert "goes without --user" in refused.err
+        assert "doesn't take --user" in refused.err

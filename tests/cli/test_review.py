@@ -142,7 +142,7 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
         (["--accept", "pat-001"], 1, "pat-001 is what p2, p4, p5 are about"),
         (["--reject", "1", "nothing"], 1, "No proposal 'nothing' waits"),
         (["--accept", "1", "--reject", "p1"], 2, "can't be both"),
-        (["--accept", "1", "--edit"], 2, "--edit goes without"),
+        (["--accept", "1", "--edit"], 2, "Give --edit alone"),
         (["--accept"], 2, "requires an argument"),
         (["1"], 2, "unexpected extra argument"),
     ],
@@ -233,7 +233,7 @@ def test_in_an_editor_deleting_rejects_and_rewording_accepts(
         ("text = re.sub('(?m)^wait p2.*\\n', '', text)", 1, "belongs to no proposal"),
         ("text += 'accept p1\\n'", 1, "is there twice"),
         ("text += 'accept p17\\n'", 1, "is no proposal that waits"),
-        ("text = text.replace('    Use uv\\n', '')", 1, "has no text any more"),
+        ("text = text.replace('    Use uv\\n', '')", 1, "has no text left"),
         ("text = re.sub('(?m)^(wait p4.*)$', '\\\\1\\n    a text', text)", 1, "has no text to edit"),
     ],
 )

@@ -40,7 +40,7 @@ def lived(playbook: Playbook, folder: Path) -> Playbook:
     ("command", "titles"),
     [
         (["list"], "name + - since confirmed text"),
-        (["list", "--retired"], "name + - left in reason text"),
+        (["list", "--retired"], "name + - retired reason text"),
         (["sessions"], "session first revisions calls tokens cost"),
         (["why", "pat-001"], "in time what text or reason by"),
         (["jobs"], "id state tries session queued at error"),
@@ -77,7 +77,7 @@ def test_a_session_is_named_by_its_beginning_and_found_by_it(lived: Playbook) ->
 @pytest.mark.parametrize(
     ("command", "word"),
     [
-        (["list"], "no key points here yet"),
+        (["list"], "no key points yet"),
         (["list", "--retired"], "no retired key points yet"),
         (["sessions"], "nothing was learned from a session yet"),
         (["jobs"], "no jobs yet"),

@@ -1,4 +1,4 @@
-"""The command status, and the overview that `playbook` alone prints."""
+"""The command status."""
 
 import os
 from datetime import UTC, datetime
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, database_and_folder, of_user
+from playbook_db.cli.context import as_json, database_and_folder
+from playbook_db.cli.look.overview import waiting_in_words
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import beside, count_of, one_line, playbook_of, print_json, say
+from playbook_db.cli.output import beside, count_of, one_line, playbook_of, print_json
 from playbook_db.domain.times import ago, local
 from playbook_db.projects import is_users
 from playbook_db.services import records
@@ -50,27 +51,6 @@ def status(short: bool, as_json: bool) -> None:
             click.echo(beside(f"{title:<15}", one_line(text), 15))
 
 
-def print_overview() -> None:
-    """Print how many points the playbook has, how many proposals wait, and what was learned last."""
-    from playbook_db import settings
-    from playbook_db.services.reading import quick_reads
-    from playbook_db.services.reading import status as service
-
-    url, folder = database_and_folder()
-    path = settings.sqlite_file(url)
-    if path is not None and not os.path.exists(path):
-        say("There is no playbook yet. To add this project: playbook init")
-        return
-    status = service.read(url, folder)
-    proposals = f"; {waiting_in_words(status.proposals)} (playbook review)" if status.proposals else ""
-    say(f"{playbook_of(status.key)}: {count_of(status.points, 'key point')}{proposals}")
-    if lesson := quick_reads.last_lesson(url, folder):
-        name, text, time = lesson
-        say(f'Last lesson, {ago(datetime.fromisoformat(time), now=datetime.now(UTC))}: "{one_line(text)}" [{name}]')
-    elif not status.points:
-        say(f"Add a point with: playbook{of_user()} add TEXT")
-
-
 def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     yield "playbook", playbook_of(status.key)
     is_there = status.is_on_server or os.path.exists(status.database)
@@ -107,11 +87,6 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     agreed = f" and {status.agreed_today:,} that you allowed bootstrap" if status.agreed_today else ""
     cost = f"{_dollars(status.cost_usd_all_today)} in all projects, {_dollars(status.cost_usd_today)} in this one"
     yield "today (UTC)", f"{status.tokens_today:,}{budget} tokens{agreed}, {cost}"
-
-
-def waiting_in_words(count: int) -> str:
-    """How many proposals wait, in words."""
-    return f"{count_of(count, 'proposal')} wait{'s' * (count == 1)}"
 
 
 def _dollars(cost: float) -> str:
