@@ -116,7 +116,7 @@ def test_a_session_is_named_as_elsewhere(
     assert playbook("sessions", "skip", "ab").code == 1
     assert playbook("sessions", "skip", "../../x").code == 2
     assert playbook("sessions", "skip").code == 2
-    assert "the id must be whole" in playbook("sessions", "skip", "zzz").err
+    assert "give the whole id" in playbook("sessions", "skip", "zzz").err
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "abd-1")
     assert playbook("sessions", "skip", "--json").json["session"] == "abd-1"
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "one-that-just-begins")

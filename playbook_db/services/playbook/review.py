@@ -19,7 +19,7 @@ from playbook_db.errors import ProposalNotFoundError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import quick_sql
-from playbook_db.store.engine import retry_on_conflict, runner_of
+from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
 _NUMBER = re.compile(rf"({USERS_MARK}?p)?([0-9]+)")
@@ -66,7 +66,7 @@ def all_waiting(project: Project) -> list[ReviewItem]:
 def waiting(project: Project) -> list[ReviewItem]:
     """The proposals for the playbook of *project* that wait for a person, in the order in which they came."""
     with project.store.read(project.key) as book:
-        return quick_sql.waiting(runner_of(book.connection), book.playbook_id, is_users=project.is_users)
+        return quick_sql.waiting(book.execute, book.playbook_id, is_users=project.is_users)
 
 
 def decided(project: Project, name: str) -> Proposal | None:

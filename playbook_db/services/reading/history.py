@@ -16,7 +16,6 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store import quick_sql
-from playbook_db.store.engine import runner_of
 from playbook_db.store.playbook import statistics
 from playbook_db.store.playbook.log_queries import Life, RevisionReflection, SkippedOperation
 from playbook_db.store.playbook.repository import PlaybookRepository
@@ -214,7 +213,7 @@ def evidence_of(project: Project, name: str) -> tuple[PointEvidence, ...]:
 def sessions(project: Project) -> list[SessionSummary]:
     """Each session that was learned from, the newest first."""
     with project.store.read(project.key) as book:
-        return quick_sql.sessions(runner_of(book.connection), book.playbook_id)
+        return quick_sql.sessions(book.execute, book.playbook_id)
 
 
 def side_of_file(data: bytes, name: str) -> SourcedPlaybook:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.domain.proposals import ReviewItem
     from playbook_db.services.project import Project
-    from playbook_db.services.records import Retired
     from playbook_db.store.at_hand import Connection
     from playbook_db.store.hook_sql import StoredPoint, StoredProject
     from playbook_db.store.playbook.revision_log import LoggedRevision
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
         ListedProject,
         PointEvidence,
         PointLifespan,
+        Retirement,
         SessionSummary,
         StoredMarks,
     )
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Hits = tuple[Sequence[Sequence[tuple[StoredPoint, float]]], Mapping[str, StoredMarks]]
     Listing = tuple[Sequence[PromptPoint], Mapping[str, StoredMarks]]
-    FullPoint = tuple[PromptPoint, Retired | None, PointLifespan, str, Sequence[PointEvidence]]
+    FullPoint = tuple[PromptPoint, Retirement | None, PointLifespan, str, Sequence[PointEvidence]]
 
 T = TypeVar("T")
 _WAIT_S = 0.05  # for a database that somebody holds; the open project waits longer
@@ -58,37 +58,36 @@ class Source:
 
 def read(
     source: Source,
-    quick: "Callable[[Connection, StoredProject], T]",
-    in_full: "Callable[[Project], T]",
+    query: "Callable[[Connection, StoredProject], T]",
+    in_full: "Callable[[Project], T] | None" = None,
     *,
     sync: bool = True,
     is_own: bool = False,
     may_be_old: bool = False,
 ) -> T:
-    """What *quick* finds in one state of the database file, or *in_full* in the open project if the file doesn't do.
+    """What *query* finds in one state of the database file, or in the open project if the file doesn't do; there
+    *in_full* takes its place, if given.
 
     With *sync* the mirror must be up to date; with *is_own* a team's playbook is left alone; with *may_be_old* it may
     be what this machine last knew of it. Raises what `open_project` raises.
     """
-    found = from_file(source.url, source.folder, quick, in_step=sync, is_own=is_own)
+    found = from_file(source.url, source.folder, query, in_step=sync, is_own=is_own)
     if found is not None:
         return found
     with source.opened(sync=sync, is_own=is_own, may_be_old=may_be_old) as project:
-        return in_full(project)
+        if in_full is not None:
+            return in_full(project)
+        with project.store.read(project.key) as book:
+            return query(book, book.stored())  # type: ignore[arg-type]  # it runs statements, too
 
 
 def listing(source: Source) -> "Listing":
     """The live points in canonical order, and what is known of each beside, by name."""
-
-    def in_full(project: "Project") -> "Listing":
-        with project.store.read(project.key) as book:
-            return book.live_points(), book.marks()
-
-    return read(source, list_in, in_full, may_be_old=True)
+    return read(source, list_in, may_be_old=True)
 
 
 def list_in(connection: "Connection", project: "StoredProject") -> "Listing":
-    """The same, in the file."""
+    """The same, from the file or an open project."""
     return quick_sql.live_points(connection, project.id), quick_sql.marks(connection, project.id)
 
 
@@ -113,17 +112,9 @@ def search_in(connection: "Connection", project: "StoredProject", *questions: st
     return [hook_sql.search(*of, each) for each in questions], quick_sql.marks(connection, project.id)
 
 
-def retired_points(source: Source) -> "Sequence[tuple[PromptPoint, Retired]]":
+def retired_points(source: Source) -> "Sequence[tuple[PromptPoint, Retirement]]":
     """The retired points, most recent first."""
-
-    def in_full(project: "Project") -> "Sequence[tuple[PromptPoint, Retired]]":
-        from playbook_db.services.playbook import edit
-
-        return [(each.point, each) for each in edit.list_retired(project).values()]
-
-    return read(
-        source, lambda connection, project: quick_sql.retired_points(connection, project.id), in_full, may_be_old=True
-    )
+    return read(source, lambda book, project: quick_sql.retired_points(book, project.id), may_be_old=True)
 
 
 def find_point(source: Source, name: str) -> "FullPoint | None":
@@ -172,28 +163,15 @@ def prompt(source: Source, *, whole: bool) -> str:
 def jobs(source: Source, *, of_all: bool) -> "list[Job]":
     """The jobs of the project, or of all projects; the oldest first."""
 
-    def in_full(project: "Project") -> "list[Job]":
-        from playbook_db.services.learning import queue
-
-        return queue.list_jobs(project.store, None if of_all else project.key)
-
-    def quick(connection: "Connection", project: "StoredProject") -> "list[Job]":
+    def query(connection: "Connection", project: "StoredProject") -> "list[Job]":
         return quick_sql.jobs(connection.execute, None if of_all else project.id)
 
-    return read(source, quick, in_full, sync=False, is_own=True)
+    return read(source, query, sync=False, is_own=True)
 
 
 def sessions(source: Source) -> "list[SessionSummary]":
     """Each session that was learned from, newest first."""
-
-    def in_full(project: "Project") -> "list[SessionSummary]":
-        from playbook_db.services.reading import history
-
-        return history.sessions(project)
-
-    return read(
-        source, lambda connection, project: quick_sql.sessions(connection.execute, project.id), in_full, sync=False
-    )
+    return read(source, lambda book, project: quick_sql.sessions(book.execute, project.id), sync=False)
 
 
 def proposals(source: Source) -> "list[ReviewItem]":

@@ -11,7 +11,7 @@ from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import MAX_COUNTER, Vote
 from playbook_db.domain.trust.evidence import Evidence, read_json
 from playbook_db.store import quick_sql
-from playbook_db.store.playbook.playbook_rows import IS_WEAK, PlaybookRows, runner_of
+from playbook_db.store.playbook.playbook_rows import IS_WEAK, PlaybookRows
 from playbook_db.store.playbook.revision_log import (
     EVERY_CHANGE,
     LogFilter,
@@ -150,7 +150,7 @@ class LogQueries(PlaybookRows):
         self, log_filter: LogFilter, *, limit: int, most_changes: int, first_change: int = 1
     ) -> list[LoggedRevision]:
         """The newest *limit* revisions that pass *log_filter*, as `RevisionLog.read` has them."""
-        log = RevisionLog(runner_of(self.connection), self.index_hint, self.playbook_id)
+        log = RevisionLog(self.execute, self.index_hint, self.playbook_id)
         return log.read(log_filter, limit=limit, most_changes=most_changes, first_change=first_change)
 
     def revisions_of_session(self, session_id: str) -> list[int]:

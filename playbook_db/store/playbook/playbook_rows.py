@@ -30,6 +30,10 @@ class PlaybookRows:
         self.connection = connection
         self.playbook_id = playbook_id
 
+    def execute(self, statement: str, values: Mapping[str, Any]) -> "CursorResult[*tuple[Any, ...]]":
+        """Run a statement of `hook_sql` or `quick_sql`, as on the file itself."""
+        return self.connection.execute(sql(statement), values)
+
     def index_hint(self, name: str) -> str:
         """What holds the planner to the index *name*, to stand behind a table's name; "" where it needs no help."""
         return dialect_of(self.connection).index_hint(name)

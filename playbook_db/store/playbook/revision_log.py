@@ -187,24 +187,11 @@ def _logged(row: Sequence[Any], counts: dict[str, int], changes: Sequence[Logged
     if header is not None:
         before = Header() if header_before is None else header_of(header_before, True)
         keys = tuple(change.key for change in changed_keys(before, header_of(header, True)))
+    undoes = None if first is None else RevisionRange(first, last)
     return LoggedRevision(
-        number=number,
-        time=time,
-        source=source,
-        actor=actor,
-        role=role,
-        session_id=session_id,
-        message=message,
-        undone_in=undone_in,
-        neutral_votes=neutral,
-        unmatched_votes=unmatched,
-        skipped=skipped,
-        cost_usd=cost_usd,
-        undoes=None if first is None else RevisionRange(first, last),
-        keys=keys,
-        counts=counts,
-        changes=tuple(changes),
-    )
+        number, time, source, actor, role, session_id, message, undone_in, neutral, unmatched, skipped, cost_usd,
+        undoes, keys, counts, tuple(changes),
+    )  # fmt: skip
 
 
 def header_of(fields: str, final_newline: int) -> Header:

@@ -72,7 +72,7 @@ def search(book: PlaybookRepository, question: str) -> Searched:
     """The live points of *book* that answer *question*."""
     dialect = dialect_of(book.connection)
     live = book.stored().live_points
-    execute = runner_of(book.connection)
+    execute = book.execute
     should_ask = dialect.has_search(book.connection)
     if should_ask:
         with suppress(DatabaseError), dialect.savepoint(book.connection):
