@@ -71,7 +71,7 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
     }
     quick = playbook("db", "check", "--quick")
     assert (quick.code, quick.err) == (0, "")
-    assert quick.out.startswith(f"{database}: all is well; not looked at: indexes, references, ")
+    assert quick.out.startswith(f"{database}: all is well; not checked: indexes, references, ")
     assert len(playbook("db", "check", "--quick", "--json").json["not_checked"]) == 5
 
 

@@ -1,6 +1,6 @@
 """Reading for commands: from the database file as the hooks read it, without SQLAlchemy, or else from the open project.
 
-`read` chooses; `Source` says where. The file alone doesn't do if the database is no SQLite file, is at another schema
+`read` chooses; `ReadSource` says where. The file alone doesn't do if the database is no SQLite file, is at another schema
 or damaged; if the mirror isn't up to date or waits for consent; if the playbook is a team's; or if what is asked for
 isn't there, which the open project explains.
 """
@@ -47,7 +47,7 @@ _MOST_REVISIONS = 100  # of a log that is read at once
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReadSource:
     """Where to read: the database at `url`, and the project in `folder`, or without one the user's own playbook.
     `opened` opens the project in full, with the options of `open_project`."""
 
@@ -57,7 +57,7 @@ class Source:
 
 
 def read(
-    source: Source,
+    source: ReadSource,
     query: "Callable[[Connection, StoredProject], T]",
     in_full: "Callable[[Project], T] | None" = None,
     *,
@@ -71,9 +71,9 @@ def read(
     With *sync* the mirror must be up to date; with *is_own* a team's playbook is left alone; with *may_be_old* it may
     be what this machine last knew of it. Raises what `open_project` raises.
     """
-    found = from_file(source.url, source.folder, query, in_step=sync, is_own=is_own)
-    if found is not None:
-        return found
+    result = from_file(source.url, source.folder, query, in_step=sync, is_own=is_own)
+    if result is not None:
+        return result
     with source.opened(sync=sync, is_own=is_own, may_be_old=may_be_old) as project:
         if in_full is not None:
             return in_full(project)
@@ -81,7 +81,7 @@ def read(
             return query(book, book.stored())  # type: ignore[arg-type]  # it runs statements, too
 
 
-def listing(source: Source) -> "Listing":
+def listing(source: ReadSource) -> "Listing":
     """The live points in canonical order, and what is known of each beside, by name."""
     return read(source, list_in, may_be_old=True)
 
@@ -91,7 +91,7 @@ def list_in(connection: "Connection", project: "StoredProject") -> "Listing":
     return quick_sql.live_points(connection, project.id), quick_sql.marks(connection, project.id)
 
 
-def search(source: Source, questions: Sequence[str], notify: "Callable[[str], object]") -> "Hits":
+def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str], object]") -> "Hits":
     """For each of *questions* the live points that answer it, each with how well, the best first, and what is known of
     each live point beside, by name. *notify* is told of an index that can't be asked."""
 
@@ -112,12 +112,12 @@ def search_in(connection: "Connection", project: "StoredProject", *questions: st
     return [hook_sql.search(*of, each) for each in questions], quick_sql.marks(connection, project.id)
 
 
-def retired_points(source: Source) -> "Sequence[tuple[PromptPoint, Retirement]]":
+def retired_points(source: ReadSource) -> "Sequence[tuple[PromptPoint, Retirement]]":
     """The retired points, most recent first."""
     return read(source, lambda book, project: quick_sql.retired_points(book, project.id), may_be_old=True)
 
 
-def find_point(source: Source, name: str) -> "FullPoint | None":
+def find_point(source: ReadSource, name: str) -> "FullPoint | None":
     """The point *name*, live or retired, as `quick_sql.find_point` has it; None if only the open project can tell.
     Raises PointNotFoundError."""
 
@@ -136,7 +136,7 @@ def find_point(source: Source, name: str) -> "FullPoint | None":
     return from_file(source.url, source.folder, quick)
 
 
-def prompt(source: Source, *, whole: bool) -> str:
+def prompt(source: ReadSource, *, whole: bool) -> str:
     """The text that goes into a session: the best points that fit, or with *whole* all, and those of the user's own
     playbook; `""` if both are empty. Raises TemplateError."""
 
@@ -160,7 +160,7 @@ def prompt(source: Source, *, whole: bool) -> str:
     return read(source, quick, in_full, may_be_old=True)
 
 
-def jobs(source: Source, *, of_all: bool) -> "list[Job]":
+def jobs(source: ReadSource, *, of_all: bool) -> "list[Job]":
     """The jobs of the project, or of all projects; the oldest first."""
 
     def query(connection: "Connection", project: "StoredProject") -> "list[Job]":
@@ -169,12 +169,12 @@ def jobs(source: Source, *, of_all: bool) -> "list[Job]":
     return read(source, query, sync=False, is_own=True)
 
 
-def sessions(source: Source) -> "list[SessionSummary]":
+def sessions(source: ReadSource) -> "list[SessionSummary]":
     """Each session that was learned from, newest first."""
     return read(source, lambda book, project: quick_sql.sessions(book.execute, project.id), sync=False)
 
 
-def proposals(source: Source) -> "list[ReviewItem]":
+def proposals(source: ReadSource) -> "list[ReviewItem]":
     """The proposals that wait for a person: those for the project's playbook, then those for their own."""
 
     def quick(connection: "Connection", project: "StoredProject") -> "list[ReviewItem]":
@@ -192,7 +192,7 @@ def proposals(source: Source) -> "list[ReviewItem]":
 
 
 def log(
-    source: Source, options: Mapping[str, Any], show: "Callable[[Iterator[LoggedRevision]], object]", *, most: int
+    source: ReadSource, options: Mapping[str, Any], show: "Callable[[Iterator[LoggedRevision]], object]", *, most: int
 ) -> None:
     """Have *show* print the revisions that *options* ask for, as `history.LogQuery` has them, each with at most *most*
     changes. The file does for few revisions, without `since`, `until` and `session`."""
