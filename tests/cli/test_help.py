@@ -90,6 +90,29 @@ def test_global_options_are_listed_once() -> None:
 
 
 @pytest.mark.parametrize(
+    "group",
+    [
+        ("show", "why"), ("learn", "work", "bootstrap"), ("retire", "prune", "forget"), ("restore", "restore-backup"),
+        ("status", "stats"), ("dedup", "prune"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_commands_that_are_easily_confused_name_each_other(playbook: Playbook, group: tuple[str, ...]) -> None:
+    """Each help says which other command does what a person may have meant."""
+    for name in group:
+        text = " ".join(playbook(name, "--help").out.split())
+        others = [other for other in group if other != name]
+        assert any(f"playbook {other}" in text for other in others), name
+
+
+def test_prune_states_its_rule(playbook: Playbook) -> None:
+    """A person reads when a point is pruned without looking into the documents."""
+    text = " ".join(playbook("prune", "--help").out.split())
+
+    assert "3 or more harmful votes, and more harmful than helpful votes" in text
+
+
+@pytest.mark.parametrize(
     ("command", "meant"),
     [
         (["lst"], "'list'"), (["undoo"], "'undo'"), (["project", "lits"], "'list'"),
