@@ -208,7 +208,9 @@ def opened(
 
 def _ask_for_a_playbook(folder: str) -> None:
     """Raise ProjectError unless the person wants a playbook for *folder*."""
-    question = f"{folder} doesn't look like a project: it has no .git or .claude, and no folder above it has a .git."
+    question = (
+        f"{folder} doesn't look like a project: neither it nor a folder above has a .git or .claude but your home's."
+    )
     if is_interactive():
         notify([question])
         if click.confirm("Create a playbook for it?", err=True):

@@ -190,7 +190,7 @@ def test_nothing_to_tell_is_said_so(playbook: Playbook) -> None:
 
     assert (empty.code, empty.out, empty_json.json) == (0, "", [])
     assert "no revisions yet" in empty.err
-    assert "no such revision" in playbook("log", "--source", "prune").err
+    assert "no revision matches" in playbook("log", "--source", "prune").err
 
 
 def test_show_tells_a_revision_in_full(lived: Playbook) -> None:

@@ -1,8 +1,8 @@
 """Reading for commands: from the database file as the hooks read it, without SQLAlchemy, or else from the open project.
 
-`read` chooses; `ReadSource` says where. The file alone doesn't do if the database is no SQLite file, is at another schema
-or damaged; if the mirror isn't up to date or waits for consent; if the playbook is a team's; or if what is asked for
-isn't there, which the open project explains.
+`read` chooses; `ReadSource` says where. The file alone doesn't do if the database is no SQLite file, is at another
+schema or damaged; if the mirror isn't up to date or waits for consent; if the playbook is a team's; or if what is asked
+for isn't there, which the open project explains.
 """
 
 import os
