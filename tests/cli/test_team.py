@@ -51,7 +51,7 @@ def test_what_joining_brings_in_is_shown_and_wants_a_yes(playbook: Playbook, sha
     assert refused.code == 1
     assert f"{NAME} is a playbook of 1 point in postgresql:///" in refused.err
     assert "oth-001 belongs to another text here; the incoming one is now oth-002" in refused.err
-    assert "would bring in: 1 added\n  add [oth-002] use uv always\n" in refused.err
+    assert "would add: 1 added\n  add [oth-002] use uv always\n" in refused.err
     assert "Nothing was added, and the project hasn't joined" in refused.err
     assert "the team's" not in playbook("list").out
     assert playbook("team", "status").code == 1
@@ -73,7 +73,7 @@ def test_joining_says_that_own_proposals_stay_behind(
 
     joined = playbook("team", "join", team_url, "--as", NAME, "--yes")
 
-    assert "1 proposal of the project's own playbook can't be decided while it belongs to a team" in joined.err
+    assert "1 proposal of the project's own playbook can't be decided once it has joined" in joined.err
     assert playbook("review", "--json").json == []
 
 
@@ -143,7 +143,7 @@ def test_on_a_terminal_password_and_consent_are_asked_for(playbook: Playbook, te
         postgres.ask_for_password(owner, "typed")
     guarded = make_url(team_url).set(username="typed", drivername="postgresql").render_as_string()
     playbook("add", "use uv")
-    answers = {"Password for": "h0rse", "Bring that in": "n"}
+    answers = {"Password for": "h0rse", "Add them?": "n"}
 
     code, seen = _on_terminal("team", "join", "-", "--as", NAME, typed={"URL": guarded, **answers})
     assert code == 1
@@ -151,7 +151,7 @@ def test_on_a_terminal_password_and_consent_are_asked_for(playbook: Playbook, te
     assert guarded not in seen
     assert playbook("team", "status").code == 1
 
-    code, seen = _on_terminal("team", "join", guarded, "--as", NAME, typed={**answers, "Bring that in": "y"})
+    code, seen = _on_terminal("team", "join", guarded, "--as", NAME, typed={**answers, "Add them?": "y"})
     assert code == 0
     assert "h0rse" not in seen
     assert playbook("team", "status", "--json").json["problem"] is None
