@@ -84,7 +84,7 @@ def test_with_nothing_to_bring_nobody_is_asked(playbook: Playbook, shared: Proje
     done = playbook("team", "join", "-", "--as", NAME, stdin=f"{team_url}\n")
 
     assert done.code == 0
-    assert f"is {NAME} in postgresql:///" in done.out
+    assert f"has joined {NAME} in postgresql:///" in done.out
     assert "the team's" in playbook("list").out
 
 
