@@ -28,7 +28,7 @@ def test_promote_keeps_a_point_where_it_is_asked_to(playbook: Playbook) -> None:
     """And writes nothing in a dry run."""
     playbook("add", "say it briefly", "--section", "pref")
 
-    assert "nothing was written" in playbook("promote", "pref-001", "--dry-run").out
+    assert "nothing was changed" in playbook("promote", "pref-001", "--dry-run").out
     assert playbook("list", "--user", "--json").json == []
     kept = playbook("promote", "pref-001", "--keep", "--json").json
 

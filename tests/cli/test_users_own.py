@@ -44,7 +44,7 @@ def test_user_goes_without_a_project(playbook: Playbook, tmp_path: Path) -> None
     refused = playbook("--user", "list", "--project", str(tmp_path))
 
     assert refused.code == 2
-    assert "without --project" in refused.err
+    assert "Leave out --project" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_every_command_on_one_playbook_has_user(playbook: Playbook) -> None:
     playbook("--user", "add", "say it in brief")
 
     assert added.out.endswith("revision 1 of your personal playbook\n")
-    assert "your own playbook" in playbook("status", "--user").out
+    assert "your personal playbook" in playbook("status", "--user").out
     assert playbook("search", "briefly", "--user", "--json").json[0]["name"] == "uoth-001"
     assert playbook("why", "uoth-001", "--json").code == 0
     assert playbook("stats", "--user", "--json").json["points"]["live"] == 2
