@@ -163,7 +163,7 @@ def test_an_install_in_git_is_taken_out_to_the_byte(
     assert playbook("uninstall", "--git").code == 0
     assert (path.read_bytes() if path.exists() else None) == before
     assert (repository / ".git/config").read_bytes() == config
-    assert "nothing of ours" in playbook("uninstall", "--git").out
+    assert "isn't set up in git" in playbook("uninstall", "--git").out
 
 
 @pytest.mark.slow
