@@ -47,7 +47,7 @@ class Proposal:
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether the session that proposed it took it back; it may be proposed again."""
+        """Whether the session that proposed it withdrew it; it may be proposed again."""
         return self.decided_by == WITHDRAWN
 
     @property

@@ -189,7 +189,8 @@ def test_nothing_to_tell_is_said_so(playbook: Playbook) -> None:
     playbook("add", "one")
 
     assert (empty.code, empty.out, empty_json.json) == (0, "", [])
-    assert "no revisions yet" in empty.err
+    assert "this playbook has no revisions yet" in empty.err
+    assert "this playbook has no revisions yet" in limited.err
     assert "no revision matches" in playbook("log", "--source", "prune").err
 
 

@@ -88,7 +88,7 @@ def test_a_dry_run_shows_the_same_and_writes_nothing(playbook: Playbook) -> None
 
     for arguments in (("undo",), ("restore", "--at", "0")):
         rehearsed = playbook(*arguments, "--dry-run").out.splitlines()
-        assert rehearsed[1:] == ["retire    oth-001: revision 1 was taken back", "dry run: nothing was changed"]
+        assert rehearsed[1:] == ["retire    oth-001: revision 1 was undone", "dry run: nothing was changed"]
     assert playbook("undo").out.splitlines()[-1] == f"revision 2 of {Path.cwd()}"
 
 

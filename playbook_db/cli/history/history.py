@@ -66,8 +66,9 @@ def log(as_json: bool, **options: Any) -> None:
         texts = (history_view.logged(revision, of_point=options["name"] is not None) for revision in shown)
         first = next(texts, None)
         if first is None:
-            is_asked = any(options.values())
-            notify(["no revision matches" if is_asked else "this playbook has no revisions yet"])
+            newest: list[LoggedRevision] = []
+            quick_reads.log(source, {**dict.fromkeys(options), "limit": 1}, newest.extend, most=1)
+            notify(["no revision matches" if newest else "this playbook has no revisions yet"])
             return
         print_texts(itertools.chain([first], texts), paged=True)
         if not is_bounded and next(revisions, None) is not None:

@@ -157,7 +157,7 @@ class ProposalRows(PlaybookRows):
             self._execute(_DECIDE, ids=list(ids), state=state, now=self.now, by=by, revision=revision)
 
     def withdraw_proposal(self, number: int) -> None:
-        """Keep that the session takes back the proposal *number*, which it alone made and which waits."""
+        """Record that the session withdraws its own proposal *number*, which still waits."""
         self.decide([number], "rejected", WITHDRAWN, None)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:

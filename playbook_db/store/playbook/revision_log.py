@@ -144,7 +144,7 @@ class LoggedRevision:
     `role` is who logged in at the server, None in a file. `changes` are the first of them, in order, `counts` all of
     them by kind. `keys` are the file's top-level keys that have another value since. `unmatched_votes` named no live
     point; None where one point is asked for. `cost_usd` is None where no price is known. `undoes` are the revisions
-    that it took back; `undone_in` is the undo in force that took it back itself.
+    that it undid; `undone_in` is the undo in force that undid it itself.
     """
 
     number: int
