@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from playbook_db.services.sharing.team import TeamStatus
     from playbook_db.store.playbook.log_queries import Life
     from playbook_db.store.playbook.repository import RevisionResult
-    from playbook_db.store.playbook.revision_log import LoggedChange, LoggedRevision
     from playbook_db.store.playbook.searching import HistoryHit
     from playbook_db.store.playbook.statistics import EventUse
     from playbook_db.store.quick_sql import (
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
         SessionSummary,
         StoredMarks,
     )
+    from playbook_db.store.revision_log import LoggedChange, LoggedRevision
     from playbook_db.store.upkeep.database_file import Backup
 
     Retired = Retirement | RetiredPoint

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from playbook_db.services.playbook.undo import UndoResult
     from playbook_db.services.project import Project
     from playbook_db.services.reading.history import SourcedPlaybook
-    from playbook_db.store.playbook.revision_log import LoggedRevision
+    from playbook_db.store.revision_log import LoggedRevision
 
 _EVERY = 2**31 - 1  # changes of a revision, at most
 SHOWN_REVISIONS = 20  # of a log as text, by default; --json has all

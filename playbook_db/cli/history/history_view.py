@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.playbook import KeyPoint
     from playbook_db.services.reading.history import RevisionDetails, SourcedPlaybook
     from playbook_db.store.playbook.log_queries import RevisionReflection
-    from playbook_db.store.playbook.revision_log import LoggedChange, LoggedRevision
+    from playbook_db.store.revision_log import LoggedChange, LoggedRevision
 
 MOST_LINES = 10  # of one revision's changes in a log
 _WIDTH = 100  # of a line without a terminal

@@ -19,9 +19,9 @@ from playbook_db.store import quick_sql
 from playbook_db.store.playbook import statistics
 from playbook_db.store.playbook.log_queries import Life, RevisionReflection, SkippedOperation
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.playbook.revision_log import EVERY_CHANGE, LogFilter, LoggedRevision
 from playbook_db.store.playbook.statistics import Citation, EventUse
 from playbook_db.store.quick_sql import PointEvidence, PointLifespan, SessionSummary
+from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedRevision
 
 _BATCH = 100  # revisions read at once: few enough that the first lines come at once
 _NO_HISTORY = "this playbook has no history yet"

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from playbook_db.services.project import Project
     from playbook_db.store.at_hand import Connection
     from playbook_db.store.hook_sql import StoredPoint, StoredProject
-    from playbook_db.store.playbook.revision_log import LoggedRevision
     from playbook_db.store.quick_sql import (
         Job,
         ListedProject,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
         SessionSummary,
         StoredMarks,
     )
+    from playbook_db.store.revision_log import LoggedRevision
     from playbook_db.store.upkeep.backup_list import Backup
 
     Hits = tuple[Sequence[Sequence[tuple[StoredPoint, float]]], Mapping[str, StoredMarks]]
@@ -109,7 +109,8 @@ def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str]
 def search_in(connection: "Connection", project: "StoredProject", *questions: str) -> "Hits":
     """The same, in the file. Raises LookupError if there is no index that could be asked."""
     of = connection.execute, project.id, project.live_points
-    return [hook_sql.search(*of, each) for each in questions], quick_sql.marks(connection, project.id)
+    answers = [hook_sql.search(*of, each) for each in questions]
+    return answers, quick_sql.marks_of(connection.execute, project.id, answers)
 
 
 def retired_points(source: ReadSource) -> "Sequence[tuple[PromptPoint, Retirement]]":
@@ -198,7 +199,7 @@ def log(
     changes. The file does for few revisions, without `since`, `until` and `session`."""
 
     def quick(connection: "Connection", project: "StoredProject") -> "Sequence[LoggedRevision] | None":
-        from playbook_db.store.playbook.revision_log import LogFilter, RevisionLog
+        from playbook_db.store.revision_log import LogFilter, RevisionLog
 
         name, limit = options["name"], options["limit"] or _MOST_REVISIONS + 1
         of_point = {"playbook_id": project.id, "name": name}

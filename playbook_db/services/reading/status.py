@@ -84,7 +84,6 @@ def read(url: str, folder: str | None) -> Status:
     from playbook_db.services.project import Project  # late: it brings SQLAlchemy
     from playbook_db.store.engine import open_store
     from playbook_db.store.playbook import repository
-    from playbook_db.store.playbook.playbook_rows import runner_of
 
     with open_store(url) as store, store.read(Project.of_user(store).key if folder is None else key) as book:
         own_key = repository.users_key(book.connection)

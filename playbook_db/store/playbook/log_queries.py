@@ -12,14 +12,14 @@ from playbook_db.domain.playbook import MAX_COUNTER, Vote
 from playbook_db.domain.trust.evidence import Evidence, read_json
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook.playbook_rows import IS_WEAK, PlaybookRows
-from playbook_db.store.playbook.revision_log import (
+from playbook_db.store.quick_sql import PointLifespan
+from playbook_db.store.revision_log import (
     EVERY_CHANGE,
     LogFilter,
     LoggedChange,
     LoggedRevision,
     RevisionLog,
 )
-from playbook_db.store.quick_sql import PointLifespan
 
 _CHANGED_BECAUSE = sql("""
 SELECT k.name, c.revision FROM changes AS c

@@ -37,11 +37,11 @@ from playbook_db.store.playbook.learning import TAKE_OVER_COUNTS, LearningRows
 from playbook_db.store.playbook.log_queries import LogQueries
 from playbook_db.store.playbook.playbook_rows import point_of
 from playbook_db.store.playbook.proposals import ProposalRows
-from playbook_db.store.playbook.revision_log import header_of
 from playbook_db.store.playbook.revisions import RevisionWriter
 from playbook_db.store.playbook.same_text import ids_like
 from playbook_db.store.playbook.snapshots import Snapshots
 from playbook_db.store.quick_sql import PointEvidence, StoredMarks
+from playbook_db.store.revision_log import header_of
 from playbook_db.store.tables import (
     heads,
     injections,

@@ -16,7 +16,6 @@ from playbook_db.domain.trust.evidence import read_json
 from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.hook_sql import StoredPoint
-from playbook_db.store.playbook.playbook_rows import runner_of
 from playbook_db.store.playbook.repository import PlaybookRepository
 
 Kind = Literal["retired", "proposed", "old text", "reason", "vote", "evidence"]

@@ -14,7 +14,7 @@ from playbook_db.domain.playbook import MAX_COUNTER, Header, Playbook, PointStat
 from playbook_db.store import quick_sql
 from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
-from playbook_db.store.playbook.revision_log import header_of
+from playbook_db.store.revision_log import header_of
 
 # The last change of each point up to a revision, and the last that changed its text. Each subquery is one step down an
 # index, so that the time hangs on the number of points, not on the length of the history; what is materialized, and
