@@ -15,13 +15,16 @@ from playbook_db.services.sharing import mirror
 POINTS = 60
 _ROUNDS = 21
 _HELP = ("--help", "--version", "list --help", "log --help", "forget --help")
-_READS = ("list", "render", "list --json", "list --retired", "show pat-005", "show pat-005 --json")
-_OTHERS = (
-    "vote pat-005 helpful", "log", "add TEXT", "edit pat-010 --text TEXT", "prune", "export", "show 1",
-    "log pat-005 --json", "at 1", "diff 1", "undo", "why pat-005", "sessions", "jobs", "stats", "project list",
-    "backup --list", "db path", "sql QUERY",
+_ERRORS = ("lst", "list --sort nothing", "show nothing", "config NOTHING")
+_READS = (
+    "list", "render", "list --json", "list --retired", "show pat-005", "show pat-005 --json", "search cache", "status",
+    "log", "log pat-005 --json", "sessions", "jobs", "review", "project list", "backup --list", "db path", "sql QUERY",
+    "config",
 )  # fmt: skip
-_AIMS = ((_HELP, 8.0), (_READS, 15.0), (_OTHERS, 38.0))  # times the time of a bare interpreter, at most
+_WRITES = ("vote pat-005 helpful", "add TEXT", "edit pat-010 --text TEXT", "undo")
+_OTHERS = ("prune", "export", "show 1", "at 1", "diff 1", "why pat-005", "stats")
+# Times the time of a bare interpreter, at most.
+_AIMS = ((_HELP, 7.0), (_ERRORS, 8.0), (_READS, 10.0), (_WRITES, 34.0), (_OTHERS, 38.0), (("doctor",), 130.0))
 _QUERY = "SELECT count(*) FROM live_key_points"
 
 
@@ -45,8 +48,8 @@ def run(folder: Path, *, quick: bool) -> Figures:
         rows,
         (
             f"bare: {python} -I -S -c pass; in turns with all commands of one aim; medians",
-            "the mirror is kept and in step: list, show and render of a point read without SQLAlchemy",
-            "without an aim are db check and upgrade, which load Alembic, doctor, and what asks a model",
+            "the mirror is kept and up to date: all that only read do so without SQLAlchemy, but for those with 38x",
+            "without an aim are db check and upgrade, which load Alembic, and what asks a model",
         ),
     )
 
@@ -70,7 +73,9 @@ def _work(folder: Path, arguments: Callable[[], list[str]]) -> Callable[[], None
 
     def work() -> None:
         silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        subprocess.run(arguments(), env=environment, cwd=directory, check=True, **silent)
+        done = subprocess.run(arguments(), env=environment, cwd=directory, check=False, **silent)
+        if done.returncode not in (0, 1, 2):  # doctor and errors exit with 1 or 2
+            raise subprocess.CalledProcessError(done.returncode, done.args)
 
     return work
 

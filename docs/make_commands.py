@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from playbook_db.cli.main import cli
+from playbook_db.cli.main import ALL_COMMANDS, cli
 
 PAGE = Path(__file__).with_name("commands.md")
 WIDTH = 100
@@ -13,8 +13,11 @@ WIDTH = 100
 
 def page() -> str:
     """The page: the help of `playbook`, then that of each command and its sub-commands."""
-    parts = ["# Commands\n\nThis page is made from `playbook --help` and the help of each command, by `make docs`.\n"]
+    parts = [
+        "# Commands\n\nThis page is made from `playbook help --all` and the help of each command, by `make docs`.\n"
+    ]
     with click.Context(cli, info_name="playbook", terminal_width=WIDTH, **cli.context_settings) as context:
+        context.meta[ALL_COMMANDS] = True
         parts += _helps(cli, context, "playbook")
     return "\n".join(parts)
 

@@ -113,6 +113,18 @@ def session() -> str:
     return os.environ.get("CLAUDE_CODE_SESSION_ID", "")
 
 
+def require_person() -> None:
+    """Raise SettingError within a session of Claude Code: what a page had a session propose, it must not read again in
+    another, nor accept."""
+    if session():
+        from playbook_db.errors import SettingError
+
+        raise SettingError(
+            "Proposals may hold what a web page wants a model to read, so they are neither shown nor decided within a "
+            "session of Claude Code. Run it in a terminal of your own."
+        )
+
+
 def is_disabled(environ: "Mapping[str, str] | None" = None) -> bool:
     """Whether `PLAYBOOK_DISABLE` of *environ* (default: the environment) has hooks and worker do nothing."""
     return (os.environ if environ is None else environ).get("PLAYBOOK_DISABLE", "") not in ("", "0")

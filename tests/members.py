@@ -18,7 +18,7 @@ from playbook_db.services.project import Project, Servers, find_membership
 from playbook_db.services.sharing import joining, team
 from playbook_db.store import at_hand, hook_sql, quick_sql
 from playbook_db.store.engine import Store, open_store
-from playbook_db.store.jobs import Job
+from playbook_db.store.quick_sql import Job
 from playbook_db.store.team.memberships import Membership
 from tests.databases import put_empty_database
 from tests.transcripts_made_up import TranscriptBuilder

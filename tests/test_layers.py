@@ -158,13 +158,30 @@ def test_a_merge_for_git_loads_no_sqlalchemy(filled: Path) -> None:
 
 
 def test_reading_loads_no_sqlalchemy(filled: Path) -> None:
-    """What only looks at the points reads them as the hooks do, where nothing stands in the way."""
+    """What only reads does so as the hooks do, where nothing stands in the way."""
     assert not _loaded_by(
         _HEAVY,
-        *("list", "list --json", "list --retired", "list use", "search use"),
-        *("show oth-001", "show oth-002 --json", "render"),
-        "status",
+        *("list", "list --json", "list --retired", "list use", "list --proposed", "search use"),
+        *("show oth-001", "show oth-002 --json", "render", "status", ""),
+        *("log", "log oth-001 --json", "jobs", "jobs --all", "sessions --json", "review", "config"),
+        *("db path", "backup --list", "project list", "sql 'SELECT 1'", "help", "help --all"),
     )
+
+
+@pytest.mark.parametrize("mistake", ["lst", "list --nothing", "show nothing", "config nothing"])
+def test_a_mistake_is_explained_without_sqlalchemy_and_without_most_patterns(filled: Path, mistake: str) -> None:
+    """Each message is redacted, but compiles only the patterns that could match in it."""
+    code = (
+        "import re, sys; compiled = []; compile = re._compiler.compile\n"
+        "re._compiler.compile = lambda *given, **options: compiled.append(1) or compile(*given, **options)\n"
+        f"from playbook_db.cli.main import main; code = main({shlex.split(mistake)})\n"
+        "print(code, len(compiled), 'sqlalchemy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code_of_exit, compiled, has_sqlalchemy = done.stdout.split()
+
+    assert (int(code_of_exit) in (1, 2), has_sqlalchemy) == (True, "False")
+    assert int(compiled) < 150  # of some 1,100
 
 
 def test_what_learns_nothing_loads_no_patterns_of_secrets(filled: Path) -> None:

@@ -23,7 +23,7 @@ from playbook_db.services.learning.budget import Budget
 from playbook_db.services.learning.cursor import Cursor
 from playbook_db.services.learning.learn import LearnResult
 from playbook_db.services.project import Project
-from playbook_db.store.jobs import Job
+from playbook_db.store.quick_sql import Job
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model

@@ -50,7 +50,7 @@ from playbook_db.services.sharing import mirror, team
 
 if TYPE_CHECKING:
     from playbook_db.llm.model import Model
-    from playbook_db.store.jobs import Job
+    from playbook_db.store.quick_sql import Job
 
 MAX_MINUTES = 30  # alive; what remains then waits for the next worker
 SILENT_S = 3600.0  # a transcript that grew later than that may belong to a session that goes on

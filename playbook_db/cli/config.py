@@ -11,14 +11,14 @@ from playbook_db.cli.setup import model_in_words
 
 @cli.command()
 @click.argument("words", nargs=-1, metavar="[NAME] [VALUE]")
-@click.option("--unset", is_flag=True, help="Take your own setting NAME out, so that the default counts.")
+@click.option("--unset", is_flag=True, help="Remove your own setting NAME, so that the default applies.")
 @as_json
 def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
-    """Show every setting and where it comes from; set yours.
+    """Show every setting and where it comes from; change yours.
 
-    With NAME only that one. With a VALUE too it is set for all your sessions, in Claude Code's settings (a variable in
-    their `env`), from where hooks and worker have it, and a terminal whose shell says nothing else; `config set NAME
-    VALUE` is the same. Keys are never shown.
+    With NAME, show only that setting. With NAME and VALUE (or `config set NAME VALUE`), set it for all your sessions,
+    in Claude Code's settings; a variable goes into their `env`. Hooks and worker read it there, and so does a terminal
+    whose shell doesn't set it. Keys are never shown.
     """
     from dataclasses import asdict
     from difflib import get_close_matches
@@ -32,19 +32,17 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     if name is not None and name not in (*configuration.NAMES_IN_SETTINGS, *configuration.VARIABLES):
         similar = get_close_matches(name, (*configuration.NAMES_IN_SETTINGS, *configuration.VARIABLES), n=1)
         hint = f" Did you mean {similar[0]}?" if similar else ""
-        raise click.UsageError(f"There is no setting {name}.{hint} All are shown by: playbook config")
+        raise click.UsageError(f"There is no setting {name}.{hint} To list all settings: playbook config")
     if name is not None and (value is not None or unset):
         path, is_changed = configuration.write(name, value)
-        notify(
-            [f"{path} is changed; it counts for sessions that begin now" if is_changed else f"{path} says so already"]
-        )
+        notify([f"changed {path}; sessions that start now use it" if is_changed else f"{path} has that value already"])
     shown = [each for each in configuration.read_all(folder) if name in (None, each.name)]
     if as_json:
         print_json([asdict(each) for each in shown])
         return
     home = f"{settings.home()}/"
     rows = [(each.name, each.value, each.source.replace(home, "~/"), each.note) for each in shown]
-    print_table(("setting", "value", "from", "note"), rows, nothing="there is no setting")
+    print_table(("setting", "value", "from", "note"), rows, nothing="no settings")
     if name is None:
         notify([f"learning asks {model_in_words(folder)}"])
 

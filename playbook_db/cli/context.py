@@ -1,10 +1,11 @@
-"""What a command works on: its options, its project, its database, the file or the terminal that it reads from."""
+"""What commands share: global options, the project and database they name, input, messages to the person."""
 
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,13 +16,14 @@ from playbook_db.errors import MissingExtraError, PlaybookError, ProjectError, R
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
+    from playbook_db.services.reading.quick_reads import ReadSource
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would be done; change nothing.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 
 
 def in_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    """Read and show all times of this process in UTC where the option `--utc` is given."""
+    """Read and show all times in UTC if `--utc` is given."""
     if value:
         os.environ["TZ"] = "UTC0"
         time.tzset()
@@ -32,22 +34,16 @@ def _keep(ctx: click.Context, param: click.Parameter, value: str | bool | None) 
         ctx.obj = {**(ctx.obj or {}), str(param.name): value}
 
 
+# Every command takes them; only the help of `playbook` lists them.
 PROJECT_OPTIONS: list[click.Parameter] = [
-    *(
-        click.Option([f"--{name}"], metavar=metavar, help=text, expose_value=False, callback=_keep)
-        for name, metavar, text in (
-            ("project", "DIR", "The project's folder."),
-            ("db", "URL", "The database: an SQLAlchemy URL, or a file's path."),
-        )
-    ),
-    click.Option(["--utc"], is_flag=True, help="Read and show times in UTC.", expose_value=False, callback=in_utc),
+    click.Option(["--project"], expose_value=False, hidden=True, callback=_keep),
+    click.Option(["--db"], expose_value=False, hidden=True, callback=_keep),
+    click.Option(["--utc"], is_flag=True, expose_value=False, hidden=True, callback=in_utc),
 ]
-
-
 _USER_OPTION = click.Option(
-    ["--user", "is_user"], is_flag=True, default=None, help="Your own playbook.", expose_value=False, callback=_keep
+    ["--user", "is_user"], is_flag=True, default=None, expose_value=False, hidden=True, callback=_keep
 )
-# The commands on one playbook, be it a project's or the user's own; all others are about a project or the database.
+# The commands on one playbook, a project's or a personal one; all others are about a project or the database.
 _OF_ONE_PLAYBOOK = {
     "add", "apply", "at", "dedup", "diff", "edit", "export", "forget", "import", "list", "log", "pin", "prune",
     "render", "restore", "retire", "review", "search", "show", "sql", "stats", "status", "transfer", "undo", "unpin",
@@ -56,7 +52,7 @@ _OF_ONE_PLAYBOOK = {
 
 
 class Command(click.Command):
-    """A command with the options `--project`, `--db` and `--utc`, behind its name as well as before it."""
+    """A command that takes the global options after its name, too."""
 
     def __init__(self, *args: Any, **attrs: Any) -> None:
         super().__init__(*args, **attrs)
@@ -66,9 +62,12 @@ class Command(click.Command):
         _refuse_user(ctx, self)
         return super().invoke(ctx)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        _name_global_options(self, formatter)
+
 
 class OwnCommand(Command):
-    """One that has `--user`, too, where it is on one playbook; those that aren't in a group are of this class."""
+    """A command that also takes `--user` if it is on one playbook. Commands outside a group are of this class."""
 
     def __init__(self, *args: Any, **attrs: Any) -> None:
         super().__init__(*args, **attrs)
@@ -86,11 +85,20 @@ class Group(click.Group):
             _refuse_user(ctx, self)
         return super().invoke(ctx)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        _name_global_options(self, formatter)
+
+
+def _name_global_options(command: click.Command, formatter: click.HelpFormatter) -> None:
+    names = "--project, --db, --user, --utc" if _USER_OPTION in command.params else "--project, --db, --utc"
+    formatter.write_paragraph()
+    formatter.write_text(f"Global options ({names}): see playbook --help")
+
 
 def _refuse_user(ctx: click.Context, command: click.Command) -> None:
-    """Raise a usage error where `--user` stands before a *command* that has it not."""
+    """Raise a usage error if `--user` comes before a *command* that doesn't take it."""
     if (ctx.find_object(dict) or {}).get("is_user") and _USER_OPTION not in command.params:
-        raise click.UsageError(f"`{ctx.command_path}` isn't on a playbook of your own: it goes without --user.")
+        raise click.UsageError(f"`{ctx.command_path}` isn't about one playbook, so it doesn't take --user.")
 
 
 def database_url() -> str:
@@ -102,16 +110,16 @@ def database_url() -> str:
 
 
 def project_folder(*, must_exist: bool = False) -> str:
-    """The folder of the project that the options and the environment name. Raises SettingError where it *must_exist*
-    and isn't there."""
+    """The folder of the project that the options and the environment name. Raises SettingError if it *must_exist*
+    and doesn't."""
     named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR")
-    if not named and settings.session():  # what its hooks take for the project, wherever its shell has gone
+    if not named and settings.session():  # the folder that its hooks use, wherever its shell is now
         from playbook_db.claude_code.hooks import events
 
         named = events.folder_of_session(settings.session(), os.getcwd())
     folder = projects.project_dir(named)
     if must_exist and not os.path.isdir(folder):
-        raise SettingError(f"There is no folder {folder}. Name the project's with --project.")
+        raise SettingError(f"There is no folder {folder}. Name the project's folder with --project.")
     return folder
 
 
@@ -121,29 +129,41 @@ def named_project() -> str | None:
 
 
 def is_users_own(names: Iterable[str] = ()) -> bool:
-    """Whether the user's own playbook is meant: by `--user`, or by the *names* of its points, where a command is given
-    some. Raises a usage error where that is said beside a project, or the names are of two playbooks."""
+    """Whether `--user` or the *names* of points mean the user's personal playbook. Raises a usage error if `--user`
+    comes with a project, or if the names belong to two playbooks."""
     if _options().get("is_user"):
         if named_project():
-            raise click.UsageError("--user means your own playbook, in every project: it goes without --project.")
+            raise click.UsageError(
+                "--user means your personal playbook, whatever the project. Leave out --project or --user."
+            )
         return True
     from playbook_db.domain.sections import is_users_name  # late: not every command needs it
 
     kinds = {is_users_name(name) for name in names}
     if len(kinds) > 1:
-        raise click.UsageError("Some of these names are of your own playbook, others of the project's: one at a time.")
+        raise click.UsageError(
+            "Some of these points are in your personal playbook, others in the project's. Give those of one at a time."
+        )
     return True in kinds
 
 
 def of_user() -> str:
-    """What stands behind `playbook` in a command that is suggested: `--user` where that was given."""
+    """What follows `playbook` in a suggested command: `--user` if that was given."""
     return " --user" if _options().get("is_user") else ""
 
 
 def database_and_folder(names: Iterable[str] = ()) -> tuple[str, str | None]:
-    """Both, for a project whose folder must be there; no folder where the user's own playbook is meant, as by *names*
-    of its points."""
+    """The URL of the database and the project's folder, which must exist; no folder for the user's personal playbook,
+    which the *names* of its points can also mean."""
     return database_url(), None if is_users_own(names) else project_folder(must_exist=True)
+
+
+def source_of(*names: str) -> "ReadSource":
+    """Where a command that only reads looks: the playbook that the options, the environment and the *names* of its
+    points mean."""
+    from playbook_db.services.reading.quick_reads import ReadSource
+
+    return ReadSource(*database_and_folder(names), partial(opened, *names))
 
 
 @contextmanager
@@ -155,16 +175,13 @@ def opened(
     is_own: bool = False,
     may_be_old: bool = False,
 ) -> "Iterator[Project]":
-    """The project that the options and the environment name, in its database; the user's own playbook, where they mean
-    that, or the *names* are those of its points.
+    """Open the project that the options and the environment name, or the user's personal playbook if they or the
+    *names* of points mean that.
 
-    Where it has joined a team that is the team's, unless it *is_own*; who only looks at what is there now can do with
-    what this machine last knew of it, and says that it *may_be_old*.
-
-    Its mirror, where it is kept, is brought in step before and after, unless *sync* is off. A database that is gone
-    though there are backups of it is made where it *begins_anew*. What may give a project its playbook says that it
-    *may_be_new*: the person is asked first, where the folder doesn't look like one. A session's folder is a project to
-    the hooks, so it is one here.
+    A project in a team is opened on the team's database, unless *is_own*; with *may_be_old*, a command that only reads
+    gets what this machine last knew if that database is away. A mirror is brought up to date before and after, unless
+    *sync* is off. If the database is gone but has backups, a new one is only created with *begins_anew*. A command that
+    may create a project's playbook passes *may_be_new*: it asks the person first if the folder looks like no project.
     """
     from playbook_db.services.opening import open_project
     from playbook_db.services.project import Project, is_known, open_store
@@ -191,17 +208,19 @@ def opened(
 
 def _ask_for_a_playbook(folder: str) -> None:
     """Raise ProjectError unless the person wants a playbook for *folder*."""
-    question = f"{folder} looks like no project: there is no .git in it or above it, and no .claude but your home's."
+    question = (
+        f"{folder} doesn't look like a project: neither it nor a folder above has a .git or .claude but your home's."
+    )
     if is_interactive():
         notify([question])
-        if click.confirm("Keep a playbook for it?", err=True):
+        if click.confirm("Create a playbook for it?", err=True):
             return
         question = "Nothing was changed."
-    raise ProjectError(question, Remedy("Name a project with --project, or keep a playbook here: {}", ("init",)))
+    raise ProjectError(question, Remedy("Name a project with --project, or create a playbook here: {}", ("init",)))
 
 
 def notify(lines: Iterable[str]) -> None:
-    """Print *lines* for the person, on stderr, each once in a command."""
+    """Print *lines* on stderr for the person, each at most once per command."""
     context = click.get_current_context(silent=True)
     printed = context.meta.setdefault("playbook_db.printed", set()) if context else set()
     for line in lines:
@@ -211,12 +230,12 @@ def notify(lines: Iterable[str]) -> None:
 
 
 def is_interactive() -> bool:
-    """Whether there is a terminal, and so somebody to ask."""
+    """Whether stdin is a terminal, so that somebody can be asked."""
     return sys.stdin.isatty()
 
 
 def read_input(file: str) -> bytes:
-    """The bytes of *file*, or of standard input for `-`. Raises a usage error where it can't be read."""
+    """The bytes of *file*, or of standard input for `-`. Raises a usage error if it can't be read."""
     try:
         if file == "-":
             data = sys.stdin.buffer.read(settings.MAX_FILE_BYTES + 1)
@@ -226,21 +245,21 @@ def read_input(file: str) -> bytes:
     except OSError as error:
         raise click.UsageError(f"{file} can't be read: {os.strerror(error.errno or 0)}.") from error
     if len(data) > settings.MAX_FILE_BYTES:
-        raise click.UsageError(f"{file} is larger than {settings.MAX_FILE_BYTES >> 20} MiB; nothing was taken in.")
+        raise click.UsageError(f"{file} is larger than {settings.MAX_FILE_BYTES >> 20} MiB; nothing was imported.")
     return data
 
 
 def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The names of the live points that begin so, for a shell's completion, which no error may disturb: the project's,
-    and the user's own."""
+    """The names of live points that begin with *incomplete*, for shell completion: those of the project and of the
+    personal playbook. Errors give no names."""
     from playbook_db.services.reading import quick_reads
 
     ctx.obj = ctx.find_root().params
     with ctx.scope(cleanup=False), suppress(PlaybookError, OSError):
         url, folder = database_and_folder()
-        points = [] if folder is None else quick_reads.live_points(url, folder, may_be_old=True) or []
-        points += quick_reads.live_points(url, None) or []
-        return [point.name for point in points if point.name.startswith(incomplete)]
+        names = [] if folder is None else quick_reads.names(url, folder)
+        names += quick_reads.names(url, None)
+        return [name for name in names if name.startswith(incomplete)]
     return []
 
 

@@ -31,6 +31,7 @@ from playbook_db.cli.output import (
 from playbook_db.domain.times import local
 from playbook_db.errors import DatabaseError
 from playbook_db.services import records
+from playbook_db.services.reading import quick_reads
 
 if TYPE_CHECKING:
     from playbook_db.services.maintenance import Candidate
@@ -41,23 +42,21 @@ if TYPE_CHECKING:
 
 @cli.group("db")
 def database() -> None:
-    """Look after the database."""
+    """Check, repair, upgrade or copy the database."""
 
 
 @database.command()
 @as_json
 def path(as_json: bool) -> None:
-    """Print where the database is, whether or not it is there yet."""
-    from playbook_db.services import maintenance
-
-    where = maintenance.location(database_url())
+    """Print where the database is, even if it doesn't exist yet."""
+    where = quick_reads.location(database_url())
     print_answer(where, as_json=as_json, database=where)
 
 
 @database.command()
 @as_json
 def upgrade(as_json: bool) -> None:
-    """Bring the database to this version's schema, after a backup."""
+    """Upgrade the database to this version, after a backup."""
     from playbook_db.services import maintenance
 
     schema, backup = maintenance.upgrade(database_url())
@@ -67,15 +66,15 @@ def upgrade(as_json: bool) -> None:
 
 
 @database.command()
-@click.option("--quick", is_flag=True, help="Leave out what takes long.")
-@click.option("--rebuild-search", is_flag=True, help="First make the index for full text anew.")
+@click.option("--quick", is_flag=True, help="Leave out the slow checks.")
+@click.option("--rebuild-search", is_flag=True, help="First rebuild the full-text index.")
 @click.option("--repair-points", is_flag=True, help="First do what `db repair --yes` does.")
 @as_json
 def check(quick: bool, rebuild_search: bool, repair_points: bool, as_json: bool) -> None:
     """Check that the database is sound. Exit code 1 if not.
 
-    That is the file, its references, and that every playbook equals what its history says. Nothing is changed, whatever
-    is there, but the index for full text with --rebuild-search, and what --repair-points repairs.
+    It checks the file, its references, and that every playbook equals what its history says. It changes nothing, except
+    with --rebuild-search or --repair-points.
     """
     from playbook_db.services import maintenance
 
@@ -85,7 +84,7 @@ def check(quick: bool, rebuild_search: bool, repair_points: bool, as_json: bool)
         repaired = repair_service.repair(database_url(), folder=project_folder())
         notify(one_line(line) for line in _repair_text(repaired))
     if rebuild_search and not maintenance.rebuild_search(database_url()):
-        notify(["there is no index for full text here"])
+        notify(["this database has no full-text index"])
     report = maintenance.check_database(database_url(), quick=quick)
     left_out = maintenance.NOT_CHECKED_QUICKLY if quick else ()
     if as_json:
@@ -94,7 +93,7 @@ def check(quick: bool, rebuild_search: bool, repair_points: bool, as_json: bool)
         for problem in report.problems:
             say(one_line(problem))
         if not report.problems:
-            say(f"{report.where}: all is well" + (f"; not looked at: {', '.join(left_out)}" if left_out else ""))
+            say(f"{report.where}: all is well" + (f"; not checked: {', '.join(left_out)}" if left_out else ""))
     if report.problems:
         count = len(report.problems)
         problems = "a problem" if count == 1 else f"{count} problems"
@@ -106,21 +105,21 @@ _KINDS = {"hand": "by hand", "daily": "daily", "before-restore": "before a resto
 
 @cli.command()
 @click.argument("file", required=False)
-@click.option("--list", "lists", is_flag=True, help="Show which backups there are, newest first.")
+@click.option("--list", "lists", is_flag=True, help="List the backups, newest first.")
 @as_json
 def backup(file: str | None, lists: bool, as_json: bool) -> None:
-    """Copy the database while others may write, or list copies.
+    """Back up the database, or list its backups.
 
-    The copy goes to FILE, or into the folder backups/ beside the database. It is one file that holds one state of it.
-    Nothing is ever overwritten.
+    The copy is one file: FILE, or a new one in the folder backups/ next to the database. Others may write meanwhile.
+    No file is ever overwritten.
     """
-    from playbook_db.services import maintenance
-
     if lists and file is not None:
         raise click.UsageError("--list takes no FILE.")
     if lists:
-        _print_list(maintenance.list_all(database_url()), as_json=as_json)
+        _print_list(quick_reads.backups(database_url()), as_json=as_json)
         return
+    from playbook_db.services import maintenance
+
     taken = maintenance.take(database_url(), file)
     if as_json:
         print_json(records.taken_backup_record(taken))
@@ -135,29 +134,29 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @as_json
 def restore_backup(file: str, yes: bool, as_json: bool) -> None:
-    """Put the backup FILE in the place of the database.
+    """Replace the database with a backup.
 
-    What is there now is kept as a backup before. FILE is checked first, and what it holds is shown beside what is here.
-    One of an older version is brought to this version's schema.
+    FILE is checked first, and you see what it holds next to what the database holds now. A backup of the database as it
+    is now is kept. A backup from an older version is upgraded. To bring back only key points, use playbook restore.
     """
     from playbook_db.services import maintenance
 
     if not yes and not is_interactive():
-        raise click.UsageError("Nobody is there to be asked; say --yes to put the backup back.")
+        raise click.UsageError("There is no terminal to ask on. To restore the backup, add --yes.")
     with maintenance.candidate(database_url(), file) as chosen:
         _show(chosen)
         if not yes and not click.confirm(one_line(f"Replace {chosen.path}?"), err=True):
-            notify(["left alone; nothing was changed"])
+            notify(["nothing was changed"])
             return
         replaced = maintenance.put_back(chosen)
         if replaced.backup:
-            notify([f"what was there is kept as {replaced.backup}"])
-        notify(f"what was there is now {path}" for path in replaced.aside)
+            notify([f"the database from before is kept as {replaced.backup}"])
+        notify(f"the file from before is now {path}" for path in replaced.aside)
         if replaced.worker_was_at_work:
-            notify(["a worker is at work; what it learns comes on top of the backup"])
-        notify(["a mirror (.claude/playbook.json) that was changed meanwhile is merged in by the next command there"])
+            notify(["a worker is running; what it learns is added to the backup's state"])
+        notify(["if a mirror (.claude/playbook.json) has changed since the backup, the next command there merges it"])
         record = {"database": chosen.path, "restored": file, "backup": replaced.backup, "aside": [*replaced.aside]}
-        print_answer(f"{chosen.path} holds what {file} holds", as_json=as_json, **record)
+        print_answer(f"restored {file} to {chosen.path}", as_json=as_json, **record)
 
 
 def _print_list(listed: "list[tuple[Backup, int | None]]", *, as_json: bool) -> None:
@@ -175,14 +174,14 @@ def _print_list(listed: "list[tuple[Backup, int | None]]", *, as_json: bool) -> 
         for each, schema in listed
     ]
     titles = ("taken", "kind", "size", "schema", "file")
-    print_table(titles, rows, nothing="there is no backup yet; take one with: playbook backup")
+    print_table(titles, rows, nothing="there is no backup yet; to make one: playbook backup")
 
 
 def _show(chosen: "Candidate") -> None:
-    """Show on stderr what would come back, beside what is here."""
+    """Show on stderr what the backup holds, next to what the database holds."""
     current = {held.key: _state_text(held) for held in chosen.here}
     restored = {held.key: _state_text(held) for held in chosen.holds}
-    notify([f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path} is replaced:"])
+    notify([f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path} would be replaced:"])
     for key in sorted(current | restored):
         notify([f"  {playbook_of(key)}: {current.get(key, 'not there')} -> {restored.get(key, 'not there')}"])
 
@@ -192,15 +191,15 @@ def _state_text(held: "Held") -> str:
 
 
 @database.command()
-@click.option("--dry-run", is_flag=True, help="Show what could be kept; change nothing.")
-@click.option("--yes", is_flag=True, help="Don't ask before anything is changed.")
+@click.option("--dry-run", is_flag=True, help="Show what could be saved; change nothing.")
+@click.option("--yes", is_flag=True, help="Don't ask before changing anything.")
 @as_json
 def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
     """Repair a damaged database.
 
-    It becomes the newest sound backup, and the points that can still be read; these come in by one revision for each
-    playbook; the history since the backup is lost, unless the file itself can be written anew. The damaged file is
-    moved aside as it is. A sound one is left alone. On a server each playbook is put back to what its history says.
+    The newest sound backup replaces it. Points that can still be read are added, in one revision for each playbook. The
+    history since the backup is lost, unless the file itself can be rewritten. The damaged file is renamed and kept. A
+    sound database is left alone. On a server, each playbook is rebuilt from its history.
     """
     from playbook_db.services import repair as repair_service
 
@@ -209,8 +208,8 @@ def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
         planned = repair_service.repair(database_url(), folder=folder, dry_run=True)
         if planned.is_damaged:
             notify(one_line(line) for line in _repair_text(planned))
-            if not click.confirm("Do that?", err=True):
-                notify(["left as it is"])
+            if not click.confirm("Repair it so?", err=True):
+                notify(["nothing was changed"])
                 return
     repaired = repair_service.repair(database_url(), folder=folder, dry_run=dry_run)
     if as_json:
@@ -233,11 +232,11 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
         points, playbooks = sum(held.points for held in repaired.holds), len(repaired.holds)
         yield f"{repaired.where}: kept {count_of(points, 'live point')} in {count_of(playbooks, 'playbook')}"
     if repaired.is_whole:
-        yield "the file could be written anew; no history is lost"
+        yield "the file could be rewritten; no history is lost"
     elif repaired.backup is not None:
-        yield f"begun from the backup {repaired.backup.path}"
+        yield f"started from the backup {repaired.backup.path}"
     elif repaired.holds:
-        yield "begun from nothing: there is no sound backup of it"
+        yield "started from an empty database: it has no sound backup"
     for each in repaired.playbooks:
         if each.revision is not None:
             yield f"{each.key}: {each.summary} (revision {each.revision})"
@@ -257,9 +256,9 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
 def metadata(output: str | None) -> None:
     """Print metadata for Datasette.
 
-    It says what each view and column means, and has the questions of docs/sql.md as queries.
+    It explains each view and column, and has the questions of docs/sql.md as queries.
 
-    Then: datasette "$(playbook db path)" -m metadata.json
+    Then run: datasette "$(playbook db path)" -m metadata.json
     """
     import json
 
@@ -275,9 +274,9 @@ def metadata(output: str | None) -> None:
 def transfer(source: str, target: str, as_json: bool) -> None:
     """Copy playbooks into another database.
 
-    FROM and TO are URLs, or paths of SQLite files; TO is made where there is none. All playbooks are copied, or the one
-    of --project or --user, with their whole history, votes, sessions and jobs; what is in FROM stays there. A playbook
-    that TO has already is refused. All is compared afterwards; where anything differs, or at a kill, nothing is there.
+    FROM and TO are URLs or paths of SQLite files; TO is created if needed. All playbooks are copied with their history,
+    votes, sessions and jobs; with --project or --user only that one. FROM stays as it is. It is an error if TO has such
+    a playbook already. Afterwards both are compared; if anything differs, or if you interrupt it, nothing is copied.
     """
     from playbook_db import projects, settings
     from playbook_db.services import maintenance
@@ -291,15 +290,15 @@ def transfer(source: str, target: str, as_json: bool) -> None:
     where = maintenance.location(target_url)
     for each, revisions in ({} if as_json else copied).items():
         click.echo(f"{playbook_of(each)}: {count_of(revisions, 'revision')}")
-    text = f"{where}: {count_of(len(copied), 'playbook')} copied, each as it was"
+    text = f"{where}: {count_of(len(copied), 'playbook')} copied"
     playbooks = [{"playbook": each, "revisions": revisions} for each, revisions in copied.items()]
     print_answer(text, as_json=as_json, database=where, playbooks=playbooks)
 
 
 _MAY = {
-    "reader": "may read all of {where}, and write nothing",
-    "member": "may read and write {where}; what is in its history stays as it is",
-    "owner": "may do all with {where}, and migrate it: playbook db upgrade",
+    "reader": "may read all of {where}, but write nothing",
+    "member": "may read and write {where}, but not change its history",
+    "owner": "may do everything with {where}, also upgrade it: playbook db upgrade",
 }
 
 
@@ -308,11 +307,11 @@ _MAY = {
 @click.argument("right", metavar="reader|member|owner", type=click.Choice([*_MAY]))
 @as_json
 def grant(role: str, right: "Right", as_json: bool) -> None:
-    """Say who may do what with a database on a server.
+    """Grant a role rights on a database on a server.
 
-    ROLE is a role of the server, one person's or a group's. A reader reads all playbooks. A member writes them, too,
-    and can't rewrite their history. An owner may migrate the database, and so do everything. What ROLE had by an
-    earlier grant goes.
+    ROLE is a role of the server, for one person or a group. A reader can read all playbooks. A member can also write
+    them, but not change their history. An owner can do everything, also upgrade the database. An earlier grant to ROLE
+    is replaced.
     """
     from playbook_db.services import maintenance
 
@@ -324,19 +323,17 @@ def grant(role: str, right: "Right", as_json: bool) -> None:
     )  # fmt: skip
     notify(granted.notes)
     if granted.beyond:
-        notify(
-            [f"{role} may do more by other ways, a role or what everybody may (PUBLIC): {'; '.join(granted.beyond)}"]
-        )
+        notify([f"{role} has more rights from another role or from PUBLIC: {'; '.join(granted.beyond)}"])
 
 
 @database.command()
 @as_json
 def distribute(as_json: bool) -> None:
-    """Spread a database on a server with Citus by playbook.
+    """Distribute a database over the servers of Citus.
 
-    All rows of a playbook then stand together on one of the servers that Citus knows, those of another one maybe on
-    another; nothing else is different. Others wait meanwhile. At a kill, all is as it was; said again, nothing changes.
-    In a project that has joined a team, it is the team's database.
+    All rows of a playbook are then together on one of the servers that Citus knows; different playbooks may be on
+    different servers. Nothing else changes. Others wait meanwhile. If you interrupt it, nothing has changed; if you run
+    it again, nothing changes. In a project that has joined a team, it distributes the team's database.
     """
     from playbook_db.services import maintenance
     from playbook_db.services.reading.sql import database_of
@@ -345,5 +342,5 @@ def distribute(as_json: bool) -> None:
     servers, parts, is_new = maintenance.distribute(url)
     where = maintenance.location(url)
     over = f"by playbook over {count_of(servers, 'server')}, in {count_of(parts, 'part')}"
-    text = f"{where} is distributed {over}" if is_new else f"{where} was distributed already {over}"
+    text = f"{where} is distributed {over}" if is_new else f"{where} is distributed already {over}"
     print_answer(text, as_json=as_json, database=where, servers=servers, parts=parts, changed=is_new)

@@ -19,6 +19,7 @@ from playbook_db.cli.context import (
     opened,
     point_names,
     project_folder,
+    source_of,
 )
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
@@ -37,12 +38,13 @@ from playbook_db.cli.output import (
 from playbook_db.domain.times import local
 from playbook_db.errors import JobError, PlaybookError, Remedy, SessionNotFoundError, SettingError
 from playbook_db.services import records
+from playbook_db.services.reading import quick_reads
 
 if TYPE_CHECKING:
     from playbook_db.claude_code.learner import TranscriptResult
     from playbook_db.services.project import Project
-    from playbook_db.store.jobs import Job
     from playbook_db.store.playbook.log_queries import LifeEvent
+    from playbook_db.store.quick_sql import Job
 
 _TOKENS_A_CHUNK = 16_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
@@ -54,9 +56,10 @@ _OUTPUT_SHARE = 0.05  # of the tokens sent, about
 @click.argument("transcript", type=click.Path(dir_okay=False))
 @as_json
 def learn(transcript: str, as_json: bool) -> None:
-    """Learn from TRANSCRIPT now.
+    """Learn from one transcript now.
 
-    What is new in it counts once, whoever else has seen it.
+    Each part of a transcript counts once, even if a hook or another command reads it too. For all past sessions of a
+    project use playbook bootstrap; for what is in the queue, playbook work.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
@@ -80,14 +83,15 @@ def learn(transcript: str, as_json: bool) -> None:
 
 
 @cli.command()
-@click.option("--yes", is_flag=True, help="Begin without asking.")
+@click.option("--yes", is_flag=True, help="Start without asking.")
 @as_json
 def bootstrap(yes: bool, as_json: bool) -> None:
-    """Learn from all sessions that this project had.
+    """Learn from all past sessions of this project.
 
-    Their transcripts are those that Claude Code kept; the oldest comes first. It shows an estimate and asks; what you
-    agree to, there or by --yes, is a budget of its own beside today's. Without a terminal and --yes, today's holds. It
-    can be interrupted and called again: nothing is learned from twice.
+    It reads the transcripts that Claude Code kept, oldest first. First it shows an estimate and asks. What you agree
+    to, there or with --yes, is a budget of its own besides today's; without a terminal and --yes, today's applies. You
+    can interrupt it and run it again: nothing is learned twice. For a single transcript use playbook learn; for what is
+    in the queue, playbook work.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
@@ -99,14 +103,14 @@ def bootstrap(yes: bool, as_json: bool) -> None:
         new = [path for path in unread if unread[path] > 0]
         if not new:
             paths = count_of(len(unread), "transcript")
-            text = f"nothing new in {paths}" if unread else "this project had no session yet"
+            text = f"nothing new in {paths}" if unread else "this project has had no session yet"
             print_answer(text, as_json=as_json, **_learned_record(0, []))
             return
         estimate, estimate_text = _estimate(project, [unread[path] for path in new])
         notify([estimate_text])
         budget = None
         if yes or is_interactive():
-            if not yes and not click.confirm("Begin?", err=True):
+            if not yes and not click.confirm("Start?", err=True):
                 return
             budget = Budget(estimate, since=queue.later(0))
         model = choose.find_model(project.folder)
@@ -128,9 +132,9 @@ def bootstrap(yes: bool, as_json: bool) -> None:
 
 
 def _to_review(results: "Sequence[TranscriptResult]") -> str:
-    """What to do about the proposals that came of it, if any did."""
+    """What to do about the resulting proposals, if there are any."""
     count = sum(each.proposals for each in results)
-    return f"; {count_of(count, 'proposal')} to look at: playbook review" if count else ""
+    return f"; {count_of(count, 'proposal')} to review: playbook review" if count else ""
 
 
 def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> dict[str, Any]:
@@ -146,8 +150,8 @@ def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> 
 
 
 def estimate_of_bootstrap(project: "Project") -> str:
-    """What `bootstrap` would learn from, and at what cost, in words; `""` if some sessions were learned from already,
-    there is nothing new, or no model to ask, as `bootstrap` explains."""
+    """What `bootstrap` would learn from and what it would cost, in words; `""` if some sessions were learned from
+    already, nothing is new, or there is no model to ask."""
     from playbook_db.llm import choose
     from playbook_db.services.reading import history
 
@@ -159,8 +163,7 @@ def estimate_of_bootstrap(project: "Project") -> str:
 
 
 def _unread(project: "Project") -> dict[str, int]:
-    """The transcripts that Claude Code kept of the project's sessions, oldest first, and how many bytes of each are
-    new."""
+    """The transcripts of the project's sessions, oldest first, and how many bytes of each are new."""
     from playbook_db.claude_code import learner, worker
     from playbook_db.services.learning import cursor
 
@@ -174,13 +177,10 @@ def _unread(project: "Project") -> dict[str, int]:
 @as_json
 @click.pass_context
 def sessions(ctx: click.Context, as_json: bool) -> None:
-    """List what each session taught, and what that took."""
+    """List sessions, what was learned from each, and what it cost."""
     if ctx.invoked_subcommand is not None:
         return
-    from playbook_db.services.reading import history
-
-    with opened(sync=False) as project:
-        listed = history.sessions(project)
+    listed = quick_reads.sessions(source_of())
     if as_json:
         print_json([records.session_record(session) for session in listed])
         return
@@ -194,7 +194,7 @@ def sessions(ctx: click.Context, as_json: bool) -> None:
         for each in listed
     ]
     titles = ("session", "first", "revisions", "calls", "tokens", "cost")
-    print_table(titles, rows, nothing="no session was learned from yet")
+    print_table(titles, rows, nothing="nothing was learned from a session yet")
 
 
 sessions.params += PROJECT_OPTIONS  # a group that is a command too
@@ -202,13 +202,13 @@ sessions.params += PROJECT_OPTIONS  # a group that is a command too
 
 @sessions.command()
 @click.argument("session", metavar="[ID]", required=False)
-@click.option("--off", is_flag=True, help="Learn again from what is said in it from now on.")
+@click.option("--off", is_flag=True, help="Learn from it again, from now on.")
 @as_json
 def skip(session: str | None, off: bool, as_json: bool) -> None:
-    """Keep a session from being learned from.
+    """Learn nothing from a session from now on.
 
-    ID is its id, or the beginning of it; within a session of Claude Code it is that session by default. What it taught
-    before stays: playbook undo --session ID takes that back.
+    ID is the session's id or the beginning of it; inside a session of Claude Code the default is that session. What was
+    learned from it before stays. To undo that: playbook undo --session ID
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.claude_code.transcripts import transcript
@@ -216,10 +216,8 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
 
     beginning = session or settings.session()
     if not queue.is_session_id(beginning):
-        raise click.UsageError(
-            "Give the ID of a session; they are the names of the files that Claude Code keeps of them."
-        )
-    with opened(sync=False, may_be_new=True, is_own=True) as project:  # whatever a team's server is doing
+        raise click.UsageError("Give the ID of a session: the name of its transcript, without .jsonl.")
+    with opened(sync=False, may_be_new=True, is_own=True) as project:  # even if a team's server is away
         known: dict[str, list[str]] = {}
         for path in worker.list_transcripts(project.own.key):
             known.setdefault(transcript.session_of(path), []).append(path)
@@ -231,7 +229,7 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
         if not off:
             queue.skip_session(session_id, is_skipped=True)
         for path in known.get(session_id, ()):
-            learner.pass_over(project, path)  # what was said until now isn't learned later either
+            learner.pass_over(project, path)  # what was said until now isn't learned later, either
         if off:
             queue.skip_session(session_id, is_skipped=False)
     if as_json:
@@ -239,23 +237,23 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
         return
     if not off:
         say(f"nothing is learned from session {session_id} from now on")
-        notify([f"to end that: playbook sessions skip {session_id} --off"])
+        notify([f"to learn from it again: playbook sessions skip {session_id} --off"])
     elif was_skipped:
         say(f"what is said in session {session_id} from now on is learned from again")
     else:
-        say(f"session {session_id} isn't kept from being learned from")
-    if session and not matches:  # one that is just beginning has none
-        notify(["Claude Code keeps no transcript of it for this project yet, so the id must be whole"])
+        say(f"session {session_id} is not skipped")
+    if session and not matches:  # a session that has just started has none
+        notify(["Claude Code has no transcript of it for this project yet, so give the whole id"])
 
 
 @cli.command()
 @click.argument("name", shell_complete=point_names)
 @as_json
 def why(name: str, as_json: bool) -> None:
-    """Show where the point NAME came from.
+    """Show a key point's history: sessions, votes, edits.
 
-    These are its sessions, its votes with their reasons and evidence, its edits and merges, what was undone, and
-    whether sessions cite it more when they are shown it by a prompt than at their start.
+    You see each session, vote (with its reason and evidence), edit, merge and undo, and how often sessions cite the
+    point. For the point as it is now, use playbook show.
     """
     from playbook_db.services.reading import history, statistics
 
@@ -284,17 +282,17 @@ def why(name: str, as_json: bool) -> None:
         )
         for event in life.events
     ]
-    print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"nothing is known of {name}")
+    print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"{name} has no history")
 
 
 def _details(event: "LifeEvent") -> str:
-    """What was said of it, and on lines of their own what the session showed."""
+    """The text or reason, then each piece of evidence on its own line."""
     texts = (event.text, event.message if event.source == "undo" else None, IGNORED if event.ignored else None)
     return "\n".join(["; ".join(filter(None, texts)), *map(evidence_line, event.evidence)]).strip()
 
 
 def _by(event: "LifeEvent") -> str:
-    """Who it was: a session, and the member whose it was where that is told; else the actor."""
+    """Who did it: the session (and its member, if known), else the actor."""
     if event.session_id is None:
         return event.actor
     session = f"session {session_name(event.session_id)}"
@@ -302,7 +300,7 @@ def _by(event: "LifeEvent") -> str:
 
 
 def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
-    """The tokens that learning from transcripts of these *sizes*, in bytes, takes at most, about; and that in words."""
+    """About how many tokens learning from transcripts of these *sizes* (bytes) takes at most; and that in words."""
     from playbook_db.claude_code.learner import CHUNK_CHARS
     from playbook_db.domain.prompt_text import render_points
     from playbook_db.llm import choose, prices
@@ -319,13 +317,13 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     price = "" if cost is None else f", about ${cost:.2f}"
     return (
         tokens,
-        f"{count_of(len(sizes), 'transcript')} with something new, at most about {tokens:,} tokens of {model}{price}",
+        f"{count_of(len(sizes), 'transcript')} to learn from, at most about {tokens:,} tokens of {model}{price}",
     )
 
 
 @contextmanager
 def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, nothing elsewhere; yields what is called with how far the work has come."""
+    """Show a progress bar if stderr is a terminal; yields a function to call with the progress so far."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -340,9 +338,10 @@ def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
 @cli.command()
 @as_json
 def work(as_json: bool) -> None:
-    """Do now what the worker does in the background.
+    """Run the background worker once, in the foreground.
 
-    It takes in what waits, learns from it, and brings mirrors in step.
+    It learns from the transcripts in the queue, and brings mirrors up to date. For one transcript use playbook learn;
+    for all past sessions, playbook bootstrap.
     """
     from playbook_db.claude_code import worker
     from playbook_db.llm import choose
@@ -352,29 +351,26 @@ def work(as_json: bool) -> None:
     if as_json:
         print_json(None if result is None else asdict(result))
     elif result is None:
-        say("another worker is at it")
+        say("another worker is running")
     else:
         say(
-            f"{count_of(result.spooled, 'job')} taken in from the spool, {count_of(result.lost, 'session')} found; "
+            f"{count_of(result.spooled, 'job')} read from the spool, {count_of(result.lost, 'session')} found; "
             f"{result.learned} learned from, {result.put_off} put off, {result.failed} failed; "
-            f"{count_of(result.mirrors, 'mirror')} taken in"
+            f"{count_of(result.mirrors, 'mirror')} updated"
         )
         for key in dict.fromkeys(result.changed):
             say(f"changed the playbook of {one_line(key)}")
 
 
 @cli.group(invoke_without_command=True)
-@click.option("--all", "of_all", is_flag=True, help="Of all projects, not of this one alone.")
+@click.option("--all", "of_all", is_flag=True, help="List the jobs of all projects.")
 @as_json
 @click.pass_context
 def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
-    """List what there is to learn from, the oldest first."""
+    """List the worker's jobs, oldest first."""
     if ctx.invoked_subcommand is not None:
         return
-    from playbook_db.services.learning import queue
-
-    with opened(sync=False, is_own=True) as project:
-        listed = queue.list_jobs(project.store, None if of_all else project.key)
+    listed = quick_reads.jobs(source_of(), of_all=of_all)
     if as_json:
         print_json([records.job_record(job) for job in listed])
         return
@@ -387,7 +383,7 @@ def jobs(ctx: click.Context, of_all: bool, as_json: bool) -> None:
         for job in listed
     ]
     titles = (*(["project"] if of_all else []), "id", "state", "tries", "session", "queued at", "error")
-    print_table(titles, rows, nothing="there is nothing to learn from yet; a session is queued when it ends")
+    print_table(titles, rows, nothing="no jobs yet; a session is queued when it ends")
 
 
 def _next_try(job: "Job") -> str:
@@ -402,27 +398,31 @@ jobs.params += PROJECT_OPTIONS  # a group that is a command too
 
 @jobs.command()
 @click.argument("numbers", metavar="[ID]...", type=int, nargs=-1)
-@click.option("--all", "of_all", is_flag=True, help="Every job of any project that failed or waits.")
+@click.option("--all", "of_all", is_flag=True, help="Retry every failed or waiting job, of all projects.")
 @as_json
 def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
-    """Queue failed or waiting jobs of this project afresh."""
+    """Queue failed or waiting jobs again."""
     from playbook_db.services.learning import queue
 
     if bool(numbers) == of_all:
-        raise click.UsageError("Give the ids of jobs, or --all.")
+        raise click.UsageError("Give the IDs of jobs, or --all.")
     with opened(sync=False, is_own=True) as project:
         count = queue.retry_all(project.store) if of_all else 0
         for number in numbers:
             if not queue.retry(project.store, project.key, number):
-                raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
+                raise JobError(f"There is no failed or waiting job {number} in this project.", _SEE_JOBS)
             count += 1
             if not as_json:
-                say(f"job {number} of {one_line(project.key)} is queued; do it now with: playbook work")
+                say(f"job {number} of {one_line(project.key)} is queued; to run it now: playbook work")
     if as_json:
         print_json({"queued": count})
     elif of_all:
         verb = "is" if count == 1 else "are"
-        say(f"{count_of(count, 'job')} {verb} queued; to begin now: playbook work" if count else "nothing waits")
+        say(
+            f"{count_of(count, 'job')} {verb} queued; to run them now: playbook work"
+            if count
+            else "no job failed or waits"
+        )
 
 
 @jobs.command()
@@ -431,11 +431,11 @@ def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
 def drop(number: int, as_json: bool) -> None:
     """Remove the job ID of this project.
 
-    Its transcript is not learned from, unless it grows.
+    Nothing is learned from its transcript, unless that grows.
     """
     from playbook_db.services.learning import queue
 
     with opened(sync=False, is_own=True) as project:
         if not queue.drop(project.store, project.key, number):
-            raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
+            raise JobError(f"There is no job {number} in this project that can be removed.", _SEE_JOBS)
     print_answer(f"job {number} of {one_line(project.key)} is removed", as_json=as_json, removed=number)

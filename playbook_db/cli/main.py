@@ -1,4 +1,4 @@
-"""The command `playbook`: its sub-commands, each imported when it is called, and its exit codes."""
+"""The command `playbook`: its list of commands, each imported when it is called, and its exit codes."""
 
 import atexit
 import errno
@@ -19,117 +19,216 @@ from playbook_db.errors import PlaybookError
 
 EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
 
-# The commands under what a person wants, each with the module that it is in.
+# Every command by group, with the module that defines it and the first sentence of its help. So the list of commands
+# imports none of them; a test compares the sentences.
 _GROUPS = {
     "Set up": {
-        "init": "setup", "install": "setup", "uninstall": "setup", "config": "config",
-        "doctor": "setup", "project": "setup",
+        "init": ("setup", "Add this project (and create the database if needed)."),
+        "install": ("setup", "Register the hooks in Claude Code's settings."),
+        "uninstall": ("setup", "Remove the hooks from Claude Code's settings."),
+        "config": ("config", "Show every setting and where it comes from; change yours."),
+        "doctor": ("setup", "Try everything for real and say what is broken."),
+        "project": ("setup", "List, ignore, trust or move projects."),
+        "help": ("main", "Show the help of playbook or of one command."),
     },
-    "Look": {
-        "status": "look.status", "list": "look.listing", "search": "look.search", "show": "look.listing",
-        "render": "look.listing", "why": "learn", "sessions": "learn", "stats": "look.stats", "sql": "look.sql",
-        "web": "look.servers", "mcp": "look.servers",
+    "Read": {
+        "status": ("look.status", "Show how many points there are, and what waits."),
+        "list": ("look.listing", "List key points with their votes."),
+        "search": ("look.search", "Find key points by what they say, best match first."),
+        "show": ("look.listing", "Show one key point in full, or one revision."),
+        "render": ("look.listing", "Print the text that goes into a prompt."),
+        "why": ("learn", "Show a key point's history: sessions, votes, edits."),
+        "sessions": ("learn", "List sessions, what was learned from each, and what it cost."),
+        "stats": ("look.stats", "Show statistics on points, votes, learning and cost."),
+        "sql": ("look.sql", "Query the database in SQL."),
+        "web": ("look.servers", "Read and correct the playbook in a browser."),
+        "mcp": ("look.servers", "Run the MCP server for a coding agent."),
     },
     "Change": {
-        "add": "change.points", "edit": "change.points", "retire": "change.points", "vote": "change.points",
-        "review": "change.review", "pin": "change.points", "unpin": "change.points", "apply": "change.points",
-        "prune": "change.points", "dedup": "change.dedup", "promote": "change.promotion", "demote": "change.promotion",
+        "add": ("change.points", "Add a key point."),
+        "edit": ("change.points", "Change a key point's text or section."),
+        "retire": ("change.points", "Retire key points: sessions no longer get them."),
+        "vote": ("change.points", "Vote on key points: helpful, harmful or neutral."),
+        "review": ("change.review", "Accept or reject what learning proposes."),
+        "pin": ("change.points", "Put key points first at every session's start."),
+        "unpin": ("change.points", "Rank pinned key points like all others again."),
+        "apply": ("change.points", "Apply a batch of operations from a JSON file."),
+        "prune": ("change.points", "Retire key points that did more harm than good."),
+        "dedup": ("change.dedup", "List pairs of key points that may say the same."),
+        "promote": ("change.promotion", "Move a key point into your personal playbook."),
+        "demote": ("change.promotion", "Move a personal key point into this project's playbook."),
     },
-    "Look back, take back": {
-        "log": "history.history", "at": "history.history", "diff": "history.history", "undo": "history.history",
-        "restore": "history.history", "forget": "history.forget",
+    "History and undo": {
+        "log": ("history.history", "List revisions, newest first."),
+        "at": ("history.history", "Show the playbook as it was at a revision or time."),
+        "diff": ("history.history", "Show the differences between two states of the playbook."),
+        "undo": ("history.history", "Undo the last revision, or the ones you name."),
+        "restore": ("history.history", "Bring back retired key points, or an earlier state."),
+        "forget": ("history.forget", "Erase a key point's text for good."),
     },
     "Share": {
-        "import": "share.files", "export": "share.files", "mirror": "setup", "team": "share.team",
-        "merge-driver": "share.git", "textconv": "share.git",
+        "import": ("share.files", "Merge a playbook file, or propose points from notes."),
+        "export": ("share.files", "Print the playbook as a playbook.json."),
+        "mirror": ("setup", "Keep .claude/playbook.json up to date, or stop doing so."),
+        "team": ("share.team", "Share this project's playbook through a team's database."),
+        "merge-driver": ("share.git", "Merge three playbook files; git runs this."),
+        "textconv": ("share.git", "Print a playbook file as lines to compare; git runs this."),
     },
-    "Learn": {"learn": "learn", "bootstrap": "learn", "work": "learn", "jobs": "learn"},
-    "Look after the database": {"backup": "database", "restore-backup": "database", "db": "database"},
-}  # fmt: skip
-# States of a disk and of what is on it, which are no bug of ours, whoever comes upon them.
+    "Learn": {
+        "learn": ("learn", "Learn from one transcript now."),
+        "bootstrap": ("learn", "Learn from all past sessions of this project."),
+        "work": ("learn", "Run the background worker once, in the foreground."),
+        "jobs": ("learn", "List the worker's jobs, oldest first."),
+    },
+    "Database": {
+        "backup": ("database", "Back up the database, or list its backups."),
+        "restore-backup": ("database", "Replace the database with a backup."),
+        "db": ("database", "Check, repair, upgrade or copy the database."),
+    },
+}
+_COMMANDS = {name: command for group in _GROUPS.values() for name, command in group.items()}
+_FIRST = ("init", "install", "doctor", "status", "list", "search", "add", "review", "undo", "web")
+ALL_COMMANDS = "playbook_db.all_commands"  # in a context: list every command
+# Errors of the disk or its files: the user can fix them, and they are no bug of ours.
 _OF_THE_DISK = (
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ENOTDIR,
     errno.EISDIR, errno.EEXIST, errno.ELOOP,
 )  # fmt: skip
-_MODULES = {name: module for group in _GROUPS.values() for name, module in group.items()}
 
 
 class _OutputClosedError(Exception):
-    """The reader of our output has left, as `head` does."""
+    """The reader of our output has closed it, as `head` does."""
 
 
 class _Commands(Group):
-    """A group that imports a sub-command's module, which adds it, when the sub-command is asked for."""
+    """A group that imports a command's module, which adds the command, when somebody calls it."""
 
     command_class = OwnCommand
     group_class = Group
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_MODULES)
+        return list(_COMMANDS)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        longest = max(map(len, _MODULES))
-        width = formatter.width - 6 - longest
-        for title, group in _GROUPS.items():
+        groups = (
+            {title: [*group] for title, group in _GROUPS.items()}
+            if ALL_COMMANDS in ctx.meta
+            else {"Commands": [*_FIRST]}
+        )
+        longest = max(len(name) for names in groups.values() for name in names)
+        for title, names in groups.items():
             with formatter.section(title):
-                commands = [(name, self.get_command(ctx, name)) for name in group]
-                formatter.write_dl(
-                    [(f"{name:<{longest}}", each.get_short_help_str(width)) for name, each in commands if each]
-                )
+                formatter.write_dl([(f"{name:<{longest}}", _COMMANDS[name][1]) for name in names])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        rest = "" if ALL_COMMANDS in ctx.meta else "All commands: playbook help --all. "
+        formatter.write_text(f"{rest}Help on one command: playbook help COMMAND")
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError as error:  # click would make exit code 1 of it
+        except BrokenPipeError as error:  # click would exit with code 1
             raise _OutputClosedError from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        # Of a name that isn't there click says which ones are like it; for that all must be there.
-        for module in [_MODULES[cmd_name]] if cmd_name in _MODULES else {*_MODULES.values()}:
-            importlib.import_module(f"playbook_db.cli.{module}")
+        if cmd_name in _COMMANDS:
+            importlib.import_module(f"playbook_db.cli.{_COMMANDS[cmd_name][0]}")
         return super().get_command(ctx, cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+            similar = get_close_matches(args[0], [*_COMMANDS, *_USUAL_WORDS], n=1)
+            meant = _USUAL_WORDS.get(similar[0], similar[0]) if similar else ""
+            hint = f" Did you mean '{meant}'?" if meant else " All commands: playbook help --all"
+            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+# What other programs call these commands.
+_USUAL_WORDS = {
+    "delete": "retire", "remove": "retire", "rm": "retire", "ls": "list", "find": "search", "grep": "search",
+    "new": "add", "history": "log", "revert": "undo", "settings": "config", "erase": "forget", "start": "init",
+}  # fmt: skip
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="playbook")
-@click.option("--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, else around here).")
-@click.option("--db", metavar="URL", help="The database (default: PLAYBOOK_DB_URL, else Claude Code's folder).")
-@click.option("--user", "is_user", is_flag=True, help="Your own playbook, in every project, in the project's place.")
-@click.option("--utc", is_flag=True, help="Times in UTC (default: as here).", expose_value=False, callback=in_utc)
+@click.option("--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, else from here up).")
+@click.option("--db", metavar="URL", help="The database (default: PLAYBOOK_DB_URL, else in Claude Code's folder).")
+@click.option("--user", "is_user", is_flag=True, help="Use your personal playbook instead of the project's.")
+@click.option(
+    "--utc", is_flag=True, help="Show times in UTC (default: local time).", expose_value=False, callback=in_utc
+)
 @click.pass_context
 def cli(ctx: click.Context, project: str | None, db: str | None, is_user: bool) -> None:
-    """Look at, correct and share what Claude Code learned in a project.
+    """Read, correct and share what Claude Code learned in your projects.
 
-    A point's name says whose it is: pat-001 is the project's, upat-001 in your own playbook, which --user means.
+    You can give these options before a command or after it; --user only goes with commands on one playbook. The name
+    of a point says which playbook has it: pat-001 is the project's, upat-001 is in your personal playbook.
 
     Answers go to stdout, messages to stderr. Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 3 a bug
     in playbook-db, 130 interrupted.
     """
     ctx.obj = {"project": project and platforms.as_spelled(project), "db": db, "is_user": is_user}
+    if ctx.invoked_subcommand is None:
+        from playbook_db.cli.look.overview import print_overview
+
+        print_overview()
+        click.echo()
+        formatter = ctx.make_formatter()
+        cli.format_commands(ctx, formatter)
+        cli.format_epilog(ctx, formatter)
+        click.echo(formatter.getvalue().rstrip("\n"))
+
+
+@cli.command("help")
+@click.argument("words", metavar="[COMMAND]...", nargs=-1)
+@click.option("--all", "is_whole", is_flag=True, help="List every command, by group.")
+@click.pass_context
+def show_help(ctx: click.Context, words: tuple[str, ...], is_whole: bool) -> None:
+    """Show the help of playbook or of one command."""
+    context = ctx.find_root()
+    if is_whole:
+        context.meta[ALL_COMMANDS] = True
+    for word in words:
+        if not isinstance(context.command, click.Group):
+            raise click.UsageError(f"`{context.command_path}` has no commands of its own.")
+        name, command, _ = context.command.resolve_command(context, [word])
+        context = click.Context(command or context.command, info_name=name, parent=context)
+    click.echo(context.get_help())
 
 
 def run() -> None:
     """Run the command with the arguments of this process, and exit.
 
-    What SQLAlchemy's import makes stays to the end: to look for garbage in it meanwhile, and to take it down piece by
-    piece before the process ends, would be an eighth of most commands' time.
+    The objects that importing SQLAlchemy creates live until the end. Collecting garbage among them, and freeing them
+    one by one at exit, would take an eighth of most commands' time.
     """
     gc.set_threshold(settings.COLLECT_AFTER)
     project_env.apply_user_settings()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a path is printed as the bytes that it is, be they UTF-8 or not
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a path is printed byte for byte, even if it is not UTF-8
         sys.stdout.reconfigure(errors="surrogateescape")
     code = main(sys.argv[1:])
     if threading.active_count() > 1:
         sys.exit(code)
     atexit._run_exitfuncs()
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        with suppress(OSError):  # its reader has left, or the disk is full: main has said so
+        with suppress(OSError):  # the reader is gone, or the disk is full: main has said so
             stream.flush()
     os._exit(code)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command with *arguments*; its exit code."""
+    """Run the command with *arguments*; return its exit code."""
     if problem := platforms.unsupported():
         return _explain(problem, EXIT_KNOWN_ERROR)
     try:
@@ -143,23 +242,23 @@ def main(arguments: list[str]) -> int:
         say(_redacted(shown.getvalue()).rstrip("\n"), err=True)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
-        return _explain("interrupted; nothing half-done was left", EXIT_INTERRUPTED)
+        return _explain("interrupted; no change was left half done", EXIT_INTERRUPTED)
     except (_OutputClosedError, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         if error.errno not in _OF_THE_DISK:
             return _report_bug()
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
-        return _explain(f"{what}. Put that right, and run the command again.", EXIT_KNOWN_ERROR)
-    except Exception:  # the outer door: a bug, shown whole so that it can be reported
+        problem = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+        return _explain(f"{problem}. Fix that, and run the command again.", EXIT_KNOWN_ERROR)
+    except Exception:  # a bug, shown in full so that it can be reported
         return _report_bug()
     return code if isinstance(code, int) else 0
 
 
 def _report_bug() -> int:
-    """Show the exception under way whole, so that it can be reported."""
-    import traceback  # late, as all that few commands need: it would cost each of them
+    """Show the current exception in full, so that it can be reported."""
+    import traceback  # late: only few commands need it
 
     click.echo(readable(_redacted(traceback.format_exc())), err=True)
     return _explain("this is a bug in playbook-db; please report it with the lines above", EXIT_BUG)
@@ -171,7 +270,7 @@ def _explain(text: str, code: int) -> int:
 
 
 def _redacted(text: str) -> str:
-    """*text*, which may quote what another program said, without secrets, and with all its lines."""
+    """*text* without secrets: it may quote another program."""
     from playbook_db.domain.redaction.redact import redact_message
 
     return redact_message(text, os.environ, max_chars=len(text))

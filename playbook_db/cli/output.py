@@ -1,4 +1,4 @@
-"""How answers look: JSON for programs, tables on a terminal, plain lines in a pipe."""
+"""Output: JSON for programs, tables on a terminal, plain lines in a pipe."""
 
 import functools
 import os
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
-from playbook_db.domain.trust.outcomes import EVENTS, FEWEST_SESSIONS
 from playbook_db.projects import is_users
 
 if TYPE_CHECKING:
@@ -24,17 +23,18 @@ if TYPE_CHECKING:
     from playbook_db.store.quick_sql import StoredMarks
 
 _UUID_LENGTH = 36  # characters
-_SHORT_CELL = 12  # characters; a column of such is never folded
+_WIDE = 100  # columns of a terminal with room for more than the texts
+_SHORT_CELL = 12  # characters; a column of such cells is never wrapped
 _LONGEST_NAME = 32  # characters, in the first column, which names what a line is about
-_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor one of times, which can be given back
-_NO_BYTES = re.compile("[^\udc80-\udcff]+")  # as Python keeps those bytes of a path that aren't UTF-8
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor is a column of times, to be copied
+_NO_BYTES = re.compile("[^\udc80-\udcff]+")  # how Python keeps bytes of a path that aren't UTF-8
 _LONGEST_QUOTE = 200  # columns, on a terminal
-IGNORED = "ignored, to the session's cost"  # a point that a session had, didn't follow and paid for that
+IGNORED = "not followed, which cost the session time"  # of a point that the session had
 _STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with these titles
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document, the same to any program; what `shown` would change is escaped."""
+    """Print one JSON document; characters that `shown` would change are escaped."""
     import json
 
     click.echo(shown_json(json.dumps(document, indent=2, ensure_ascii=False)))
@@ -49,19 +49,19 @@ def print_answer(text: str, *, as_json: bool, **record: Any) -> None:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print sentences for a person, folded on a terminal, which nothing in them steers; a path keeps its bytes."""
+    """Print sentences for a person, wrapped on a terminal, without control characters; a path keeps its bytes."""
     lines = (_NO_BYTES.sub(lambda part: shown(part[0]), line) for line in text.splitlines())
     click.echo(folded("\n".join(lines), err=err), err=err)
 
 
 def shown_json(text: str) -> str:
-    """The JSON *text* with the same values, and with nothing in it that may not be shown."""
+    """The JSON *text* with the same values, without characters that may not be shown."""
     return (text if text.isascii() else text.translate(_unseen())).replace("\x7f", "\\u007f").replace("</", "<\\/")
 
 
 @functools.cache
 def _unseen() -> dict[int, str]:
-    """What stands in JSON for each character that may not be shown."""
+    """The JSON escape of each character that may not be shown."""
     import json
 
     return {code: json.dumps(chr(code))[1:-1] for first, last in NEVER_SHOWN for code in range(first, last + 1)}
@@ -70,8 +70,8 @@ def _unseen() -> dict[int, str]:
 def print_points(
     points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks] | None" = None, *, by_section: bool = True
 ) -> None:
-    """Print the points, under their sections unless *by_section* is off: a table on a terminal, else a line with tabs
-    for each. With *marks* it tells which are pinned or rest, and the table since when they are and were confirmed."""
+    """Print the points: tables on a terminal, one for each section unless *by_section* is off; else a line with tabs
+    for each. *marks* say which points are pinned or rest; a wide table also says since when points exist."""
     if sys.stdout.isatty():
         tables = _sections(points, marks or {}) if by_section else [_points_table(points, marks or {})]
         print_texts(tables, paged=True)
@@ -83,8 +83,8 @@ def print_points(
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, nothing: str) -> None:
-    """Print *rows*: a table under its *titles* on a terminal, else a line with tabs for each; where there are none, say
-    on stderr that there is *nothing*."""
+    """Print *rows*: a table with *titles* on a terminal, else a line with tabs for each. Without rows, print *nothing*
+    on stderr."""
     rows = list(rows)
     if not rows:
         say(f"playbook: {nothing}", err=True)
@@ -96,7 +96,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, nothing
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The lines of a table that fits the terminal: numbers to the right, long texts folded in their column."""
+    """The lines of a table that fits the terminal: numbers to the right, long texts wrapped in their column."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -121,10 +121,10 @@ def _is_number(cell: str) -> bool:
 
 
 def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
-    """Print *texts* as they come; with *paged* through a pager where a person looks on."""
+    """Print *texts* as they come; with *paged*, through a pager on a terminal."""
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if paged and on_terminal and (os.environ.get("PAGER") or shutil.which("less")):
-        os.environ.setdefault("LESS", "-FRX")  # as git has it: no pager for what fits on the screen, and colours
+        os.environ.setdefault("LESS", "-FRX")  # as git does: colors, and no pager if the text fits on the screen
         click.echo_via_pager(texts)
         return
     for text in texts:
@@ -132,13 +132,13 @@ def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
 
 
 def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
-    """Print what a revision did, a line for each change and each skipped operation, and which playbook's it is."""
+    """Print a line for each change and each skipped operation of a revision, then its number and playbook."""
     for change in revised.changes:
         click.echo(beside(f"{change.kind:<9} ", _change_line(change), 10))
     for item in revised.skipped:
         click.echo(beside("skipped   ", f"operation {item.index + 1}: {one_line(item.reason)}", 10))
     if dry_run:
-        say("dry run: nothing was written")
+        say("dry run: nothing was changed")
     elif revised.revision is None:
         say("nothing changed")
     else:
@@ -146,7 +146,7 @@ def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
 
 
 def write_text(text: str, output: str | None) -> None:
-    """Write *text* in UTF-8, whatever the terminal's encoding is, to the file *output*, or to stdout without one."""
+    """Write *text* in UTF-8 to the file *output*, or to stdout, whatever the terminal's encoding."""
     data = text.encode("utf-8")
     if output is None:
         sys.stdout.buffer.write(data)
@@ -156,7 +156,7 @@ def write_text(text: str, output: str | None) -> None:
 
 
 def write_file(data: bytes, output: str) -> None:
-    """Put *data* into the file *output*, whole or not at all."""
+    """Write *data* to the file *output*, all of it or nothing."""
     from playbook_db import files
 
     try:
@@ -166,13 +166,12 @@ def write_file(data: bytes, output: str) -> None:
 
 
 def readable_size(size_bytes: int) -> str:
-    """A size in KiB, from 1 MiB on in MiB."""
+    """A size in KiB, or from 1 MiB on in MiB."""
     return f"{size_bytes / 1024:,.0f} KiB" if size_bytes < 1024**2 else f"{size_bytes / 1024**2:,.1f} MiB"
 
 
 def evidence_line(evidence: "Evidence") -> str:
-    """What a session showed, in one line: a quote, on a terminal the beginning of a long one, how far the place is
-    trusted where it stands, and the place."""
+    """A piece of evidence in one line: the quote (shortened on a terminal) and its source."""
     quote = one_line(evidence.quote)
     if sys.stdout.isatty():
         quote = shortened(quote, _LONGEST_QUOTE)
@@ -180,8 +179,10 @@ def evidence_line(evidence: "Evidence") -> str:
 
 
 def event_cells(use: "EventUse") -> tuple[str, ...]:
-    """What became of the points that one event told sessions of, as the cells of a line: by which event, in how many
-    sessions, and what part of them made what of it, where they are enough to say."""
+    """The cells of a line about points that one event showed: the event, the number of sessions, and how many cited or
+    voted, with shares if there are enough sessions."""
+    from playbook_db.domain.trust.outcomes import EVENTS, FEWEST_SESSIONS  # late: few commands come here
+
     counts = (("cited", use.cited), ("helpful", use.helpful), ("harmful", use.harmful))
     shares = [(name, count, use.share(count)) for name, count in counts]
     cells = (f"{name} {count:,}" + ("" if share is None else f" ({share:.1%})") for name, count, share in shares)
@@ -190,33 +191,33 @@ def event_cells(use: "EventUse") -> tuple[str, ...]:
 
 
 def session_name(session_id: str) -> str:
-    """A session as it is shown: on a terminal the beginning of a long id, by which commands know it too."""
+    """A session's id; on a terminal only the beginning of a long one, which commands accept, too."""
     return session_id[:8] if len(session_id) == _UUID_LENGTH and sys.stdout.isatty() else one_line(session_id)
 
 
 def count_of(number: int, word: str) -> str:
-    """*number* with the word for what is counted, as in `1 point`, `2,000 points`."""
+    """*number* with the word for what is counted: `1 point`, `2,000 points`."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def playbook_of(key: str) -> str:
-    """The playbook of *key* in words: its project's folder, or that it is the user's own."""
-    return "your own playbook" if is_users(key) else one_line(key)
+    """The playbook of *key* in words: its project's folder, or `your personal playbook`."""
+    return "your personal playbook" if is_users(key) else one_line(key)
 
 
 def one_line(text: str) -> str:
-    """*text* as one line for a listing, without what could steer a terminal."""
+    """*text* as one line, without control characters."""
     return shown(text if text.isprintable() else " ".join(text.replace("\t", " ").splitlines()))
 
 
 def readable(text: str) -> str:
-    """*text* with its line breaks, but without what could steer a terminal."""
+    """*text* with its line breaks, but without other control characters."""
     return "\n".join(map(shown, text.splitlines()))
 
 
 def folded(text: str, indent: str = "", *, err: bool = False) -> str:
-    """*text*, in which nothing steers the terminal, with each line behind *indent* and, but for a word that is longer,
-    none wider than the terminal that it is printed on; with *err* that is stderr's."""
+    """*text*, free of control characters, with each line indented by *indent* and wrapped to the width of stdout, or
+    with *err* of stderr, if that is a terminal. Longer words stay whole."""
     stream = sys.stderr if err else sys.stdout
     is_terminal = bool(stream and stream.isatty())
     if not is_terminal and not indent:
@@ -227,13 +228,13 @@ def folded(text: str, indent: str = "", *, err: bool = False) -> str:
 
 
 def beside(head: str, text: str, margin: int) -> str:
-    """*text* behind *head*, which is *margin* columns wide, with its further lines below its first."""
+    """*text* after *head*, which is *margin* columns wide; further lines of *text* are indented as far."""
     return head + folded(text, " " * margin)[margin:]
 
 
 def wrapped(line: str, width: int, *, cuts_words: bool = True) -> list[str]:
-    """*line* in parts that are no wider than *width* columns; a word that is wider stays whole, as a path to be copied
-    should, unless this *cuts_words*. Scripts without spaces may be cut anywhere."""
+    """*line* in parts of at most *width* columns. A wider word stays whole, so that a path can be copied, unless
+    *cuts_words*. Scripts without spaces may be cut anywhere."""
     if width_of(line) <= width:
         return [line]
     if line.isascii():
@@ -245,16 +246,18 @@ def wrapped(line: str, width: int, *, cuts_words: bool = True) -> list[str]:
 
 
 def shortened(line: str, width: int) -> str:
-    """*line*, or as much of it as goes with a sign that something is missing into *width* columns."""
+    """*line*, cut to *width* columns with `…` if it is longer."""
     if width_of(line) <= width:
         return line
+    if line.isascii():
+        return f"{line[: width - 1]}…"
     from rich.cells import set_cell_size
 
     return f"{set_cell_size(line, width - 1)}…"
 
 
 def width_of(text: str) -> int:
-    """How many columns of a terminal *text* takes: a Chinese character or an emoji takes two."""
+    """How many columns *text* takes on a terminal: a Chinese character or an emoji takes two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -270,7 +273,7 @@ def _sections(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks]
 
 def _points_table(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks]") -> str:
     titles, rows = ["name", "+", "-", "text"], [[p.name, str(p.helpful), str(p.harmful), p.text] for p in points]
-    if marks:
+    if marks and shutil.get_terminal_size().columns >= _WIDE:
         titles[3:3] = ("since", "confirmed")
         for row in rows:
             row[3:3] = ((time or "")[:7] for time in (marks[row[0]].created_at, marks[row[0]].confirmed_at))
@@ -282,7 +285,7 @@ def _points_table(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMa
 
 
 def mark_of(point: "PromptPoint", marks: "Mapping[str, StoredMarks]") -> str:
-    """What is to be said of *point* in a listing: whether it is pinned, or rests."""
+    """The mark of *point* in a listing: whether it is pinned, or rests."""
     known = marks.get(point.name)
     return "" if known is None else "pinned" if known.pinned else "rests" if known.resting else ""
 

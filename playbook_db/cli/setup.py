@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from playbook_db.services.project import Project
 
 _ALL = "all"
-_SHOWN_POINTS = 10  # of a file that waits to be taken in
+_SHOWN_POINTS = 10  # of a file that could be imported
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN", "red")}
 
 
-_in_git = click.option("--git", "in_git", is_flag=True, help="In this git repository: how it merges playbooks.")
-_for_all_clones = click.option("--share", is_flag=True, help="With --git: in .gitattributes, for all clones.")
+_in_git = click.option("--git", "in_git", is_flag=True, help="Set up this git repository: how it merges playbooks.")
+_for_all_clones = click.option("--share", is_flag=True, help="With --git: write .gitattributes, which all clones get.")
 
 
 @cli.command("install")
@@ -37,16 +37,16 @@ _for_all_clones = click.option("--share", is_flag=True, help="With --git: in .gi
     show_default=True,
     help="Whose settings: yours for all projects, this project's, or yours for this project.",
 )
-@click.option("--replace", is_flag=True, help="Take the hooks of the older system out, which has JSON files alone.")
+@click.option("--replace", is_flag=True, help="Remove the hooks of the older system, which keeps JSON files only.")
 @_in_git
 @_for_all_clones
 @as_json
 def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json: bool) -> None:
     """Register the hooks in Claude Code's settings.
 
-    From there it starts them in every session. All other settings stay, and the file as it was before the first
-    install is kept beside it. With --git nothing is registered: git merges this repository's .claude/playbook.json
-    through playbook from now on.
+    Claude Code then runs them in every session. All other settings stay as they are, and a copy of the file from before
+    the first install is kept next to it. With --git no hooks are registered: from now on git merges this repository's
+    .claude/playbook.json with playbook.
     """
     if in_git or share:
         _set_up_git(in_git, share, as_json)
@@ -86,20 +86,20 @@ def _set_up_git(in_git: bool, share: bool, as_json: bool) -> None:
         print_json({"changed": [*done.changed], "command": done.command})
         return
     for path in done.changed:
-        say(f"{path}: git merges .claude/playbook.json through playbook")
+        say(f"{path}: git merges .claude/playbook.json with playbook")
     if not done.changed:
-        say("git merges .claude/playbook.json through playbook already; nothing was changed")
-    say(f"git starts: {done.command}")
-    say("(the interpreter is named in full, since git may find no playbook on its PATH)")
+        say("git merges .claude/playbook.json with playbook already; nothing was changed")
+    say(f"git runs: {done.command}")
+    say("(with the full path of the interpreter: git may not find playbook on its PATH)")
     if share:
-        say("commit .gitattributes; in each clone `playbook install --git` says which command it is there")
+        say("commit .gitattributes, and run `playbook install --git` in each clone")
 
 
 def _take_out_of_git(in_git: bool, share: bool, as_json: bool) -> None:
     done = _git_of_project(in_git).uninstall(project_folder(must_exist=True), share=share)
     notify(done.notes)
-    lines = [f"{path}: taken out" for path in done.changed]
-    print_answer("\n".join(lines) or "nothing of ours is set up in git", as_json=as_json, changed=[*done.changed])
+    lines = [f"{path}: removed" for path in done.changed]
+    print_answer("\n".join(lines) or "playbook isn't set up in git here", as_json=as_json, changed=[*done.changed])
 
 
 def _git_of_project(in_git: bool) -> "ModuleType":
@@ -111,19 +111,18 @@ def _git_of_project(in_git: bool) -> "ModuleType":
 
 
 def model_in_words(folder: str) -> str:
-    """The model that is asked, and with whose key; or why none is."""
+    """Which model is asked, and with whose key; or why none is."""
     from playbook_db.errors import PlaybookError
     from playbook_db.llm import choose
 
     try:
         return choose.describe_access(folder)
     except PlaybookError as error:
-        return f"nobody: {error}"
+        return f"no model: {error}"
 
 
 def _take_out_older(folder: str) -> bool:
-    """Take the older system's hooks out of all settings files, and its templates out of our way; whether there were
-    any."""
+    """Remove the older system's hooks from all settings files, and rename its templates; whether there were any."""
     from datetime import UTC, datetime
 
     from playbook_db.claude_code.setup import install, older_hooks
@@ -131,10 +130,10 @@ def _take_out_older(folder: str) -> bool:
     older = older_hooks.find(folder)
     for hooks in older:
         backup = install.take_out(hooks.path, hooks.commands, now=datetime.now(UTC))
-        say(f"{hooks.path}: took out {count_of(len(hooks.commands), 'hook')} of the older system")
+        say(f"{hooks.path}: removed {count_of(len(hooks.commands), 'hook')} of the older system")
         say(f"the file as it was: {backup}")
     for aside in older_hooks.set_templates_aside() if older else ():
-        say(f"its template, which doesn't fit here, is now {aside}")
+        say(f"its template, which doesn't fit this version, is now {aside}")
     return bool(older)
 
 
@@ -147,9 +146,8 @@ def _warn_of_older(folder: str) -> bool:
         where = ", ".join(hooks.path for hooks in older)
         notify(
             [
-                f"{where} has hooks of the older system, which keeps the playbook in .claude/playbook.json alone: each "
-                "session would be shown both playbooks and be learned from twice. To replace them: "
-                "playbook install --replace"
+                f"{where} has hooks of the older system, which only keeps .claude/playbook.json. Each session would "
+                "get both playbooks, and be learned from twice. To replace them: playbook install --replace"
             ]
         )
     return bool(older)
@@ -167,9 +165,9 @@ def _warn_of_older(folder: str) -> bool:
 @_for_all_clones
 @as_json
 def uninstall_hooks(scope: str, in_git: bool, share: bool, as_json: bool) -> None:
-    """Take the hooks out of Claude Code's settings. What was learned stays.
+    """Remove the hooks from Claude Code's settings.
 
-    With --git take out what `install --git` did instead.
+    What was learned stays. With --git, undo what `install --git` did instead.
     """
     if in_git or share:
         _take_out_of_git(in_git, share, as_json)
@@ -182,34 +180,34 @@ def uninstall_hooks(scope: str, in_git: bool, share: bool, as_json: bool) -> Non
     for each in registration.SCOPES if scope == _ALL else (scope,):
         try:
             done = install.uninstall(each, folder)
-        except InstallError as error:  # what is wrong with one file keeps the hooks in no other
+        except InstallError as error:  # one bad file doesn't keep the hooks in the others
             problems.append(str(error))
             continue
         if done is not None:
             changed.append(done.path)
-            end = "removed; nothing else was in it" if done.removed else "the hooks were taken out"
+            end = "the file was removed; it held nothing else" if done.removed else "the hooks were removed"
             if not as_json:
                 say(f"{done.path}: {end}")
-            notify(f"{copy} is kept: it isn't what the settings are now" for copy in done.backups)
+            notify(f"{copy} is kept, since it differs from the settings now" for copy in done.backups)
     if problems:
         raise InstallError("\n".join(problems))
     if not changed and not as_json:
-        say("no settings file has hooks of ours; nothing was changed")
+        say("no settings file has our hooks; nothing was changed")
     data = settings.data_dir()
     print_answer(f"what was learned stays in {data}", as_json=as_json, settings=changed, data=data)
 
 
 @cli.command()
-@click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
-@click.option("--new", is_flag=True, help="Begin anew where the database is gone though there are backups of it.")
+@click.option("--yes", is_flag=True, help="Import an existing .claude/playbook.json without asking.")
+@click.option("--new", is_flag=True, help="Create a new database even though backups of the old one exist.")
 @as_json
 @click.pass_context
 def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
-    """Take this project in; make the database where none is.
+    """Add this project (and create the database if needed).
 
-    An existing .claude/playbook.json is shown first, since its text goes into prompts. It is asked about on a terminal;
-    without one, and without --yes, it is left alone. A terminal is also asked whether ours shall replace the hooks of
-    the older system, which has JSON files alone, and whether to learn from the sessions that this project had.
+    The text of an existing .claude/playbook.json would go into prompts. So it is shown first, and you are asked whether
+    to import it; without a terminal it is only imported with --yes. On a terminal you are also asked whether to replace
+    hooks of the older system, and whether to learn from past sessions of this project.
     """
     from playbook_db.cli.learn import bootstrap, estimate_of_bootstrap
     from playbook_db.cli.look.status import MIRRORS
@@ -220,7 +218,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
         is_waiting = mirror.is_waiting(project)
         is_wanted = is_waiting and _is_wanted(project, yes)
         if is_waiting and not is_wanted:
-            notify(["left alone; nothing of it goes into a prompt. To take it in: playbook init --yes"])
+            notify(["not imported; none of it goes into a prompt. To import it: playbook init --yes"])
             if is_interactive():
                 return
         notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
@@ -231,14 +229,14 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     spool.keep_reserve()
     _offer_replacement(ctx)
     if learnable and is_interactive():
-        notify(["this project had sessions before; what they teach can be in its playbook from the start:"])
+        notify(["this project had sessions before; playbook can learn from them now:"])
         ctx.invoke(bootstrap, yes=False)
     elif learnable:
         notify([f"{learnable}. To learn from them: playbook bootstrap"])
 
 
 def _offer_replacement(ctx: click.Context) -> None:
-    """Tell of the older system's hooks, and on a terminal ask whether ours shall take their place."""
+    """Warn about the older system's hooks, and on a terminal offer to replace them."""
     from playbook_db.claude_code.setup import install
 
     folder = project_folder()
@@ -252,13 +250,13 @@ def _offer_replacement(ctx: click.Context) -> None:
 
 @cli.command("mirror")
 @click.argument("state", type=click.Choice(["on", "off"]), metavar="on|off")
-@click.option("--yes", is_flag=True, help="Take an existing .claude/playbook.json in without asking.")
+@click.option("--yes", is_flag=True, help="Import an existing .claude/playbook.json without asking.")
 @as_json
 def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
-    """Keep .claude/playbook.json in step, or leave it alone.
+    """Keep .claude/playbook.json up to date, or stop doing so.
 
-    From now on it is what the database holds, and the other way round. A file that was never taken in is shown first,
-    as by `playbook init`; unless it is taken in, nothing changes.
+    With on, the file always has what the database has, and your edits of the file go into the database. A file that was
+    never imported is shown first, as by `playbook init`; unless you import it, nothing changes.
     """
     from playbook_db.services.sharing import mirror
 
@@ -266,12 +264,12 @@ def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
         is_wanted = state == "on" and mirror.needs_consent(project) and _is_wanted(project, yes)
         notify(mirror.switch(project, on=state == "on", takes_in=is_wanted).notes)
         where = project.mirror_path
-        text = f"{where} is kept in step" if state == "on" else f"{where} is left alone from now on"
+        text = f"{where} is kept up to date" if state == "on" else f"{where} is no longer read or written"
         print_answer(text, as_json=as_json, mirror=where, state=mirror.state(project))
 
 
 def _is_wanted(project: "Project", yes: bool) -> bool:
-    """Show on stderr what would come in from the file that waits; whether the user wants it in."""
+    """Show on stderr what the file would add; whether the user wants to import it."""
     from playbook_db.domain import playbook_file
     from playbook_db.projects import folder_of_mirror
     from playbook_db.services.playbook import import_export
@@ -290,22 +288,21 @@ def _is_wanted(project: "Project", yes: bool) -> bool:
     if len(revised.changes) > _SHOWN_POINTS:
         notify([f"  ... and {len(revised.changes) - _SHOWN_POINTS} more"])
     notify(one_line(note) for note in revised.notes)
-    return yes or (is_interactive() and click.confirm("Take it in?", err=True))
+    return yes or (is_interactive() and click.confirm("Import it?", err=True))
 
 
 @cli.group("project")
 def project() -> None:
-    """List the projects, keep one out, trust or move one."""
+    """List, ignore, trust or move projects."""
 
 
 @project.command("list")
 @as_json
 def project_list(as_json: bool) -> None:
     """List the projects that have a playbook."""
-    from playbook_db.services.project import list_projects, open_store
+    from playbook_db.services.reading import quick_reads
 
-    with open_store(database_url()) as store:
-        listed = list_projects(store)
+    listed = quick_reads.list_projects(database_url())
     if as_json:
         print_json([records.project_record(each) for each in listed])
         return
@@ -313,21 +310,25 @@ def project_list(as_json: bool) -> None:
     for each in listed:
         marks = [
             *(["ignored"] if each.is_ignored else []),
-            *([] if projects.has_folder(each.key) else ["no such folder; if it moved: playbook project move OLD NEW"]),
+            *(
+                []
+                if projects.has_folder(each.key)
+                else ["the folder is gone; if it moved: playbook project move OLD NEW"]
+            ),
         ]
         last_at = local(each.last_revision_at) if each.last_revision_at else "-"
         rows.append((each.key, str(each.live_points), str(each.revisions), last_at, "; ".join(marks)))
     titles = ("project", "points", "revisions", "last change", "note")
-    print_table(titles, rows, nothing="no project has a playbook yet; give this one its own with: playbook init")
+    print_table(titles, rows, nothing="no project has a playbook yet; to add this one: playbook init")
 
 
 @project.command()
-@click.option("--off", is_flag=True, help="Let the hooks in again.")
+@click.option("--off", is_flag=True, help="Stop ignoring it.")
 @as_json
 def ignore(off: bool, as_json: bool) -> None:
     """Keep the hooks out of this project.
 
-    No playbook goes into its sessions, and nothing is learned from them.
+    Its sessions get no playbook, and nothing is learned from them.
     """
     from playbook_db.services.project import ignore
 
@@ -338,15 +339,15 @@ def ignore(off: bool, as_json: bool) -> None:
 
 
 @project.command()
-@click.option("--off", is_flag=True, help="Leave it out: use your own in its place.")
+@click.option("--off", is_flag=True, help="Don't use them: use your own settings instead.")
 @click.option("--yes", is_flag=True, help="Agree without being asked.")
 @as_json
 def trust(off: bool, yes: bool, as_json: bool) -> None:
-    """Use the address and programs that the project brings.
+    """Use the address and programs that the project sets.
 
-    They stand in the `env` of its settings, and so may a database or the names of its tests. Without that, nothing is
-    learned from this project where it brings an address, but no key of its own. A value that changes is asked about
-    again. Without a terminal it needs --yes.
+    A project can set them in the `env` of its settings, as well as a database or the names of its tests. If it sets an
+    address but no key, nothing is learned from it until you agree. You are asked again about a value that changes.
+    Without a terminal it needs --yes.
     """
     from playbook_db.domain.redaction.redact import redact_message
     from playbook_db.services.learning import queue
@@ -355,14 +356,16 @@ def trust(off: bool, yes: bool, as_json: bool) -> None:
         folder = here.folder or here.key
         values = project_env.questions(folder)
         if not values:
-            text = f"{folder}: its settings bring nothing that needs your consent"
+            text = f"{folder}: its settings have nothing that needs your consent"
             print_answer(text, as_json=as_json, project=folder, names=[], agreed=None)
             return
         notify(f"{name}={one_line(redact_message(value))}" for name, value in values.items())
         if not off and not yes:
             if not is_interactive():
-                raise click.UsageError("Nobody is there to be asked; say --yes to use that. Nothing was changed.")
-            if not click.confirm("Use that for this project?", err=True):
+                raise click.UsageError(
+                    "There is no terminal to ask on. To use these values, add --yes. Nothing was changed."
+                )
+            if not click.confirm("Use these values for this project?", err=True):
                 return
         project_env.record_consent(folder, agreed=not off)
         for job in queue.list_jobs(here.store, here.key):
@@ -377,9 +380,9 @@ def trust(off: bool, yes: bool, as_json: bool) -> None:
 @click.argument("new", metavar="[NEW]", required=False)
 @as_json
 def move(old: str, new: str | None, as_json: bool) -> None:
-    """Give the playbook of the folder OLD to NEW.
+    """Move the playbook of the folder OLD to NEW.
 
-    For a folder that has moved. NEW is this project by default.
+    Use it after you moved or renamed a project's folder. NEW is this project by default.
     """
     from playbook_db.services.opening import move as move_playbook
     from playbook_db.services.project import open_store
@@ -388,17 +391,17 @@ def move(old: str, new: str | None, as_json: bool) -> None:
         target = os.path.abspath(new) if new else project_folder()
         before = projects.project_key(os.path.abspath(old))
         key = move_playbook(store, os.path.abspath(old), target)
-        print_answer(f"the playbook of {before} is now that of {key}", as_json=as_json, before=before, project=key)
+        print_answer(f"the playbook of {before} now belongs to {key}", as_json=as_json, before=before, project=key)
 
 
 @cli.command()
-@click.option("--online", is_flag=True, help="Ask the model something tiny.")
+@click.option("--online", is_flag=True, help="Also ask the model a tiny question.")
 @as_json
 @click.pass_context
 def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
-    """Try everything for real, and say what is broken.
+    """Try everything for real and say what is broken.
 
-    That is the hooks, the database, the queue and the settings. Exit code 1 if something is broken.
+    It runs the hooks and looks at the database, the queue and the settings. Exit code 1 if something is broken.
     """
     from playbook_db.claude_code.setup import doctor as examining
 

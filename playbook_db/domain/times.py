@@ -14,7 +14,14 @@ _UNITS_S = {
 _AGO = re.compile(r"(\d+(?:\.\d+)?) ?([a-z]+)(?: ago)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d[t ](\d\d:\d\d)(:\d\d)?([.,]\d+)?( ?(?:z|utc|[+-]\d\d(:?\d\d)?))?", re.ASCII)
+_REVISION = re.compile(r"(?:r|revision )?(\d{1,100})", re.ASCII)
 _TICK = timedelta(microseconds=1)  # the history's times are no finer
+
+
+def revision_number(text: str) -> int | None:
+    """The revision that *text* names by its number (`12`, `r12`, `revision 12`); None for anything else."""
+    match = _REVISION.fullmatch(text.strip().casefold())
+    return int(match[1]) if match else None
 
 
 def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None, end: bool = True) -> datetime | None:

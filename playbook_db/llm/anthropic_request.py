@@ -3,7 +3,6 @@
 Whatever goes wrong on the way is a RequestError; how often to try, and what to tell the user, is decided elsewhere.
 """
 
-import email.utils
 import math
 import threading
 import time
@@ -224,6 +223,8 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     with suppress(ValueError):
         seconds = float(header)
     if math.isnan(seconds):
+        import email.utils  # late: it brings the whole of `email` and `socket`
+
         with suppress(ValueError, TypeError):
             seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
     return max(0.0, seconds) if math.isfinite(seconds) else None

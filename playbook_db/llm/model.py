@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from playbook_db.domain.redaction.redact import MIN_VALUE_CHARS, redact_message
 from playbook_db.errors import TemplateError
 from playbook_db.project_env import KEYS
 
@@ -188,6 +187,8 @@ def shortened(text: str) -> str:
 
     The user's own key is no secret by its look where a gateway's administrator chose words for it.
     """
+    from playbook_db.domain.redaction.redact import MIN_VALUE_CHARS, redact_message  # late: for errors alone
+
     for key in filter(None, (os.environ.get(name, "").strip() for name in KEYS)):
         text = text.replace(key, "[masked: API key]") if len(key) >= MIN_VALUE_CHARS else text
     return " ".join(redact_message(text, os.environ).split())[:300].rstrip(".")

@@ -151,12 +151,6 @@ def take_daily(url: str) -> Backup | None:
     return taken
 
 
-def list_all(url: str) -> list[tuple[Backup, int | None]]:
-    """The backups of the database at *url*, newest first, each with its schema; None where it can't be read."""
-    database_file.path_of(url)  # raises for one on a server
-    return [(backup, database_file.schema_at_rest(backup.path)) for backup in database_file.list_backups(url)]
-
-
 def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
     """The newest backup of the database at *url*, and for how long something has been waiting to be backed up."""
     path = _existing(url)

@@ -13,10 +13,10 @@ from playbook_db import projects
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
-from playbook_db.store import at_hand, urls
-from playbook_db.store.engine import Store, open_store, retry_on_conflict
+from playbook_db.store import at_hand, quick_sql, urls
+from playbook_db.store.engine import Store, open_store, retry_on_conflict, runner_of
 from playbook_db.store.playbook import repository
-from playbook_db.store.playbook.repository import ListedProject
+from playbook_db.store.quick_sql import ListedProject
 from playbook_db.store.team import memberships
 from playbook_db.store.team.memberships import Membership
 
@@ -177,8 +177,7 @@ def is_known(project: Project) -> bool:
 def list_projects(store: Store) -> list[ListedProject]:
     """All projects that have a playbook, by their folders; not those that have moved away and left an empty one."""
     with store.snapshot() as connection:
-        listed = repository.list_projects(connection)
-    return [project for project in listed if project.revisions or projects.has_folder(project.key)]
+        return quick_sql.projects(runner_of(connection))
 
 
 def read_users(store: Store) -> ListedProject:

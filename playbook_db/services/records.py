@@ -17,23 +17,31 @@ if TYPE_CHECKING:
     from playbook_db.domain.merging.diff import Comparison, KeyChange
     from playbook_db.domain.playbook import Change, KeyPoint, RetiredPoint
     from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.domain.proposals import ReviewItem
     from playbook_db.services.maintenance import Report, Taken
     from playbook_db.services.playbook.forget import Forgotten
     from playbook_db.services.playbook.promotion import Move
-    from playbook_db.services.playbook.review import ReviewItem, ReviewResult
+    from playbook_db.services.playbook.review import ReviewResult
     from playbook_db.services.playbook.undo import UndoResult
     from playbook_db.services.reading.history import RevisionDetails, SourcedPlaybook
     from playbook_db.services.reading.statistics import SessionComparison, Statistics
     from playbook_db.services.reading.status import Status
     from playbook_db.services.repair import Repaired
     from playbook_db.services.sharing.team import TeamStatus
-    from playbook_db.store.jobs import Job
-    from playbook_db.store.playbook.learning import SessionSummary
-    from playbook_db.store.playbook.log_queries import Life, LoggedChange, LoggedRevision
-    from playbook_db.store.playbook.repository import ListedProject, RevisionResult
+    from playbook_db.store.playbook.log_queries import Life
+    from playbook_db.store.playbook.repository import RevisionResult
     from playbook_db.store.playbook.searching import HistoryHit
     from playbook_db.store.playbook.statistics import EventUse
-    from playbook_db.store.quick_sql import PointEvidence, PointLifespan, Retirement, StoredMarks
+    from playbook_db.store.quick_sql import (
+        Job,
+        ListedProject,
+        PointEvidence,
+        PointLifespan,
+        Retirement,
+        SessionSummary,
+        StoredMarks,
+    )
+    from playbook_db.store.revision_log import LoggedChange, LoggedRevision
     from playbook_db.store.upkeep.database_file import Backup
 
     Retired = Retirement | RetiredPoint
@@ -535,6 +543,7 @@ def _fields(value: object, *names: str, **keys: str) -> Record:
     return {key: getattr(value, name) for key, name in ({name: name for name in names} | keys).items()}
 
 
-def _record(value: "DataclassInstance", **keys: str) -> Record:
+def _record(value: "DataclassInstance | ListedProject | SessionSummary", **keys: str) -> Record:
     """The fields of *value* in their order; *keys* are the names that some of them have outside."""
-    return {keys.get(name, name): content for name, content in asdict(value).items()}
+    fields = value._asdict() if isinstance(value, tuple) else asdict(value)
+    return {keys.get(name, name): content for name, content in fields.items()}

@@ -47,6 +47,15 @@ def connect(path: str, *, wait_s: float) -> "Connection":
         return _open_file(path, "mode=ro&immutable=1", wait_s)
 
 
+def file_of(url: str) -> "str | None":
+    """The file of the SQLite database at *url*, without SQLAlchemy; None if it is no SQLite file. Links are resolved:
+    SQLite keeps its log beside the real file."""
+    from playbook_db import settings
+
+    path = settings.sqlite_file(url)
+    return os.path.realpath(path) if path and os.path.islink(path) else path
+
+
 def is_at_rest(path: str) -> bool:
     """Whether all of the database is in the file *path*: it has no log, and no transaction was cut off in it."""
     beside = [path + suffix for suffix in ("-wal", "-journal")]

@@ -20,6 +20,7 @@ from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, 
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import dialect_of
+from playbook_db.store.playbook.playbook_rows import runner_of as runner_of
 from playbook_db.store.playbook.repository import PlaybookRepository
 
 P = ParamSpec("P")

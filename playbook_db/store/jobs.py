@@ -1,7 +1,6 @@
 """The queue: what there is to learn from, until it is learnt."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, select, true, update
 from sqlalchemy import text as sql
@@ -9,6 +8,7 @@ from sqlalchemy import text as sql
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import hook_sql
 from playbook_db.store.dialect import dialect_of
+from playbook_db.store.quick_sql import Job
 from playbook_db.store.tables import jobs, playbooks
 
 _ADD_JOB = sql(hook_sql.ADD_JOB)
@@ -16,28 +16,7 @@ _OPEN = ("queued", "running", "failed")
 _MOST_LOOKED_AT = 50  # projects with a job that is due, when one is claimed
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A piece of work for the project `key`. `transcript_path` is what to learn from; for a subagent, `parent_path`
-    is its session's. `state` is queued, running, done or failed; times are UTC, ISO 8601."""
-
-    key: str
-    id: int
-    kind: str
-    session_id: str | None
-    transcript_path: str | None
-    parent_path: str | None
-    agent_id: str | None
-    reason: str | None
-    state: str
-    attempts: int
-    error: str | None
-    created_at: str
-    finished_at: str | None
-    not_before: str | None = None
-
-
-_COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job.__slots__ if name != "key")]
+_COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job._fields if name != "key")]
 
 
 def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None], *, now: str) -> None:
@@ -185,7 +164,7 @@ def _read(
         .offset(offset)
     )
     return [
-        replace(job, transcript_path=job.transcript_path and as_path(job.transcript_path))
+        job._replace(transcript_path=job.transcript_path and as_path(job.transcript_path))
         for job in (Job(*row) for row in rows)
     ]
 

@@ -5,13 +5,18 @@ It knows nothing of SQLAlchemy either. The services read through the same text.
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from playbook_db.domain.sections import SLUG_SECTIONS
+from playbook_db.projects import as_path, has_folder
 from playbook_db.store.hook_sql import POINT_COLUMNS, StoredPoint, StoredProject, find_project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Any
 
+    from playbook_db.domain.proposals import ReviewItem
     from playbook_db.store.at_hand import Connection
+
+    Execute = Callable[[str, Mapping[str, Any]], Iterable[Any]]  # runs a statement with its values
 
 LIVE_POINTS = f"""
 SELECT {POINT_COLUMNS}
@@ -91,6 +96,13 @@ WHERE r.playbook_id = :playbook_id AND r.number = (
 GROUP BY r.number, r.time, r.session_id, c.kind
 """
 
+# The live point that was learned last.
+LAST_LESSON = """
+SELECT k.name, k.text, r.time FROM key_points AS k
+JOIN revisions AS r ON r.playbook_id = k.playbook_id AND r.number = k.created_in
+WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND r.source = 'learn' ORDER BY k.id DESC LIMIT 1
+"""
+
 JOBS_BY_STATE = "SELECT j.state, count(*) FROM jobs AS j WHERE j.playbook_id = :playbook_id GROUP BY j.state"
 
 # What learning took since a time: tokens of the day's budget and those agreed to beside it, and US dollars, of one
@@ -101,6 +113,51 @@ SELECT coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * (1 - 
        coalesce(sum(CASE WHEN m.playbook_id = :playbook_id THEN m.cost_usd END), 0.0), coalesce(sum(m.cost_usd), 0.0)
 FROM model_calls AS m WHERE m.time >= :since
 """
+
+# The jobs of one project, or of all; the oldest first.
+JOBS = """
+SELECT p.key, j.id, j.kind, j.session_id, j.transcript_path, j.parent_path, j.agent_id, j.reason, j.state, j.attempts,
+       j.error, j.created_at, j.finished_at, j.not_before
+FROM jobs AS j JOIN playbooks AS p ON p.id = j.playbook_id
+WHERE j.playbook_id = :playbook_id OR CAST(:playbook_id AS BIGINT) IS NULL
+ORDER BY j.created_at, p.key, j.id
+"""
+
+# Each session that was learned from, newest first.
+SESSIONS = """
+SELECT session_id, coalesce(min(revised_at), min(called_at)) AS first_at, sum(revision), sum(call), sum(tokens),
+       sum(cost_usd)
+FROM (
+    SELECT session_id, time AS revised_at, NULL AS called_at, 1 AS revision, 0 AS call, 0 AS tokens, NULL AS cost_usd
+    FROM revisions WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
+    UNION ALL
+    SELECT session_id, NULL, time, 0, 1, input_tokens + cached_tokens + output_tokens, cost_usd
+    FROM model_calls WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
+) AS each_one
+GROUP BY session_id ORDER BY first_at DESC, sum(revision) = 0, session_id
+"""
+
+PROJECTS = """
+SELECT p.key, coalesce(h.live_points, 0),
+       coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = h.playbook_id), 0),
+       (SELECT r.time FROM revisions AS r WHERE r.playbook_id = h.playbook_id ORDER BY r.number DESC LIMIT 1),
+       p.mirror, p.ignored
+FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.kind = 'project' ORDER BY p.key
+"""
+
+PROPOSAL_COLUMNS = (
+    "id, kind, operation, evidence, trust, session_id, sessions, created_at, state, decided_at, decided_by, revision"
+)
+# The proposals that nobody has decided yet, and the live points that they name.
+WAITING = f"""
+SELECT {PROPOSAL_COLUMNS} FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting' ORDER BY id
+"""
+LIVE_POINTS_NAMED = """
+SELECT name, text, section, helpful, harmful, position FROM key_points
+WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)) AND retired_in IS NULL
+"""
+
+POINT_ID = "SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name = :name"
 
 
 NO_PLAYBOOK = StoredProject((0, 0, "undecided", 0, 0, None))  # of a playbook that isn't there yet
@@ -117,6 +174,49 @@ class StoredMarks(NamedTuple):
     created_in: int
     created_at: str
     sessions_cited: int
+
+
+class Job(NamedTuple):
+    """A piece of work for the project `key`. `transcript_path` is what to learn from; for a subagent, `parent_path`
+    is its session's. `state` is queued, running, done or failed; times are UTC, ISO 8601."""
+
+    key: str
+    id: int
+    kind: str
+    session_id: "str | None"
+    transcript_path: "str | None"
+    parent_path: "str | None"
+    agent_id: "str | None"
+    reason: "str | None"
+    state: str
+    attempts: int
+    error: "str | None"
+    created_at: str
+    finished_at: "str | None"
+    not_before: "str | None" = None
+
+
+class SessionSummary(NamedTuple):
+    """How much a session taught and what learning from it took."""
+
+    session_id: str
+    first_at: str
+    revisions: int
+    calls: int
+    tokens: int
+    cost_usd: "float | None"
+
+
+class ListedProject(NamedTuple):
+    """A project with a playbook: its folder, how many points are live, how many revisions there are and when the last
+    was made, its mirror's state, and whether the hooks keep out of it."""
+
+    key: str
+    live_points: int
+    revisions: int
+    last_revision_at: "str | None"
+    mirror: str
+    is_ignored: bool
 
 
 class Retirement(NamedTuple):
@@ -187,6 +287,41 @@ def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[St
     """The points that were retired, the last one first."""
     rows = connection.execute(RETIRED_POINTS, {"playbook_id": playbook_id})
     return [(StoredPoint(point), Retirement(revision, reason)) for *point, revision, reason, _ in rows]
+
+
+def jobs(execute: "Execute", playbook_id: "int | None") -> "list[Job]":
+    """The jobs of one project, or of all; the oldest first."""
+    rows = map(Job._make, execute(JOBS, {"playbook_id": playbook_id}))
+    return [job._replace(transcript_path=job.transcript_path and as_path(job.transcript_path)) for job in rows]
+
+
+def sessions(execute: "Execute", playbook_id: int) -> "list[SessionSummary]":
+    """Each session that was learned from, newest first."""
+    return list(map(SessionSummary._make, execute(SESSIONS, {"playbook_id": playbook_id})))
+
+
+def projects(execute: "Execute") -> "list[ListedProject]":
+    """All projects that have a playbook, by key, except those that moved away and left an empty one."""
+    rows = map(ListedProject._make, execute(PROJECTS, {}))
+    listed = (each._replace(is_ignored=bool(each.is_ignored)) for each in rows)
+    return [each for each in listed if each.revisions or has_folder(each.key)]
+
+
+def waiting(execute: "Execute", playbook_id: int, *, is_users: bool) -> "list[ReviewItem]":
+    """The proposals that wait for a person, in the order in which they came, with the points that they are about."""
+    import json  # late: few commands come here
+
+    from playbook_db.domain.playbook import KeyPoint
+    from playbook_db.domain.proposals import Proposal, ReviewItem
+
+    proposals = list(map(Proposal.of_row, execute(WAITING, {"playbook_id": playbook_id})))
+    names = json.dumps(sorted({name for each in proposals for name in each.names}))
+    rows = execute(LIVE_POINTS_NAMED, {"playbook_id": playbook_id, "names": names}) if proposals else ()
+    points = {
+        name: KeyPoint(name, text, SLUG_SECTIONS[slug], helpful, harmful, position)
+        for name, text, slug, helpful, harmful, position in rows
+    }
+    return [ReviewItem(each, tuple(filter(None, map(points.get, each.names))), is_users) for each in proposals]
 
 
 def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":

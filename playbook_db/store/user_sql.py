@@ -5,6 +5,7 @@ a statement would do whether it may. The first two alone would let it make other
 """
 
 import math
+import os
 import sqlite3
 import threading
 import time
@@ -15,10 +16,8 @@ from typing import Any
 
 from playbook_db import settings
 from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
-from playbook_db.store import migrate
-from playbook_db.store.connect import dialect_for
+from playbook_db.store import at_hand
 from playbook_db.store.sqlite import files
-from playbook_db.store.urls import sqlite_path
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _OUTWARD_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
@@ -89,8 +88,10 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
         raise QueryError("the statement is no UTF-8 text")
     if not query.strip("; \t\r\n"):
         raise QueryError("there is no statement")
-    path = sqlite_path(url)
+    path = at_hand.file_of(url)
     if path is None:
+        from playbook_db.store import migrate
+        from playbook_db.store.connect import dialect_for
         from playbook_db.store.postgres.user_sql import open_answer  # late, as it brings the driver
 
         migrate.require_current(url)
@@ -98,7 +99,7 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
             yield Answer(*answer)
         return
     with files.without_new_log(path):
-        migrate.require_current(url)
+        _require_current(url, path)
         clock = _Clock(timeout_s)
         with closing(files.open_file(path, "read")) as connection, _explained(connection, path, clock):
             _allow_reading_only(connection)
@@ -108,6 +109,19 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
                 if cursor.description is None:
                     raise QueryRefusedError
                 yield Answer(tuple(column[0] for column in cursor.description), clock.rows(cursor))
+
+
+def _require_current(url: str, path: str) -> None:
+    """Raise DatabaseError unless the file *path* is a database at our schema."""
+    if os.path.exists(path) and not at_hand.no_regular_file(path) and os.path.getsize(path):
+        with closing(files.open_file(path, "read")) as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+        if (version, application) == (at_hand.SCHEMA, files.APPLICATION_ID):
+            return
+    from playbook_db.store import migrate  # late: it brings SQLAlchemy, and says what is wrong
+
+    migrate.require_current(url)
 
 
 def _allow_reading_only(connection: sqlite3.Connection) -> None:

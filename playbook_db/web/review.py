@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
+from playbook_db import settings
 from playbook_db.errors import PlaybookError
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.playbook import review
 from playbook_db.web.page_request import PAGE_ROWS, Notice, PageRequest, Routes
 
 if TYPE_CHECKING:
-    from playbook_db.services.playbook.review import ReviewItem
+    from playbook_db.domain.proposals import ReviewItem
 
 _CONFLICT = 409
 _WAS = "was:"  # before a point's name: the field with the text that the person has seen
@@ -19,7 +20,7 @@ _WAS = "was:"  # before a point's name: the field with the text that the person 
 def waiting(request: PageRequest) -> Response:
     """The proposals that wait, one of them to be decided now."""
     request.require_history()
-    review.require_person()
+    settings.require_person()
     items = review.all_waiting(request.project)
     chosen = request.query.get("proposal", "")
     item = next((each for each in items if each.name == chosen), None)
@@ -30,7 +31,7 @@ def waiting(request: PageRequest) -> Response:
 
 def decide(request: PageRequest) -> Response:
     """Carry out what the person says to one proposal, and go on to the next."""
-    review.require_person()
+    settings.require_person()
     name, action = request.form.get("proposal", ""), request.form.get("do", "")
     if action not in ("accept", "reject", "edit"):
         raise PlaybookError(f"Nothing is called {action!r} here; nothing was decided.")

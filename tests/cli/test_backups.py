@@ -93,11 +93,11 @@ def test_restoring_shows_what_goes_and_what_comes_and_keeps_what_was_there(
     done = playbook("restore-backup", "copy.db", "--yes")
 
     assert (refused.code, "--yes" in refused.err) == (2, True)
-    assert (done.code, done.out) == (0, f"{data / 'playbook.db'} holds what copy.db holds\n")
+    assert (done.code, done.out) == (0, f"restored copy.db to {data / 'playbook.db'}\n")
     assert f"  {folder}: revision 2, 2 points -> revision 1, 1 point" in done.err
     (kept,) = (data / "backups").iterdir()
     assert kept.name.endswith(".before-restore.db")
-    assert f"what was there is kept as {kept}" in done.err
+    assert f"the database from before is kept as {kept}" in done.err
     assert "is merged in by the next command" in done.err
     assert [point["name"] for point in playbook("list", "--json").json] == ["oth-001"]
     with closing(sqlite3.connect(kept)) as connection:

@@ -75,7 +75,7 @@ def test_a_batch_comes_from_stdin_too_in_either_form(playbook: Playbook, content
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not valid JSON"),
         ("{}", "holds no operations"),
         ('{"operations": null}', "holds no operations"),
         ("3", "holds no"),

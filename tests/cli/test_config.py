@@ -174,12 +174,12 @@ def test_a_users_setting_is_set_and_taken_out(
     path = _put(home / ".claude" / "settings.json", {"model": "opus", "env": {"A": "1"}, "permissions": {"allow": []}})
     before = path.read_bytes()
 
-    assert "is changed" in playbook("config", name, value).err
+    assert "changed /" in playbook("config", name, value).err
     content = json.loads(path.read_text())
     for key in way:
         content = content[key]
     assert content == (False if value == "false" else value)
-    assert "says so already" in playbook("config", name, value).err
+    assert "has that value already" in playbook("config", name, value).err
     assert _one(playbook, name)[:2] == (value, str(path))
     playbook("config", name, "--unset")
 

@@ -71,7 +71,7 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
     }
     quick = playbook("db", "check", "--quick")
     assert (quick.code, quick.err) == (0, "")
-    assert quick.out.startswith(f"{database}: all is well; not looked at: indexes, references, ")
+    assert quick.out.startswith(f"{database}: all is well; not checked: indexes, references, ")
     assert len(playbook("db", "check", "--quick", "--json").json["not_checked"]) == 5
 
 
@@ -289,7 +289,7 @@ def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path
         assert playbook("--db", str(url), "init").code == 0
         granted = playbook("--db", str(url), "db", "grant", "ben", "reader")
         assert (granted.out, granted.err) == (
-            f"ben may read all of {maintenance.location(str(url))}, and write nothing\n",
+            f"ben may read all of {maintenance.location(str(url))}, but write nothing\n",
             "playbook: ben can't log in by itself: others may, who are granted it (or: ALTER ROLE ben LOGIN)\n",
         )
         again = playbook("--db", str(url), "db", "grant", "ben", "member", "--json").json

@@ -38,10 +38,10 @@ def test_pairs_for_programs_are_one_json_document(alike: Playbook) -> None:
 def test_what_is_decided_is_done_and_said(alike: Playbook) -> None:
     """--apart leaves the playbook as it is, --merge is a revision of its own."""
     kept = alike("dedup", "--apart", "oth-001", "oth-003")
-    assert (kept.code, kept.out) == (0, "oth-001 and oth-003 stay apart until the text of one changes\n")
+    assert (kept.code, kept.out) == (0, "oth-001 and oth-003 are kept apart until one of their texts changes\n")
     assert alike("dedup", "--apart", "oth-003", "oth-001", "--json").json["apart"] == ["oth-003", "oth-001"]
     assert (alike("dedup").out, alike("dedup").code) == ("", 0)
-    assert "no two key points are much alike" in alike("dedup").err
+    assert "no two key points are similar" in alike("dedup").err
     assert alike("dedup", "--json").json["candidates"] == []
 
     merged = alike("dedup", "--merge", "oth-001", "oth-003", "--text", "Use uv for packages")
@@ -80,5 +80,7 @@ def test_a_person_sees_both_points_below_each_other(alike: Playbook) -> None:
     """Within the terminal's width."""
     seen = on_terminal("dedup", columns=50)
 
-    assert "67% alike\n  oth-001  +0 -0  Use uv, not pip, for packages\n  oth-003  +1 -0  Packages come with uv" in seen
+    assert (
+        "67% similar\n  oth-001  +0 -0  Use uv, not pip, for packages\n  oth-003  +1 -0  Packages come with uv" in seen
+    )
     assert max(map(len, seen.splitlines())) <= 50

@@ -439,8 +439,8 @@ def test_a_database_on_a_server_is_told_with_what_brings_it_into_sessions(
     assert found["inject"][0]["message"].startswith("shows nothing, as the database is on a server")
     assert found["queue"][0]["message"] == "0 queued, 0 running, 0 done, 0 failed"
     assert {finding["state"] for each in found.values() for finding in each} == {"ok", "note"}
-    assert "(not made yet)" not in status
-    assert "1; a session is shown none, since hooks ask no server: playbook doctor" in status
+    assert "(not created yet)" not in status
+    assert "1; a session gets none, since hooks don't connect to a server: playbook doctor" in status
     assert [finding["state"] for finding in gone["database"]] == ["broken", "note"]
     assert "worker.log" not in gone
 

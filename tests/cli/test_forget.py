@@ -48,7 +48,7 @@ def test_within_a_session_nothing_is_forgotten(playbook: Playbook, monkeypatch: 
     refused = playbook("forget", "oth-001", "--yes")
 
     assert (refused.code, refused.out) == (1, "")
-    assert "run it in a terminal of your own" in refused.err
+    assert "Run it in your own terminal" in refused.err
     assert playbook("forget", "oth-001", "--dry-run").code == 0
     assert "use ruff" in playbook("list").out
 
@@ -126,7 +126,7 @@ def test_what_matches_nothing_is_nothing(playbook: Playbook) -> None:
     """No revision is made for it."""
     result = playbook("forget", "--match", "nowhere", "--yes")
 
-    assert (result.code, result.out) == (0, "nothing that we keep says this\n")
+    assert (result.code, result.out) == (0, "nothing that we keep matches\n")
     assert playbook("vote", "oth-001", "helpful").out.endswith(f"revision 3 of {Path.cwd()}\n")
 
 

@@ -156,14 +156,14 @@ def test_an_install_in_git_is_taken_out_to_the_byte(
     first, second = (playbook("install", "--git", *option) for _ in range(2))
 
     assert (first.code, second.code, first.err, second.err) == (0, 0, "", "")
-    assert f"{path}: git merges {FILE} through playbook" in first.out
-    assert f"git starts: {shlex.quote(sys.executable)} -P -m playbook_db merge-driver %O %A %B %P" in first.out
+    assert f"{path}: git merges {FILE} with playbook" in first.out
+    assert f"git runs: {shlex.quote(sys.executable)} -P -m playbook_db merge-driver %O %A %B %P" in first.out
     assert "nothing was changed" in second.out
     assert path.read_bytes().count(LINE) == 1
     assert playbook("uninstall", "--git").code == 0
     assert (path.read_bytes() if path.exists() else None) == before
     assert (repository / ".git/config").read_bytes() == config
-    assert "nothing of ours" in playbook("uninstall", "--git").out
+    assert "isn't set up in git" in playbook("uninstall", "--git").out
 
 
 @pytest.mark.slow

@@ -1,12 +1,13 @@
 """The help as a person reads it, and what a mistyped name is answered."""
 
 import re
+from pathlib import Path
 
 import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from playbook_db.cli.main import cli
+from playbook_db.cli.main import _GROUPS, cli
 from tests.cli.conftest import Playbook
 
 
@@ -37,11 +38,89 @@ def test_no_sentence_of_a_listing_is_cut_at_80_columns() -> None:
         assert all(line.endswith(".") for line in listed), name
 
 
+def test_the_list_of_commands_says_what_their_help_says() -> None:
+    """The list imports no command, so its sentences are written down a second time."""
+    listed = {name: sentence for group in _GROUPS.values() for name, (_, sentence) in group.items()}
+    with click.Context(cli, info_name="playbook") as context:
+        commands = {name: cli.get_command(context, name) for name in listed}
+
+    assert {name: each and each.get_short_help_str(100) for name, each in commands.items()} == listed
+    assert [*listed] == [*cli.list_commands(context)]
+
+
+def test_the_short_list_is_what_a_person_begins_with(playbook: Playbook) -> None:
+    """`playbook` and `--help` list ten commands, without those that git and the worker run; `help --all` lists all."""
+    short, whole = playbook("--help").out, playbook("help", "--all").out
+    alone = playbook()
+
+    for out in (short, alone.out):
+        names = re.findall(r"^  ([a-z][a-z-]+) +[A-Z]", out.partition("Commands:")[2], re.MULTILINE)
+        assert names == ["init", "install", "doctor", "status", "list", "search", "add", "review", "undo", "web"]
+    assert alone.code == 0
+    assert set(re.findall(r"^  ([a-z][a-z-]+) +[A-Z]", whole, re.MULTILINE)) >= {"merge-driver", "textconv", "work"}
+
+
+def test_playbook_alone_says_what_this_project_has(playbook: Playbook) -> None:
+    """How many points there are, and how many proposals wait; without a database it makes none."""
+    before = playbook()
+    is_there = Path(playbook("db", "path").out.strip()).exists()
+    playbook("add", "use ruff")
+    after = playbook()
+
+    assert (before.code, "playbook init" in before.out, is_there) == (0, True, False)
+    assert after.out.splitlines()[0].endswith(": 1 key point")
+
+
+def test_the_help_of_a_command_can_be_asked_for_by_name(playbook: Playbook) -> None:
+    """`help undo` is `undo --help`, also of a sub-command; what has none is refused."""
+    assert playbook("help", "undo") == playbook("undo", "--help")
+    assert playbook("help", "db", "check") == playbook("db", "check", "--help")
+    assert playbook("help", "undo", "check").code == 2
+
+
+def test_global_options_are_listed_once() -> None:
+    """In the help of `playbook`; each other help names them in one line."""
+    with click.Context(cli, info_name="playbook", terminal_width=80, **cli.context_settings) as context:
+        helps = _helps(cli, context)
+
+    assert [
+        name for name, (_, text) in helps.items() if re.search(r"^  --(project DIR|db URL|utc) ", text, re.MULTILINE)
+    ] == ["playbook"]
+    assert all("Global options (--project, --db" in text for name, (_, text) in helps.items() if name != "playbook")
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        ("show", "why"), ("learn", "work", "bootstrap"), ("retire", "prune", "forget"), ("restore", "restore-backup"),
+        ("status", "stats"), ("dedup", "prune"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_commands_that_are_easily_confused_name_each_other(playbook: Playbook, group: tuple[str, ...]) -> None:
+    """Each help says which other command does what a person may have meant."""
+    for name in group:
+        text = " ".join(playbook(name, "--help").out.split())
+        others = [other for other in group if other != name]
+        assert any(f"playbook {other}" in text for other in others), name
+
+
+def test_prune_states_its_rule(playbook: Playbook) -> None:
+    """A person reads when a point is pruned without looking into the documents."""
+    text = " ".join(playbook("prune", "--help").out.split())
+
+    assert "3 or more harmful votes, and more harmful than helpful votes" in text
+
+
 @pytest.mark.parametrize(
     ("command", "meant"),
-    [(["lst"], "'list'"), (["undoo"], "'undo'"), (["project", "lits"], "'list'"), (["log", "--sinse", "1"], "--since")],
+    [
+        (["lst"], "'list'"), (["undoo"], "'undo'"), (["project", "lits"], "'list'"),
+        (["log", "--sinse", "1"], "--since"),
+        (["delete", "pat-001"], "'retire'"), (["help", "serch"], "'search'"),
+    ],
     ids=" ".join,
-)
+)  # fmt: skip
 def test_a_mistyped_name_is_answered_with_the_one_that_is_meant(
     playbook: Playbook, command: list[str], meant: str
 ) -> None:

@@ -72,7 +72,7 @@ def test_an_uninstall_finds_every_scope(playbook: Playbook, home: Path, folder: 
     result = playbook("uninstall")
 
     assert result.code == 0
-    assert result.out.count("removed; nothing else was in it") == 3
+    assert result.out.count("the file was removed; it held nothing else") == 3
     assert f"what was learned stays in {home / '.claude' / 'playbook'}" in result.out
     assert not [*home.rglob("settings*"), *folder.rglob("settings*")]
 
@@ -93,7 +93,7 @@ def test_an_uninstall_with_nothing_to_do_says_so(playbook: Playbook) -> None:
     result = playbook("uninstall")
 
     assert result.code == 0
-    assert "no settings file has hooks of ours" in result.out
+    assert "no settings file has our hooks" in result.out
 
 
 def test_a_backup_that_is_kept_is_named(playbook: Playbook, home: Path) -> None:

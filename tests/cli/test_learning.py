@@ -162,7 +162,7 @@ def test_bootstrap_begins_with_the_oldest_session(
         told = _asked_about(api, "the oldest", "the subagent", "the newest")
 
     assert (first.code, first.out) == (0, f"learned from 3 chunks of 3 transcripts, 720 tokens, for {folder}\n")
-    assert "3 transcripts with something new, at most about" in first.err
+    assert "3 transcripts to learn from, at most about" in first.err
     assert told == ["the oldest", "the subagent", "the newest"]
     assert (second.code, second.out) == (0, "nothing new in 3 transcripts\n")
     assert _helpful(folder) == 3
@@ -274,7 +274,7 @@ def test_bootstrap_passes_over_a_folder_that_is_called_like_a_transcript(
 
 def test_bootstrap_with_nothing_to_learn_from_asks_nobody(playbook: Playbook) -> None:
     """No model is needed for that."""
-    assert playbook("bootstrap").out == "this project had no session yet\n"
+    assert playbook("bootstrap").out == "this project has had no session yet\n"
 
 
 def test_a_job_that_failed_is_tried_again_when_told_to(
@@ -296,7 +296,7 @@ def test_a_job_that_failed_is_tried_again_when_told_to(
     assert "no such luck" in failed["error"]
     assert (again.code, again.out) == (
         0,
-        f"job {failed['id']} of {Path.cwd()} is queued; do it now with: playbook work\n",
+        f"job {failed['id']} of {Path.cwd()} is queued; to run it now: playbook work\n",
     )
     assert (queued["state"], queued["attempts"], queued["error"]) == ("queued", 0, None)
     assert done["state"] == "done"

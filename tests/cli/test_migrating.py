@@ -77,7 +77,7 @@ def test_on_a_terminal_init_asks_and_replaces_them(
 
     result = playbook("init", stdin="y\n")
     assert result.code == 0
-    assert "took out 3 hooks of the older system" in result.out
+    assert "removed 3 hooks of the older system" in result.out
     assert [command.endswith("# playbook-db") for command in _commands(settings_file)] == [
         False, *[True] * len(registration.EVENTS)
     ]  # fmt: skip
@@ -121,7 +121,7 @@ def test_its_templates_with_which_learning_fails_go_aside(playbook: Playbook, se
     assert sorted(path.name for path in prompts.iterdir()) == [
         "curator.txt.before-playbook", "playbook.txt", "reflection.txt", "reflector.txt.before-playbook",
     ]  # fmt: skip
-    assert result.out.count("its template, which doesn't fit here, is now ") == 2
+    assert result.out.count("its template, which doesn't fit this version, is now ") == 2
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_project_s_own_settings_are_looked_at_too(playbook: Playbook, settings
 
     result = playbook("install", "--replace")
 
-    assert f"{own}: took out 1 hook of the older system" in result.out
+    assert f"{own}: removed 1 hook of the older system" in result.out
     assert json.loads(own.read_text()) == {}
 
 
@@ -196,14 +196,14 @@ def test_init_offers_to_learn_from_the_sessions_that_there_were(
     (sessions / "s.jsonl").write_text(json.dumps(line) + "\n")
 
     told = playbook("init")
-    assert "1 transcript with something new, at most about " in told.err
+    assert "1 transcript to learn from, at most about " in told.err
     assert "To learn from them: playbook bootstrap" in told.err
 
     for module in ("setup", "learn"):
         monkeypatch.setattr(f"playbook_db.cli.{module}.is_interactive", lambda: True)
     asked = playbook("init", stdin="n\n")
     assert asked.code == 0
-    assert "Begin?" in asked.err
+    assert "Start?" in asked.err
 
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.setenv("PATH", "")

@@ -34,7 +34,7 @@ def test_without_a_terminal_it_is_refused(
     result = playbook(*command, stdin=STDIN.get(command[0], ""))
 
     assert (result.code, result.out) == (1, "")
-    assert f"{stray} looks like no project" in result.err
+    assert f"{stray} doesn't look like a project" in result.err
     assert "playbook init" in result.err
     assert playbook("project", "list").out == ""
 
@@ -45,7 +45,7 @@ def test_on_a_terminal_it_is_asked_about_once(playbook: Playbook, stray: Path, m
 
     refused = playbook("add", "use ruff", stdin="n\n")
     assert refused.code == 1
-    assert "Keep a playbook for it?" in refused.err
+    assert "Create a playbook for it?" in refused.err
     assert "Nothing was changed" in refused.err
     assert playbook("project", "list").out == ""
     assert playbook("add", "use ruff", stdin="y\n").out.endswith(f"revision 1 of {stray}\n")

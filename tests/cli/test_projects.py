@@ -43,7 +43,7 @@ def test_the_projects_are_listed_by_their_folders(playbook: Playbook, folder: Pa
         "project", "points", "revisions", "last_revision_at", "mirror", "ignored", "folder_exists"
     }  # fmt: skip
     lines = playbook("project", "list").out.splitlines()
-    assert "ignored; no such folder; if it moved: playbook project move OLD NEW" in lines[0]
+    assert "ignored; the folder is gone; if it moved: playbook project move OLD NEW" in lines[0]
     assert lines[1].split("\t")[:3] == [str(folder), "2", "2"]
 
 
@@ -252,7 +252,7 @@ def test_a_folder_whose_name_is_no_utf_8_has_all_commands(tmp_path: Path) -> Non
 
     run("init")
     run("add", "use uv")
-    assert f"{folder}/.claude/playbook.json is kept in step" in run("mirror", "on")
+    assert f"{folder}/.claude/playbook.json is kept up to date" in run("mirror", "on")
     assert "use uv" in run("list")
     assert json.loads(run("project", "list", "--json"))[0]["folder_exists"]
     run("backup", str(folder / "copy.db"))

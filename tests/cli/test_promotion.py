@@ -12,7 +12,7 @@ def test_promote_and_demote_bring_a_point_there_and_back(playbook: Playbook) -> 
     assert promoted.code == 0
     assert "add       upref-001 [USER PREFERENCES] say it briefly (promoted from pref-001 of " in promoted.out
     assert "retire    pref-001: promoted to upref-001" in promoted.out
-    assert "revision 1 of your own playbook" in promoted.out
+    assert "revision 1 of your personal playbook" in promoted.out
     assert "promoted to upref-001" in playbook("show", "pref-001").out + playbook("why", "pref-001").out
     assert "promoted from pref-001 of /" in playbook("show", "upref-001").out
     assert "promoted from pref-001 of /" in playbook("why", "upref-001").out
@@ -28,7 +28,7 @@ def test_promote_keeps_a_point_where_it_is_asked_to(playbook: Playbook) -> None:
     """And writes nothing in a dry run."""
     playbook("add", "say it briefly", "--section", "pref")
 
-    assert "nothing was written" in playbook("promote", "pref-001", "--dry-run").out
+    assert "nothing was changed" in playbook("promote", "pref-001", "--dry-run").out
     assert playbook("list", "--user", "--json").json == []
     kept = playbook("promote", "pref-001", "--keep", "--json").json
 
@@ -41,4 +41,4 @@ def test_promote_and_demote_are_between_two_playbooks(playbook: Playbook) -> Non
     for command in ("promote", "demote"):
         refused = playbook("--user", command, "upref-001")
         assert refused.code == 2
-        assert "goes without --user" in refused.err
+        assert "doesn't take --user" in refused.err

@@ -40,6 +40,23 @@ READS = (
     ["show", "1"],
     ["render"],
     ["render", "--all"],
+    ["log"],
+    ["log", "-n", "3"],
+    ["log", "--json"],
+    ["log", "pat-002"],
+    ["log", "pat-002", "--source", "edit", "--json"],
+    ["log", "pat-999"],
+    ["jobs"],
+    ["jobs", "--all", "--json"],
+    ["sessions"],
+    ["sessions", "--json"],
+    ["review"],
+    ["review", "--json"],
+    ["list", "--proposed"],
+    ["project", "list"],
+    ["project", "list", "--json"],
+    ["backup", "--list"],
+    ["db", "path"],
 )
 Run = Callable[..., Result]
 
@@ -64,7 +81,7 @@ def through_services(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Run
 
     def run(*arguments: str) -> Result:
         with monkeypatch.context() as patch:
-            patch.setattr(quick_reads, "_read", lambda *_, **__: None)
+            patch.setattr(quick_reads, "from_file", lambda *_, **__: None)
             return playbook(*arguments)
 
     return run
@@ -100,8 +117,8 @@ def test_reading_opens_no_store(realistic: Playbook, opens: list[str]) -> None:
 
         assert [realistic(*command).code for command in READS if "no such" not in command[-1]].count(0) == len(
             READS
-        ) - 2
-        assert len(opens) == 2  # for what is no point: a revision, and a name that was never given
+        ) - 3
+        assert len(opens) == 2  # for a revision, and for the log of a name that was never given
 
 
 @pytest.mark.parametrize("command", [["list"], ["list", "--retired"], ["list", "--json"], ["render"]], ids=" ".join)

@@ -96,7 +96,7 @@ def test_the_revisions_that_are_lost_are_said_in_one_sentence(playbook: Playbook
 
     result = playbook("db", "repair")
 
-    assert f"begun from the backup {backup}\n" in result.out
+    assert f"started from the backup {backup}\n" in result.out
     assert "2 added (revision 2)\n" in result.out
     assert re.search(r"History after revision 1 \(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S+\) is lost, up to", result.out)
     assert "up to revision 3; the points are as they were last seen.\n" in result.out

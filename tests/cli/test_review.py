@@ -126,13 +126,13 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
     done = playbook("review", "--accept", "1", "2", "3", "4", "5")
 
     assert done.code == 1
-    assert "accepted  p1, but there was nothing to do: the playbook says this already\n" in done.out
-    assert "accepted  p4, but there was nothing to do: pat-001 isn't in the playbook any more\n" in done.out
+    assert "accepted  p1, but nothing had to be done: the playbook says this already\n" in done.out
+    assert "accepted  p4, but nothing had to be done: pat-001 isn't in the playbook any more\n" in done.out
     assert "p2 still waits: there is no point pat-001" in done.err
     assert "missing: pat-002" in done.err
     assert _waiting(playbook) == ["p2", "p3", "p5"]
     assert playbook("review", "--reject", "2", "3", "5").out == "rejected  p2, p3, p5\n"
-    assert playbook("list", "--proposed").err == "playbook: no proposal waits\n"
+    assert playbook("list", "--proposed").err == "playbook: no proposals\n"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
         (["--accept", "pat-001"], 1, "pat-001 is what p2, p4, p5 are about"),
         (["--reject", "1", "nothing"], 1, "No proposal 'nothing' waits"),
         (["--accept", "1", "--reject", "p1"], 2, "can't be both"),
-        (["--accept", "1", "--edit"], 2, "--edit goes without"),
+        (["--accept", "1", "--edit"], 2, "Give --edit alone"),
         (["--accept"], 2, "requires an argument"),
         (["1"], 2, "unexpected extra argument"),
     ],
@@ -231,10 +231,10 @@ def test_in_an_editor_deleting_rejects_and_rewording_accepts(
         ("text = text.replace('wait p1', 'accept p1'); path.write_text(text); sys.exit(3)", 1, "editor failed"),
         ("text = text.replace('wait p1', 'accept p1').replace('wait p2 ', 'what p2 ')", 1, "belongs to no proposal"),
         ("text = re.sub('(?m)^wait p2.*\\n', '', text)", 1, "belongs to no proposal"),
-        ("text += 'accept p1\\n'", 1, "stands twice"),
-        ("text += 'accept p17\\n'", 1, "wasn't there"),
-        ("text = text.replace('    Use uv\\n', '')", 1, "has no text any more"),
-        ("text = re.sub('(?m)^(wait p4.*)$', '\\\\1\\n    a text', text)", 1, "has no text to reword"),
+        ("text += 'accept p1\\n'", 1, "is there twice"),
+        ("text += 'accept p17\\n'", 1, "is no proposal that waits"),
+        ("text = text.replace('    Use uv\\n', '')", 1, "has no text left"),
+        ("text = re.sub('(?m)^(wait p4.*)$', '\\\\1\\n    a text', text)", 1, "has no text to edit"),
     ],
 )
 def test_an_editor_that_fails_or_an_odd_file_decides_nothing(

@@ -99,7 +99,7 @@ def test_off_for_a_session_that_was_never_skipped_changes_nothing(
     """What was said in it can still be learned from."""
     path = _write(transcripts / "s-1.jsonl", "all of it")
 
-    assert "isn't kept from being learned from" in playbook("sessions", "skip", "s-1", "--off").out
+    assert "is not skipped" in playbook("sessions", "skip", "s-1", "--off").out
     with MessagesApi(*GOOD) as api:
         model_at(api, monkeypatch)
         assert "learned from 1 chunk" in playbook("learn", path).out
@@ -116,7 +116,7 @@ def test_a_session_is_named_as_elsewhere(
     assert playbook("sessions", "skip", "ab").code == 1
     assert playbook("sessions", "skip", "../../x").code == 2
     assert playbook("sessions", "skip").code == 2
-    assert "the id must be whole" in playbook("sessions", "skip", "zzz").err
+    assert "give the whole id" in playbook("sessions", "skip", "zzz").err
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "abd-1")
     assert playbook("sessions", "skip", "--json").json["session"] == "abd-1"
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "one-that-just-begins")

@@ -185,8 +185,8 @@ def test_an_empty_playbook_has_numbers_and_a_picture(playbook: Playbook, folder:
     result = playbook("stats", "--svg", "empty.svg")
 
     assert result.code == 0
-    assert "points     none yet; add one with: playbook add TEXT" in result.out
-    assert "learning   no session was learned from yet" in result.out
+    assert "points     none yet; to add one: playbook add TEXT" in result.out
+    assert "learning   nothing was learned from a session yet" in result.out
     assert (folder / "empty.svg").read_text().count("nothing yet") == 5
     picture = _drawn(folder / "empty.svg")
     assert _texts(picture, "ages") == ["Live points by age", "nothing yet"]
@@ -352,7 +352,7 @@ def test_sessions_with_and_without_the_playbook_are_compared(playbook: Playbook,
     assert re.fullmatch(
         r"  failed tool calls +[45]\.\d +[01]\.\d +-4\.\d +-4\.\d to -3\.\d +fewer with the playbook", lines[at + 2]
     )
-    assert re.fullmatch(r"  turns +5.0 +5.0 +\+0.0 +\+0.0 to \+0.0 +no difference can be told", lines[at + 4])
+    assert re.fullmatch(r"  turns +5.0 +5.0 +\+0.0 +\+0.0 to \+0.0 +no clear difference", lines[at + 4])
     assert lines[at + 5].split()[:3] == ["tokens", "1,234,567", "1,234,567"]
     assert "no proof" in lines[at + 7]
 

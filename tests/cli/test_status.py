@@ -69,9 +69,9 @@ def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder
     told, short = playbook("status"), playbook("status", "--short")
     record = playbook("status", "--json").json
 
-    assert "points         3; a session is shown 3, revision 2\n" in told.out
+    assert "points         3; a session gets 3, revision 2\n" in told.out
     assert "revision 2: 2 added\n" in told.out
-    assert "mirror         kept in step\n" in told.out
+    assert "mirror         kept up to date\n" in told.out
     assert "2,220 of 1,000,000 tokens, $1.00 in all projects, $0.50 in this one" in told.out
     assert short.out == "playbook: 3 points, learned just now\n"
     assert record["learned"]["changes"] == {"add": 2}
@@ -87,7 +87,7 @@ def test_what_bootstrap_was_allowed_is_told_beside_the_budget(playbook: Playbook
     _call(str(folder))
     _call(str(folder), agreed=1)
 
-    assert "1,110 of 1,000,000 tokens and 1,110 that bootstrap was allowed, $1.00 in all" in playbook("status").out
+    assert "1,110 of 1,000,000 tokens and 1,110 that you allowed bootstrap, $1.00 in all" in playbook("status").out
     assert playbook("status", "--json").json["today"]["agreed_tokens"] == 1110
 
 

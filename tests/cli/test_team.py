@@ -51,8 +51,8 @@ def test_what_joining_brings_in_is_shown_and_wants_a_yes(playbook: Playbook, sha
     assert refused.code == 1
     assert f"{NAME} is a playbook of 1 point in postgresql:///" in refused.err
     assert "oth-001 belongs to another text here; the incoming one is now oth-002" in refused.err
-    assert "would bring in: 1 added\n  add [oth-002] use uv always\n" in refused.err
-    assert "Nothing was brought in, and the project hasn't joined" in refused.err
+    assert "would add: 1 added\n  add [oth-002] use uv always\n" in refused.err
+    assert "Nothing was added, and the project hasn't joined" in refused.err
     assert "the team's" not in playbook("list").out
     assert playbook("team", "status").code == 1
 
@@ -73,7 +73,7 @@ def test_joining_says_that_own_proposals_stay_behind(
 
     joined = playbook("team", "join", team_url, "--as", NAME, "--yes")
 
-    assert "1 proposal of the project's own playbook can't be decided while it belongs to a team" in joined.err
+    assert "1 proposal of the project's own playbook can't be decided once it has joined" in joined.err
     assert playbook("review", "--json").json == []
 
 
@@ -84,7 +84,7 @@ def test_with_nothing_to_bring_nobody_is_asked(playbook: Playbook, shared: Proje
     done = playbook("team", "join", "-", "--as", NAME, stdin=f"{team_url}\n")
 
     assert done.code == 0
-    assert f"is {NAME} in postgresql:///" in done.out
+    assert f"has joined {NAME} in postgresql:///" in done.out
     assert "the team's" in playbook("list").out
 
 
@@ -95,7 +95,7 @@ def test_within_a_session_no_project_joins(playbook: Playbook, monkeypatch: pyte
     done = playbook("team", "join", AWAY, "--as", NAME, "--yes")
 
     assert done.code == 1
-    assert "run it in a terminal of your own" in done.err
+    assert "Run it in your own terminal" in done.err
 
 
 @pytest.mark.parametrize("stdin", ["", "\n"])
@@ -143,7 +143,7 @@ def test_on_a_terminal_password_and_consent_are_asked_for(playbook: Playbook, te
         postgres.ask_for_password(owner, "typed")
     guarded = make_url(team_url).set(username="typed", drivername="postgresql").render_as_string()
     playbook("add", "use uv")
-    answers = {"Password for": "h0rse", "Bring that in": "n"}
+    answers = {"Password for": "h0rse", "Add them?": "n"}
 
     code, seen = _on_terminal("team", "join", "-", "--as", NAME, typed={"URL": guarded, **answers})
     assert code == 1
@@ -151,7 +151,7 @@ def test_on_a_terminal_password_and_consent_are_asked_for(playbook: Playbook, te
     assert guarded not in seen
     assert playbook("team", "status").code == 1
 
-    code, seen = _on_terminal("team", "join", guarded, "--as", NAME, typed={**answers, "Bring that in": "y"})
+    code, seen = _on_terminal("team", "join", guarded, "--as", NAME, typed={**answers, "Add them?": "y"})
     assert code == 0
     assert "h0rse" not in seen
     assert playbook("team", "status", "--json").json["problem"] is None
@@ -245,8 +245,8 @@ def test_leaving_tells_what_was_taken_along(joined: Playbook, home: Path) -> Non
     left = joined("team", "leave")
 
     assert left.code == 0
-    assert "has a playbook of its own again: the team's, as revision 2" in left.out
-    assert "what was taken along is what this machine knew of it; that was current just now" in left.err
+    assert "has its own playbook again, with the team's points (revision 2)" in left.out
+    assert "the copied points are those that this machine last knew, just now" in left.err
     assert "the team's" in joined("list").out
     assert joined("undo").code == 0
     assert "the team's" not in joined("list").out
@@ -323,7 +323,7 @@ def test_a_team_keeps_what_one_promotes_and_gets_what_one_demotes_only_if_one_sa
     joined("add", "--user", "say it briefly")
     refused = joined("demote", "uoth-002")
     assert refused.code == 1
-    assert "for all members. There is no terminal to ask on: give --yes." in refused.err
+    assert "There is no terminal to ask on. To do it, add --yes." in refused.err
     assert "say it briefly" not in joined("list").out
     assert joined("demote", "uoth-002", "--dry-run").code == 0
     assert joined("demote", "uoth-002", "--yes").code == 0

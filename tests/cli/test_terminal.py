@@ -39,8 +39,8 @@ def lived(playbook: Playbook, folder: Path) -> Playbook:
 @pytest.mark.parametrize(
     ("command", "titles"),
     [
-        (["list"], "name + - since confirmed text"),
-        (["list", "--retired"], "name + - left in reason text"),
+        (["list"], "name + - text"),
+        (["list", "--retired"], "name + - retired reason text"),
         (["sessions"], "session first revisions calls tokens cost"),
         (["why", "pat-001"], "in time what text or reason by"),
         (["jobs"], "id state tries session queued at error"),
@@ -59,6 +59,8 @@ def test_what_a_command_shows_fits_the_terminal(
 ) -> None:
     """No line is longer than the terminal is wide; a table's first line, or that under a section's name, are titles."""
     seen = on_terminal(*command, columns=columns)
+    if columns > 100:
+        titles = titles.replace("- text", "- since confirmed text")
 
     assert not [line for line in seen.splitlines() if cell_len(line) > columns and str(folder) not in line]
     assert titles in [" ".join(line.split()) for line in seen.splitlines()[:2]] or not titles
@@ -77,10 +79,10 @@ def test_a_session_is_named_by_its_beginning_and_found_by_it(lived: Playbook) ->
 @pytest.mark.parametrize(
     ("command", "word"),
     [
-        (["list"], "no key points here yet"),
-        (["list", "--retired"], "no key point has left yet"),
-        (["sessions"], "no session was learned from yet"),
-        (["jobs"], "nothing to learn from yet"),
+        (["list"], "no key points yet"),
+        (["list", "--retired"], "no retired key points yet"),
+        (["sessions"], "nothing was learned from a session yet"),
+        (["jobs"], "no jobs yet"),
         (["log"], "this playbook has no revisions yet"),
         (["backup", "--list"], "there is no backup yet"),
         (["bootstrap"], "had no session yet"),

@@ -74,7 +74,7 @@ def test_a_collision_shows_both_sides_and_how_to_go_on(playbook: Playbook) -> No
     for part in ("oth-001", "now:  never [2J mind", "undo: use ruff\n", "undo 2 --ours", "undo 2 --theirs"):
         assert part in refused.err
     ours = playbook("undo", "2", "--ours", "--dry-run")
-    assert (ours.code, ours.out) == (0, "dry run: nothing was written\n")
+    assert (ours.code, ours.out) == (0, "dry run: nothing was changed\n")
     assert "oth-001, its text: stays as it is now" in ours.err
     assert playbook("undo", "2", "--theirs").out.splitlines()[1:] == [
         "edit      oth-001 [OTHERS] use ruff",
@@ -88,7 +88,7 @@ def test_a_dry_run_shows_the_same_and_writes_nothing(playbook: Playbook) -> None
 
     for arguments in (("undo",), ("restore", "--at", "0")):
         rehearsed = playbook(*arguments, "--dry-run").out.splitlines()
-        assert rehearsed[1:] == ["retire    oth-001: revision 1 was undone", "dry run: nothing was written"]
+        assert rehearsed[1:] == ["retire    oth-001: revision 1 was undone", "dry run: nothing was changed"]
     assert playbook("undo").out.splitlines()[-1] == f"revision 2 of {Path.cwd()}"
 
 
@@ -201,7 +201,7 @@ def test_what_a_session_taught_is_taken_back(taught: Playbook) -> None:
         "undid revisions 1 to 2 (session s-1)",
     ]
     assert [point["text"] for point in taught("list", "--json").json] == ["three"]
-    assert "nothing of what session s-1 taught is in force" in taught("undo", "--session", "s-1").out
+    assert "nothing that was learned from session s-1 is left to undo" in taught("undo", "--session", "s-1").out
     assert "`playbook undo 7` brings it back" in undone.err
     taught("undo", "7")
     assert [point["text"] for point in taught("list", "--json").json] == ["one", "two", "three"]

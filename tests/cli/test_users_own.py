@@ -44,7 +44,7 @@ def test_user_goes_without_a_project(playbook: Playbook, tmp_path: Path) -> None
     refused = playbook("--user", "list", "--project", str(tmp_path))
 
     assert refused.code == 2
-    assert "without --project" in refused.err
+    assert "Leave out --project" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_every_command_on_one_playbook_has_user(playbook: Playbook) -> None:
     added = playbook("--user", "add", "say it briefly")
     playbook("--user", "add", "say it in brief")
 
-    assert added.out.endswith("revision 1 of your own playbook\n")
-    assert "your own playbook" in playbook("status", "--user").out
+    assert added.out.endswith("revision 1 of your personal playbook\n")
+    assert "your personal playbook" in playbook("status", "--user").out
     assert playbook("search", "briefly", "--user", "--json").json[0]["name"] == "uoth-001"
     assert playbook("why", "uoth-001", "--json").code == 0
     assert playbook("stats", "--user", "--json").json["points"]["live"] == 2
@@ -113,7 +113,7 @@ def test_status_tells_how_many_of_ones_own_there_are(playbook: Playbook) -> None
 
     status = playbook("status", "--json").json
     assert (status["points"], status["shown"], status["user_points"], status["user_shown"]) == (0, 0, 1, 1)
-    assert "1 point; a session is shown 1: playbook list --user" in playbook("status").out
+    assert "1 point; a session gets 1: playbook list --user" in playbook("status").out
     status = playbook("status", "--user", "--json").json
     assert (status["points"], status["shown"], status["user_points"]) == (1, 1, 1)
     assert status["project"] == "user"

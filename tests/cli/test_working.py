@@ -27,11 +27,11 @@ def test_work_takes_in_what_waits(playbook: Playbook, folder: Path) -> None:
 
     assert (
         playbook("work").out
-        == "1 job taken in from the spool, 0 sessions found; 1 learned from, 0 put off, 0 failed; 0 mirrors taken in\n"
+        == "1 job read from the spool, 0 sessions found; 1 learned from, 0 put off, 0 failed; 0 mirrors updated\n"
     )
     assert (
         playbook("work").out
-        == "0 jobs taken in from the spool, 0 sessions found; 0 learned from, 0 put off, 0 failed; 0 mirrors taken in\n"
+        == "0 jobs read from the spool, 0 sessions found; 0 learned from, 0 put off, 0 failed; 0 mirrors updated\n"
     )
 
 
@@ -40,7 +40,7 @@ def test_work_leaves_where_a_worker_is_at_it(playbook: Playbook, client: Client)
     with FileLock(settings.worker_lock(), mode=0o600):
         done = playbook("work")
 
-    assert (done.code, done.out) == (0, "another worker is at it\n")
+    assert (done.code, done.out) == (0, "another worker is running\n")
 
 
 @pytest.mark.slow
@@ -124,7 +124,7 @@ def test_jobs_are_queued_afresh_one_by_one_or_all(playbook: Playbook, client: Cl
     client.change(fail)
 
     assert playbook("jobs", "retry", "1", "2").out.count("is queued") == 2
-    assert playbook("jobs", "retry", "--all").out == "nothing waits\n"
+    assert playbook("jobs", "retry", "--all").out == "no job failed or waits\n"
     client.change(fail)
     assert playbook("jobs", "retry", "--all").out == "2 jobs are queued; to begin now: playbook work\n"
     assert [(job["state"], job["attempts"], job["error"]) for job in playbook("jobs", "--json").json] == [

@@ -204,7 +204,7 @@ def test_claude_s_own_shell_has_the_command_and_writes_in_the_session_s_name(rea
 
     said = _last_result(turns(api)[-1])
     assert POINT in said
-    assert "run it in a terminal of your own" in said
+    assert "Run it in your own terminal" in said
     assert revisions(ready)[-1] == (ready.transcripts()[0].stem, None)
 
 

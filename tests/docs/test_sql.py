@@ -279,7 +279,7 @@ def test_demo_tells_its_story_to_the_end_and_leaves_the_user_alone(home: Path, t
 
     assert (done.returncode, done.stderr) == (0, "")
     for line in (
-        "  dry run: nothing was written",
+        "  dry run: nothing was changed",
         "  ok: again.json equals exported.json byte for byte",
         "  ok: the edit of the file is in the database",
         "  ok: every step is in the history",

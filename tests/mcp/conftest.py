@@ -17,10 +17,10 @@ from mcp.types import CallToolResult, TextContent
 from playbook_db import settings
 from playbook_db.claude_code.hooks import events
 from playbook_db.claude_code.transcripts import session_so_far
+from playbook_db.domain.proposals import Proposal
 from playbook_db.mcp_server import tools
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.project import Project, open_store
-from playbook_db.store.playbook.proposals import Proposal
 from tests.databases import put_empty_database
 from tests.transcripts_made_up import TranscriptBuilder
 

@@ -22,8 +22,8 @@ from playbook_db.services.project import Project
 from playbook_db.services.reading import history
 from playbook_db.services.reading.history import LogQuery, find_revision
 from playbook_db.store.playbook.learning import Call, ChunkKey
-from playbook_db.store.playbook.log_queries import LoggedChange, LoggedRevision
 from playbook_db.store.playbook.repository import FileFields, RevisionOrigin, RevisionResult
+from playbook_db.store.revision_log import LoggedChange, LoggedRevision
 from tests.builders import last_revision, playbook_values
 from tests.databases import NewProject
 from tests.domain.test_diff import carry_out, content

@@ -6,9 +6,10 @@ import pytest
 
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.proposals import Kind, Proposal, State
 from playbook_db.domain.trust.evidence import Evidence
+from playbook_db.services.playbook import review
 from playbook_db.services.project import Project
-from playbook_db.store.playbook.proposals import Kind, Proposal, State
 from playbook_db.store.playbook.repository import RevisionOrigin
 
 PAGE = Evidence("always use curl | sh", "WebFetch https://a.example", "fetched")
@@ -127,6 +128,6 @@ def test_the_points_that_proposals_are_about_come_at_once(project: Project) -> N
         _propose(project, operation, kind)
     _propose(project, {"target_id": "gone"}, "DELETE")
 
+    points = {point.name: point for item in review.waiting(project) for point in item.points}
     with project.store.read(project.key) as book:
-        points = book.live_points_of(book.waiting_proposals())
         assert points == {name: book.live_point(name) for name in ("a", "b", "pat-001")}

@@ -15,7 +15,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.services.playbook import edit, forget
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.at_hand import SCHEMA
-from playbook_db.store.playbook.snapshots import header_of
+from playbook_db.store.revision_log import header_of
 from playbook_db.store.sqlite.page_reader import Pages, open_pages, page_size_of
 from playbook_db.store.upkeep import salvage
 from playbook_db.store.upkeep.salvage import SavedPlaybook

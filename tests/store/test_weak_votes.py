@@ -6,12 +6,12 @@ import pytest
 
 from playbook_db.domain import operations, playbook_file
 from playbook_db.domain.playbook import Vote
+from playbook_db.domain.proposals import Proposal
 from playbook_db.domain.trust.evidence import FILES, Evidence
 from playbook_db.services.playbook import edit, forget, import_export, review, undo
 from playbook_db.services.playbook.forget import Request
 from playbook_db.services.playbook.review import Decision
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store.playbook.proposals import Proposal
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.upkeep import check
 

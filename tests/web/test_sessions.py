@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
@@ -193,7 +193,7 @@ def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None
     """By a button each; so is what waits through no fault of its own."""
     with site.jobs(4) as (failed, held, waiting, running):
         with open_store(site.url) as store:
-            by_id = {job.id: replace(job, attempts=1) for job in queue.list_jobs(store)}
+            by_id = {job.id: job._replace(attempts=1) for job in queue.list_jobs(store)}
             with store.transaction() as connection:  # as claimed
                 connection.execute(sql("UPDATE jobs SET attempts = 1"))
             queue.note_failure(store, by_id[failed], f"no such file {NAUGHTY}. Run: playbook doctor", for_good=True)

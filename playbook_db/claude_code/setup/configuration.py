@@ -15,7 +15,6 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import session_message
 from playbook_db.claude_code.setup import install
 from playbook_db.domain.duplicates import DEFAULT_THRESHOLD
-from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import SettingError
 from playbook_db.llm import anthropic_api
 
@@ -168,4 +167,8 @@ def _variable(name: str, default: str, folder: str, waiting: object) -> Setting:
 
 
 def _shown(name: str, value: str) -> str:
-    return "set (not shown)" if name in project_env.KEYS else redact_message(value)
+    if name in project_env.KEYS:
+        return "set (not shown)"
+    from playbook_db.domain.redaction.redact import redact_message  # late: most variables aren't set
+
+    return redact_message(value)

@@ -40,7 +40,7 @@ from playbook_db.services.learning.budget import tokens_today
 from playbook_db.services.project import Project, Store, find_membership, is_ignored, open_store
 from playbook_db.services.sharing import git, team
 from playbook_db.store import at_hand, hook_sql
-from playbook_db.store.jobs import Job
+from playbook_db.store.quick_sql import Job
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 

@@ -24,7 +24,7 @@ from playbook_db.services.project import Project, Store, find_membership, is_ign
 from playbook_db.services.sharing import team
 from playbook_db.store import at_hand
 
-_RUNS = 5  # of each hook
+_RUNS = 3  # of each hook
 _PROMPT = "Which words of playbook/doctor.py does the index for full text find in the playbook of this project?"
 _TIMEOUT_S = 20.0
 _SESSION = "doctor-made-this-up"

@@ -1,4 +1,4 @@
-"""`playbook dedup`: the points that may say the same, and what is decided about them."""
+"""The command dedup: pairs of points that may say the same."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -25,9 +25,9 @@ _LIMIT = 20
     shell_complete=point_names,
     help="Retire OTHER; NAME gets its votes.",
 )
-@click.option("--text", help="With --merge: the text that NAME has from now on.")
+@click.option("--text", help="With --merge: the new text of NAME.")
 @click.option(
-    "--apart", nargs=2, metavar="NAME OTHER", shell_complete=point_names, help="Keep both, and list them no more."
+    "--apart", nargs=2, metavar="NAME OTHER", shell_complete=point_names, help="Keep both, and stop listing them."
 )
 @click.option(
     "-n", "limit", metavar="N", type=click.IntRange(min=1), default=_LIMIT, show_default=True, help="Only the first N."
@@ -36,11 +36,11 @@ _LIMIT = 20
 def dedup(
     merge: tuple[str, str] | None, text: str | None, apart: tuple[str, str] | None, limit: int, as_json: bool
 ) -> None:
-    """List key points that may say the same, two by two.
+    """List pairs of key points that may say the same.
 
-    The most alike come first; they are found by their words, and "use X, not Y" and "use Y, not X" have the same. So
-    nothing is merged unless you, or the curator, says so. --merge is one revision; what is kept --apart is listed again
-    when one of the texts changes.
+    The most similar come first. They are compared by their words, and "use X, not Y" has the same words as "use Y, not
+    X". So nothing is merged unless you or the curator decide it. --merge makes one revision. A pair that you keep
+    --apart is listed again if one of the texts changes. For points that do harm, use playbook prune.
     """
     from playbook_db.services.playbook import edit
 
@@ -53,7 +53,7 @@ def dedup(
             print_done(edit.merge_points(project, *merge, text=text), as_json=as_json)
         elif apart:
             edit.keep_apart(project, *apart)
-            words = f"{one_line(apart[0])} and {one_line(apart[1])} stay apart until the text of one changes"
+            words = f"{one_line(apart[0])} and {one_line(apart[1])} are kept apart until one of their texts changes"
             print_answer(words, as_json=as_json, project=project.key, apart=list(apart))
         else:
             _print_candidates(edit.alike_points(project, limit=limit), project.key, as_json=as_json)
@@ -63,7 +63,7 @@ def _print_candidates(candidates: "list[tuple[KeyPoint, KeyPoint, float]]", key:
     if as_json:
         print_json(records.candidates_record(key, candidates))
     elif not candidates:
-        notify(["no two key points are much alike"])
+        notify(["no two key points are similar"])
     elif sys.stdout.isatty():
         print_texts([f"{_in_full(likeness, *points)}\n\n" for *points, likeness in candidates], paged=True)
     else:
@@ -76,16 +76,16 @@ def _print_candidates(candidates: "list[tuple[KeyPoint, KeyPoint, float]]", key:
         name, other = (one_line(point.name) for point in candidates[0][:2])
         notify(
             [
-                f"two that say the same become one with: playbook dedup --merge {name} {other}",
-                f"two that don't stay two with: playbook dedup --apart {name} {other}",
+                f"to merge two into one: playbook dedup --merge {name} {other}",
+                f"to keep both: playbook dedup --apart {name} {other}",
             ]
         )
 
 
 def _in_full(likeness: float, *points: "KeyPoint") -> str:
-    """Both points below each other, and how much alike they are."""
+    """Both points, one below the other, and how similar they are."""
     width = max(len(one_line(point.name)) for point in points)
-    lines = [f"{likeness:.0%} alike"]
+    lines = [f"{likeness:.0%} similar"]
     for point in points:
         head = f"  {one_line(point.name):<{width}}  +{point.helpful} -{point.harmful}  "
         lines.append(beside(head, one_line(point.text), len(head)))

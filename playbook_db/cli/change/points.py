@@ -1,4 +1,4 @@
-"""Commands that change key points: one by one, or in a batch."""
+"""Commands that change key points, one by one or in a batch."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @cli.command()
 @click.argument("text")
-@click.option("--section", metavar="S", help="Where it goes: pat, mis, pref, ctx, oth, or its name (default: oth).")
+@click.option("--section", metavar="S", help="Its section: pat, mis, pref, ctx, oth, or the full name (default: oth).")
 @as_json
 def add(text: str, section: str | None, as_json: bool) -> None:
     """Add a key point."""
@@ -30,24 +30,26 @@ def add(text: str, section: str | None, as_json: bool) -> None:
 @cli.command("edit")
 @click.argument("name", shell_complete=point_names)
 @click.option("--text", help="The new text.")
-@click.option("--section", metavar="S", help="The section it moves to.")
+@click.option("--section", metavar="S", help="Move it to this section.")
 @as_json
 def edit_point(name: str, text: str | None, section: str | None, as_json: bool) -> None:
-    """Reword a key point, or move it to another section.
+    """Change a key point's text or section.
 
-    Without --text and --section, on a terminal, your editor (EDITOR) opens with its text.
+    Without --text and --section, your editor (EDITOR) opens with the text; that needs a terminal.
     """
     from playbook_db.services.playbook import edit
 
     if text is None and section is None and not is_interactive():
-        raise click.UsageError("Give --text, --section or both; on a terminal your editor opens without them.")
+        raise click.UsageError(
+            "Give --text, --section or both. On a terminal you can leave them out: your editor opens."
+        )
     with opened(name) as project:
         was = None
         if text is None and section is None:
             was = edit.find_live(project, name).text
             text = click.edit(was, extension=".txt")
             if text is None:
-                notify(["left as it is"])
+                notify(["nothing was changed"])
                 return
         print_done(edit.edit(project, name, text=text, section=section, was=was), as_json=as_json)
 
@@ -56,10 +58,10 @@ def edit_point(name: str, text: str | None, section: str | None, as_json: bool) 
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
 @as_json
 def pin(names: tuple[str, ...], as_json: bool) -> None:
-    """Put key points first in every session's start.
+    """Put key points first at every session's start.
 
-    All of them or none; `playbook unpin` lets them come in their turn again. A point that rests is shown again. This is
-    no revision: votes, edits and undos leave it as it is.
+    All of the points are pinned, or none. Pinning wakes a resting point. It makes no revision, and votes, edits and
+    undos don't change it. To unpin: playbook unpin.
     """
     from playbook_db.services.playbook import edit
 
@@ -72,7 +74,7 @@ def pin(names: tuple[str, ...], as_json: bool) -> None:
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=point_names)
 @as_json
 def unpin(names: tuple[str, ...], as_json: bool) -> None:
-    """Let pinned key points come in their turn again."""
+    """Rank pinned key points like all others again."""
     from playbook_db.services.playbook import edit
 
     with opened(*names) as project:
@@ -82,7 +84,7 @@ def unpin(names: tuple[str, ...], as_json: bool) -> None:
 
 def _print_pinned(project: "Project", names: tuple[str, ...], *, as_json: bool, is_pinned: bool) -> None:
     names = tuple(dict.fromkeys(names))
-    what = "shown first in every session" if is_pinned else "shown in turn, as others"
+    what = "pinned" if is_pinned else "no longer pinned"
     text = f"{', '.join(map(one_line, names))}: {what}"
     print_answer(text, as_json=as_json, project=project.key, names=names, pinned=is_pinned)
 
@@ -92,9 +94,10 @@ def _print_pinned(project: "Project", names: tuple[str, ...], *, as_json: bool, 
 @click.option("--reason", metavar="R", help="Why; kept in the history.")
 @as_json
 def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
-    """Take key points out of the playbook.
+    """Retire key points: sessions no longer get them.
 
-    All of them or none; `playbook restore` brings them back.
+    All of the points are retired, or none. They stay in the history, and playbook restore brings them back. To retire
+    what votes say is harmful, use playbook prune; to erase a text for good, playbook forget.
     """
     from playbook_db.services.playbook import edit
 
@@ -109,11 +112,11 @@ def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
 def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
     """Vote on key points: helpful, harmful or neutral.
 
-    TAG is one of these, for all of them. A neutral vote is recorded but counts nowhere.
+    TAG applies to all the points. A neutral vote is recorded, but counts nowhere.
     """
     from playbook_db.services.playbook import edit
 
-    if not names:  # not by click, which asks for a NAME where it is the TAG that is missing
+    if not names:  # not by click, which would say that NAME is missing when TAG is
         raise click.UsageError("Give the NAME of a key point, or several, before the TAG.")
     with opened(*names) as project:
         print_done(edit.vote(project, names[0], tag, *names[1:]), as_json=as_json)
@@ -124,10 +127,11 @@ def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
 @dry_run_option
 @as_json
 def apply(file: str, dry_run: bool, as_json: bool) -> None:
-    """Carry out a curator's batch from FILE (or -).
+    """Apply a batch of operations from a JSON file.
 
-    All of its valid operations become one revision, or nothing does. FILE is a JSON list of operations, or an object
-    with `operations`, `evaluations` (votes) or both. What breaks a rule is skipped with a reason. An example:
+    All valid operations become one revision. FILE (- for standard input) is a JSON list of operations, or an object
+    with `operations`, `evaluations` (votes) or both. An operation that breaks a rule is skipped, with a reason. For
+    example:
 
     \b
     {"operations": [
@@ -158,7 +162,11 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
 @dry_run_option
 @as_json
 def prune(dry_run: bool, as_json: bool) -> None:
-    """Retire the key points whose votes say that they harm."""
+    """Retire key points that did more harm than good.
+
+    That is each point with 3 or more harmful votes, and more harmful than helpful votes. To retire points that you
+    name, use playbook retire; for points that say the same, playbook dedup.
+    """
     from playbook_db.services.learning import diagnostics
     from playbook_db.services.playbook import edit
 
@@ -170,7 +178,7 @@ def prune(dry_run: bool, as_json: bool) -> None:
 
 
 def print_done(revised: "RevisionResult", *, as_json: bool, dry_run: bool = False) -> None:
-    """Print what a revision did, and say which texts are long."""
+    """Print what a revision did, and warn about long texts."""
     from playbook_db.services.playbook import edit
 
     notify(edit.notes_on_length(revised.changes))
@@ -187,12 +195,12 @@ def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
     try:
         document = json.loads(read_input(file))
     except (ValueError, RecursionError) as error:
-        raise OperationsFileError(f"{file} is no JSON ({error}). Nothing was changed.") from None
+        raise OperationsFileError(f"{file} is not valid JSON ({error}). Nothing was changed.") from None
     batch = document if isinstance(document, dict) else {"operations": document}
     lists = [batch.get(key, []) for key in ("operations", "evaluations")]
     if not batch.keys() & {"operations", "evaluations"} or not all(isinstance(each, list) for each in lists):
         raise OperationsFileError(
-            f"{file} holds no operations: a JSON list is wanted, or an object with a list `operations`, a list "
+            f"{file} holds no operations. It must be a JSON list, or an object with a list `operations`, a list "
             "`evaluations` or both. Nothing was changed."
         )
     return lists[0], lists[1]

@@ -1,4 +1,4 @@
-"""The commands promote and demote: a point's way between a project's playbook and the user's own."""
+"""The commands promote and demote: move a point between a project's playbook and the personal one."""
 
 from typing import TYPE_CHECKING
 
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 @cli.command()
 @click.argument("name", shell_complete=point_names)
-@click.option("--keep/--retire", "keeps", default=None, help="Whether it stays here, too (default: a team's point).")
+@click.option(
+    "--keep/--retire", "keeps", default=None, help="Whether it stays here, too (default: only in a team's playbook)."
+)
 @dry_run_option
 @as_json
 def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None:
-    """Bring a point into your own playbook.
+    """Move a key point into your personal playbook.
 
-    Your sessions in every project are shown it from then on. It is copied, with its votes, and then retired here: a
-    revision of each playbook. A team's point stays for the others, unless you say --retire. Where your own playbook
-    says the same already, that point is taken for the copy. Said again, it does what is still missing.
+    From then on your sessions in every project get it. It is copied with its votes, then retired here: one revision of
+    each playbook. In a team's playbook it stays for the others, unless you add --retire. If your personal playbook has
+    the same text already, that point counts as the copy. If a run was interrupted, run it again to finish.
     """
     from playbook_db.services.playbook import promotion
 
@@ -35,24 +37,28 @@ def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None
 
 @cli.command()
 @click.argument("name", shell_complete=point_names)
-@click.option("--keep/--retire", "keeps", default=False, help="Whether it stays in your own, too (default: no).")
-@click.option("--yes", is_flag=True, help="Don't ask, though the playbook is a team's.")
+@click.option(
+    "--keep/--retire", "keeps", default=False, help="Whether it stays in your personal playbook, too (default: no)."
+)
+@click.option("--yes", is_flag=True, help="Don't ask, even if it is a team's playbook.")
 @dry_run_option
 @as_json
 def demote(name: str, keeps: bool, yes: bool, dry_run: bool, as_json: bool) -> None:
-    """Bring a point of your own playbook into this project's.
+    """Move a personal key point into this project's playbook.
 
-    It is copied, with its votes, and then retired in your own: a revision of each playbook. A team's playbook, which
-    all its members read, gets it only if you say so when you are asked, or with --yes. Where this one says the same
-    already, that point is taken for the copy. Said again, it does what is still missing.
+    It is copied with its votes, then retired in your personal playbook: one revision of each playbook. All members of a
+    team read its playbook, so you are asked first; without a terminal it needs --yes. If this playbook has the same
+    text already, that point counts as the copy. If a run was interrupted, run it again to finish.
     """
     from playbook_db.services.playbook import promotion
 
     with opened(may_be_new=True) as project:
         if project.is_team and not (yes or dry_run):
-            question = f"{one_line(name)} would be in the team's playbook {one_line(project.key)}, for all members."
+            question = f"All members of the team's playbook {one_line(project.key)} would get {one_line(name)}."
             if not is_interactive():
-                raise SettingError(f"{question} There is no terminal to ask on: give --yes. Nothing was changed.")
+                raise SettingError(
+                    f"{question} There is no terminal to ask on. To do it, add --yes. Nothing was changed."
+                )
             notify([question])
             click.confirm("Give it to the team?", err=True, abort=True)
         _print(promotion.demote(project, name, keeps=keeps, dry_run=dry_run), dry_run=dry_run, as_json=as_json)

@@ -1,4 +1,4 @@
-"""The command review: what learning proposes, and what a person says to it."""
+"""The command review: accept or reject what learning proposes."""
 
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from playbook_db import settings
 from playbook_db.cli.change import review_batch
-from playbook_db.cli.context import OwnCommand, as_json, notify, opened
-from playbook_db.cli.history.history_view import marked_words
+from playbook_db.cli.context import OwnCommand, as_json, notify, opened, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     count_of,
@@ -23,9 +23,11 @@ from playbook_db.cli.output import (
 )
 from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.services import records
+from playbook_db.services.reading import quick_reads
 
 if TYPE_CHECKING:
-    from playbook_db.services.playbook.review import Decision, ReviewItem, ReviewResult
+    from playbook_db.domain.proposals import ReviewItem
+    from playbook_db.services.playbook.review import Decision, ReviewResult
     from playbook_db.services.project import Project
 
 _INDENT = " " * 4
@@ -34,14 +36,14 @@ _SEVERAL = ("--accept", "--reject")  # each takes all words up to the next optio
 
 
 class _ReviewCommand(OwnCommand):
-    """One whose `--accept` and `--reject` take several names."""
+    """A command whose `--accept` and `--reject` take several names."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, list(_spread(args)))
 
 
 def _spread(args: Iterable[str]) -> Iterable[str]:
-    """*args* with the option before each of the names that it takes."""
+    """*args* with the option repeated before each of its names."""
     option, is_first = "", False
     for word in args:
         if word.startswith("-"):
@@ -54,27 +56,31 @@ def _spread(args: Iterable[str]) -> Iterable[str]:
 
 
 @cli.command(cls=_ReviewCommand)
-@click.option("--accept", "accepted", multiple=True, metavar="ID...", help="Carry these out, all in one revision.")
-@click.option("--reject", "rejected", multiple=True, metavar="ID...", help="Don't, and don't ask again.")
-@click.option("--edit", "in_editor", is_flag=True, help="Decide all of them at once in your editor.")
+@click.option("--accept", "accepted", multiple=True, metavar="ID...", help="Accept these, all in one revision.")
+@click.option("--reject", "rejected", multiple=True, metavar="ID...", help="Reject these; they aren't proposed again.")
+@click.option("--edit", "in_editor", is_flag=True, help="Decide all of them in your editor.")
 @as_json
 def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool, as_json: bool) -> None:
-    """Decide what learning may change.
+    """Accept or reject what learning proposes.
 
-    What a session learned from a web page, or from no evidence that can be found in it, changes nothing before you have
-    accepted it here. On a terminal the proposals come one by one: accept, reject, edit (accept with other words), skip,
-    quit. Elsewhere they are listed, as by `playbook list --proposed`.
+    A lesson from a web page, or without evidence in its session, changes nothing until you accept it here. On a
+    terminal you decide one proposal at a time: accept, reject, edit (accept in your own words), skip or quit. Without
+    one they are listed, as by `playbook list --proposed`.
 
-    What is for your own playbook, in all your projects, is listed in each of them, behind what is for the project. An
-    ID is a proposal's number (p3 or 3; up3 in your own playbook), or the name of a key point that a single proposal is
-    about. The setting playbook_review says what waits for you. Their texts are kept out of sessions, so this runs in a
-    terminal of your own alone.
+    Proposals for your personal playbook are listed in every project, after those for the project. An ID is a proposal's
+    number (p3 or 3; up3 in your personal playbook), or the name of a key point that only one proposal is about. The
+    setting playbook_review says which lessons wait. Sessions must not read proposals, so this only runs in your own
+    terminal.
     """
+    if in_editor and (accepted or rejected):
+        raise click.UsageError("Give --edit alone, or --accept and --reject.")
+    settings.require_person()
+    in_turn = not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+    if not (accepted or rejected or in_editor or in_turn):
+        print_proposals(quick_reads.proposals(source_of()), as_json=as_json)
+        return
     from playbook_db.services.playbook import review as service
 
-    if in_editor and (accepted or rejected):
-        raise click.UsageError("--edit goes without --accept and --reject.")
-    service.require_person()
     with opened() as project:
         items = service.all_waiting(project)
         if accepted or rejected:
@@ -84,7 +90,7 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
             decisions = [review_batch.decision(item, accepts=item in chosen) for item in (*chosen, *refused)]
         elif items and in_editor:
             decisions = _from_editor(project, items)
-        elif items and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+        elif items and in_turn:
             decisions = _one_by_one(items)
         else:
             print_proposals(items, as_json=as_json)
@@ -103,11 +109,11 @@ def print_proposals(items: Sequence["ReviewItem"], *, as_json: bool) -> None:
     rows = [
         (item.name, review_batch.summary(item), item.proposal.trust, _sessions(item), _says(item)) for item in items
     ]
-    print_table(("id", "proposal", "trust", "sessions", "text or reason"), rows, nothing="no proposal waits")
+    print_table(("id", "proposal", "trust", "sessions", "text or reason"), rows, nothing="no proposals")
 
 
 def _sessions(item: "ReviewItem") -> str:
-    """How many sessions proposed it; nothing of what came from a file."""
+    """How many sessions proposed it; `-` if it came from a file."""
     return str(item.proposal.sessions) if item.proposal.session_id else "-"
 
 
@@ -137,13 +143,13 @@ def _print(result: "ReviewResult") -> None:
     if result.rejected:
         say(f"rejected  {', '.join(map(result.named, result.rejected))}")
     for number, reason in result.needless.items():
-        say(f"accepted  {result.named(number)}, but there was nothing to do: {one_line(reason)}")
+        say(f"accepted  {result.named(number)}, but nothing had to be done: {one_line(reason)}")
     waits = [f"{result.named(number)} still waits: {one_line(reason)}" for number, reason in result.refused.items()]
     notify(waits)
 
 
 def _one_by_one(items: Sequence["ReviewItem"]) -> list["Decision"]:
-    """What the person says to each; all of it is done at the end."""
+    """The person's decision on each; they are carried out at the end."""
     decisions: list[Decision] = []
     keys = ", ".join(f"[{key}]{word[1:]}" for key, word in _KEYS.items())
     for place, item in enumerate(items, 1):
@@ -166,6 +172,8 @@ def _one_by_one(items: Sequence["ReviewItem"]) -> list["Decision"]:
 
 
 def _show(item: "ReviewItem") -> None:
+    from playbook_db.cli.history.history_view import marked_words  # late: it brings difflib
+
     proposal = item.proposal
     same = item.points if proposal.kind == "UPDATE" else ()
     if proposal.text:
@@ -177,10 +185,10 @@ def _show(item: "ReviewItem") -> None:
 
 
 def _reworded(item: "ReviewItem") -> str | None:
-    """The proposal's text as the person wants it; None where there is none, or the editor failed."""
+    """The proposal's text as the person wants it; None if it has no text, or the editor failed."""
     before = readable(item.proposal.text)
     if not before:
-        notify(["it has no text to reword"])
+        notify(["it has no text to edit"])
         return None
     try:
         text = _edited(before)
@@ -207,7 +215,7 @@ def _from_editor(project: "Project", items: Sequence["ReviewItem"]) -> list["Dec
 
 
 def _edited(text: str) -> str | None:
-    """*text* as the person's editor leaves it, None where that isn't saved. Raises SettingError where it fails."""
+    """*text* as saved in the person's editor, None if it wasn't saved. Raises SettingError if the editor fails."""
     try:
         return click.edit(text, extension=".txt")
     except (click.ClickException, OSError, UnicodeDecodeError) as error:

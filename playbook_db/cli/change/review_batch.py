@@ -1,6 +1,6 @@
-"""All proposals as one text for an editor, and what the edited text decides.
+"""All proposals as one text for an editor, and the decisions in the edited text.
 
-Their words are indented, so that nothing in them can pass for a line that decides.
+The texts of proposals are indented, so that none can look like a decision.
 """
 
 import re
@@ -11,18 +11,19 @@ from playbook_db.cli.output import evidence_line, one_line, readable
 from playbook_db.errors import OperationsFileError
 
 if TYPE_CHECKING:
-    from playbook_db.services.playbook.review import Decision, ReviewItem
+    from playbook_db.domain.proposals import ReviewItem
+    from playbook_db.services.playbook.review import Decision
 
 _INDENT = " " * 4
 _HEAD = re.compile(r"(wait|accept|reject)\s+((?:u?p)?\d{1,18})\b")
 _EXPLAINED = """\
-# What learning would change in {key}.
+# Proposed changes to {key}.
 #
-#   accept    write `accept` in place of `wait`
-#   reword    change the indented text; that accepts it in your words
+#   accept    replace `wait` with `accept`
+#   edit      change the indented text; that accepts it in your words
 #   reject    delete all its lines
 #
-# What you leave as it is goes on waiting. Nothing is done before you save and close; an empty file does nothing.
+# What you don't change keeps waiting. Nothing is done until you save and close. An empty file changes nothing.
 """
 
 
@@ -51,13 +52,13 @@ def summary(item: "ReviewItem") -> str:
 
 
 def reasons(item: "ReviewItem") -> Iterator[str]:
-    """What a person weighs: the points as they are, why, and on what it rests, a line for each."""
+    """What helps to decide, a line each: the points as they are, the reason, the evidence."""
     proposal = item.proposal
     for point in item.points:
         yield one_line(f"now: [{point.name}] +{point.helpful} -{point.harmful} {point.text}")
     missing = [name for name in proposal.names if name not in {point.name for point in item.points}]
     if missing:
-        yield one_line(f"not in the playbook any more: {', '.join(missing)}")
+        yield one_line(f"no longer in the playbook: {', '.join(missing)}")
     for why in ("reason", "rationale"):
         if proposal.operation.get(why):
             yield one_line(f"why: {proposal.operation[why]}")
@@ -73,21 +74,21 @@ def reasons(item: "ReviewItem") -> Iterator[str]:
 
 
 def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
-    """What the edited *text* decides about *items*. Raises OperationsFileError where a line isn't understood."""
+    """The decisions in the edited *text* on *items*. Raises OperationsFileError for a line that can't be read."""
     from playbook_db.services.playbook.review import named  # late: it brings SQLAlchemy
 
     if not text.strip():
         return []
     by_name = {item.name: item for item in items}
     answers: dict[str, tuple[str, list[str]]] = {}
-    lines: list[str] | None = None  # of the text that is being read; None where no text may come
+    lines: list[str] | None = None  # of the text that is being read; None if no text may follow
     for place, line in enumerate(text.splitlines(), 1):
         head = _HEAD.match(line)
         if head:
             name = named(head[2], items)
             if name not in by_name or name in answers:
-                what = "stands twice" if name in answers else "wasn't there"
-                raise OperationsFileError(f"Line {place}: {name} {what}. Nothing was decided.")
+                problem = "is there twice" if name in answers else "is no proposal that waits"
+                raise OperationsFileError(f"Line {place}: {name} {problem}. Nothing was decided.")
             lines = []
             answers[name] = head[1], lines
         elif line.startswith("#"):
@@ -95,8 +96,8 @@ def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
         elif line.strip():
             if lines is None or not line[0].isspace():
                 raise OperationsFileError(
-                    f"Line {place} belongs to no proposal: one begins with `wait` or `accept` and its number, and its "
-                    "text is indented. Nothing was decided."
+                    f"Line {place} belongs to no proposal. One starts with `wait` or `accept` and its number, and "
+                    "its text is indented. Nothing was decided."
                 )
             lines.append((line.removeprefix(_INDENT) if line.startswith(_INDENT) else line.lstrip()).rstrip())
         elif lines:
@@ -107,7 +108,7 @@ def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
 
 
 def decision(item: "ReviewItem", *, accepts: bool, text: str | None = None) -> "Decision":
-    """What a person says to *item*, an accepted one in the words of *text* where that is given."""
+    """The decision on *item*; an accepted one may get another *text*."""
     from playbook_db.services.playbook.review import Decision  # late, as above
 
     return Decision(item.proposal.id, accepts, text, item.is_users)
@@ -121,9 +122,7 @@ def _decision(item: "ReviewItem", verb: str, lines: list[str]) -> "Decision | No
     if text == before:
         return decision(item, accepts=True) if verb == "accept" else None
     if not text or not before:
-        problem = (
-            "has no text any more; to reject it, delete its first line, too" if before else "has no text to reword"
-        )
+        problem = "has no text left; to reject it, delete its first line, too" if before else "has no text to edit"
         raise OperationsFileError(f"{item.name} {problem}. Nothing was decided.")
     return decision(item, accepts=True, text=text)
 

@@ -1,4 +1,4 @@
-"""The command that erases: forget."""
+"""The command forget."""
 
 from typing import TYPE_CHECKING
 
@@ -18,32 +18,33 @@ if TYPE_CHECKING:
 
 @cli.command()
 @click.argument("name", required=False, shell_complete=point_names)
-@click.option("--match", "pattern", metavar="REGEX", help="Whatever this regular expression (Python's) matches.")
+@click.option("--match", "pattern", metavar="REGEX", help="Erase whatever this regular expression (Python's) matches.")
 @click.option("--all-projects", is_flag=True, help="With --match: in the playbooks of all projects.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @dry_run_option
 @as_json
 def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool, dry_run: bool, as_json: bool) -> None:
-    """Erase a key point's texts for good.
+    """Erase a key point's text for good.
 
-    They go from the playbook, its history, our files and our backups. What will go is shown first, and asked about on a
-    terminal. A point keeps its name and its votes, and nothing else. With --match a point whose present text matches
-    goes whole; elsewhere only the words that match go. To keep the advice, reword it first: playbook edit NAME --text
-    TEXT. One new backup replaces those that hold the text. Within a session of Claude Code only --dry-run is done.
+    It is erased from the playbook, its history, our files and our backups. First you see what will be erased, and are
+    asked. The point keeps only its name and its votes. With --match, points whose text matches now are erased;
+    elsewhere only the matching words are. To keep the advice, edit the text first: playbook edit NAME --text TEXT. One
+    new backup replaces those that hold the text. Inside a session of Claude Code only --dry-run works. To remove a
+    point but keep its history, use playbook retire.
     """
     from playbook_db.domain.erasure import read_pattern
     from playbook_db.services.playbook import forget as forget_service
 
     if (name is None) == (pattern is None) or (all_projects and pattern is None):
-        raise click.UsageError("Give the NAME of a key point, or --match REGEX (with --all-projects if need be).")
+        raise click.UsageError("Give the NAME of a key point, or --match REGEX (and --all-projects if you want).")
     if settings.session() and not dry_run:
         raise SettingError(
-            "This can't be taken back, so it isn't done within a session of Claude Code. Nothing was done; run it in a "
-            "terminal of your own."
+            "This can't be undone, so it doesn't work inside a session of Claude Code. Nothing was erased. Run it in "
+            "your own terminal."
         )
     if not (yes or dry_run or is_interactive()):
         raise click.UsageError(
-            "This can't be taken back, and there is no terminal to ask on: give --yes. Nothing was done."
+            "This can't be undone, and there is no terminal to ask on. To do it, add --yes. Nothing was erased."
         )
     request = forget_service.Request(name, None if pattern is None else read_pattern(pattern), all_projects)
     with opened(*filter(None, [name])) as project:
@@ -58,7 +59,7 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
                     for line in (*forget_lines.lines(planned, shows_texts=True), *forget_lines.notes(planned))
                 )
                 if not click.confirm("Erase this for good?", err=True):
-                    notify(["nothing was done"])
+                    notify(["nothing was erased"])
                     return
         done = forget_service.forget(project, request)
         _print(done, as_json=as_json, dry_run=False)
@@ -70,7 +71,7 @@ def _print(forgotten: "Forgotten", *, as_json: bool, dry_run: bool) -> None:
     if as_json:
         print_json(records.forget_record(forgotten, dry_run=dry_run))
     elif forgotten.is_nothing:
-        say("nothing that we keep says this")
+        say("nothing that we keep matches")
     else:
         for line in map(one_line, forget_lines.lines(forgotten, shows_texts=dry_run)):
             click.echo(beside(line[:10], line[10:], 10))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from playbook_db.cli.context import as_json, dry_run_option, notify, of_user, opened, point_names, read_input
+from playbook_db.cli.context import as_json, dry_run_option, notify, of_user, opened, point_names, read_input, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     one_line,
@@ -28,66 +28,67 @@ if TYPE_CHECKING:
     from playbook_db.services.playbook.undo import UndoResult
     from playbook_db.services.project import Project
     from playbook_db.services.reading.history import SourcedPlaybook
+    from playbook_db.store.revision_log import LoggedRevision
 
-SHOWN_REVISIONS = 20  # of a log as text, where nothing says how many; --json has all
+_EVERY = 2**31 - 1  # changes of a revision, at most
+SHOWN_REVISIONS = 20  # of a log as text, by default; --json has all
 
 
 @cli.command()
 @click.argument("name", required=False, shell_complete=point_names)
-@click.option("--session", metavar="S", help="Only what this session did: its id, or the beginning of it.")
-@click.option("--since", metavar="REV|TIME", help="Not what was before.")
-@click.option("--until", metavar="REV|TIME", help="Not what came after.")
-@click.option("--source", type=click.Choice(SOURCES), help="Only revisions that came about so.")
-@click.option("--by", metavar="WHO", help="Only what WHO did: ann@laptop, or ann for all machines.")
+@click.option("--session", metavar="S", help="Only revisions of this session: its id, or the beginning of it.")
+@click.option("--since", metavar="REV|TIME", help="From this revision or time on.")
+@click.option("--until", metavar="REV|TIME", help="Up to this revision or time.")
+@click.option("--source", type=click.Choice(SOURCES), help="Only revisions of this kind.")
+@click.option("--by", metavar="WHO", help="Only revisions by WHO: ann@laptop, or ann for all machines.")
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the newest N.")
 @as_json
 def log(as_json: bool, **options: Any) -> None:
-    """List what was done to the playbook, the newest first.
+    """List revisions, newest first.
 
-    With NAME it is what was done to that key point, live or retired. As text these are the newest 20 revisions, unless
-    -n, --since or --session says otherwise. A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago",
-    yesterday, or one that any command printed.
+    With NAME, list the changes to that key point, live or retired. As text you get the newest 20 revisions, unless you
+    pass -n, --since or --session. Examples of a TIME: 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago", yesterday,
+    or a time as a command printed it.
     """
-    from playbook_db.services.reading import history
-
-    with opened(*filter(None, [options["name"]])) as project:
-        if as_json:
-            revisions = history.log(project, history.LogQuery(**options))
-            print_texts(_json_list(records.log_record(revision) for revision in revisions))
-        else:
-            _print_log(project, options)
-
-
-def _print_log(project: "Project", options: dict[str, Any]) -> None:
     from playbook_db.cli.history import history_view
-    from playbook_db.services.reading import history
+    from playbook_db.services.reading import quick_reads
 
-    is_bounded = any(options[name] is not None for name in ("limit", "since", "session"))
-    query = history.LogQuery(**{**options, "limit": options["limit"] if is_bounded else SHOWN_REVISIONS + 1})
-    revisions = history.log(project, query, most_changes=history_view.MOST_LINES)
-    shown = revisions if is_bounded else itertools.islice(revisions, SHOWN_REVISIONS)
-    texts = (history_view.logged(revision, of_point=query.name is not None) for revision in shown)
-    first = next(texts, None)
-    if first is None:
-        has_revisions = next(history.log(project, history.LogQuery(limit=1)), None) is not None
-        notify(["no revision matches" if has_revisions else "this playbook has no revisions yet"])
+    source = source_of(*filter(None, [options["name"]]))
+    if as_json:
+        quick_reads.log(
+            source, options, lambda revisions: print_texts(_json_list(map(records.log_record, revisions))), most=_EVERY
+        )
         return
-    print_texts(itertools.chain([first], texts), paged=True)
-    if not is_bounded and next(revisions, None) is not None:
-        notify([f"these are the newest {SHOWN_REVISIONS}; more with -n N or --since REV|TIME, all with --since 1"])
+    is_bounded = any(options[name] is not None for name in ("limit", "since", "session"))
+
+    def show(revisions: "Iterator[LoggedRevision]") -> None:
+        shown = revisions if is_bounded else itertools.islice(revisions, SHOWN_REVISIONS)
+        texts = (history_view.logged(revision, of_point=options["name"] is not None) for revision in shown)
+        first = next(texts, None)
+        if first is None:
+            newest: list[LoggedRevision] = []
+            quick_reads.log(source, {**dict.fromkeys(options), "limit": 1}, newest.extend, most=1)
+            notify(["no revision matches" if newest else "this playbook has no revisions yet"])
+            return
+        print_texts(itertools.chain([first], texts), paged=True)
+        if not is_bounded and next(revisions, None) is not None:
+            notify([f"the newest {SHOWN_REVISIONS}; for more: -n N or --since REV|TIME; for all: --since 1"])
+
+    limit = options["limit"] if is_bounded else SHOWN_REVISIONS + 1
+    quick_reads.log(source, {**options, "limit": limit}, show, most=history_view.MOST_LINES)
 
 
 @cli.command()
 @click.argument("when", metavar="REV|TIME")
-@click.option("--json", "as_json", is_flag=True, help="What `playbook export` would have printed then.")
-@click.option("--render", "as_prompt", is_flag=True, help="The text that would have gone into a prompt then.")
+@click.option("--json", "as_json", is_flag=True, help="Print what `playbook export` would have printed then.")
+@click.option("--render", "as_prompt", is_flag=True, help="Print the text that would have gone into a prompt then.")
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
 def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: str) -> None:
-    """Show the playbook as it was at a revision or a time.
+    """Show the playbook as it was at a revision or time.
 
-    Revision 0 is the empty playbook; a date means its evening. A TIME is such as 2026-03-01, "2026-03-01 14:30", 2h,
-    3d, "2 weeks ago", yesterday, or one that any command printed.
+    Revision 0 is the empty playbook. Examples of a TIME: 2026-03-01 (the end of that day), "2026-03-01 14:30", 2h, 3d,
+    "2 weeks ago", yesterday, or a time as a command printed it.
     """
     from playbook_db.domain import playbook_file
     from playbook_db.services.reading import history
@@ -113,11 +114,11 @@ def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: st
 @click.argument("after", metavar="[B]", default="now")
 @as_json
 def diff(before: str, after: str, as_json: bool) -> None:
-    """Show what differs between two states of the playbook.
+    """Show the differences between two states of the playbook.
 
-    A and B (default: now) are a revision, a time or a playbook file (- for stdin) each. A TIME is such as 2026-03-01,
-    "2026-03-01 14:30", 2h, 3d, "2 weeks ago", yesterday, or one that any command printed. A file whose name could be
-    taken for one is named with its folder: ./12
+    A and B (default: now) are each a revision, a time or a playbook file (- for stdin). Examples of a time: 2026-03-01,
+    "2026-03-01 14:30", 2h, 3d, "2 weeks ago", yesterday, or a time as a command printed it. If a file's name looks like
+    a revision or a time, write it with its folder: ./12
     """
     from playbook_db.cli.history import history_view
     from playbook_db.services.reading import history
@@ -160,16 +161,18 @@ def _json_list(items: Iterable[Any]) -> Iterator[str]:
 
 @cli.command()
 @click.argument("revisions", metavar="[REV | A..B]", required=False)
-@click.option("--session", metavar="S", help="All that this session taught: its id, or the beginning of it.")
-@click.option("--ours", is_flag=True, help="Where something was changed again since, keep it as it is now.")
-@click.option("--theirs", is_flag=True, help="Where something was changed again since, take what the undo brings back.")
+@click.option(
+    "--session", metavar="S", help="Undo all that was learned from this session: its id, or the beginning of it."
+)
+@click.option("--ours", is_flag=True, help="If a later change touched the same text, keep the text as it is now.")
+@click.option("--theirs", is_flag=True, help="If a later change touched the same text, restore the earlier text.")
 @dry_run_option
 @as_json
 def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, dry_run: bool, as_json: bool) -> None:
-    """Take back the last revision, or those given.
+    """Undo the last revision, or the ones you name.
 
-    Points and texts return, votes are subtracted, and what was done later stays. Where both want the same text,
-    nothing is done unless --ours or --theirs says which. An undo is a revision too: undo it, and all is back.
+    Points and texts come back, votes are subtracted, and later changes stay. If a later change touched the same text,
+    nothing is undone unless you pass --ours or --theirs. An undo is a revision, too: you can undo it.
     """
     from playbook_db.domain.merging.undo import parse_range
     from playbook_db.services.playbook import undo as undo_service
@@ -192,19 +195,22 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
         for each in several:
             _print_undone(each, as_json=False, dry_run=dry_run)
         if not several:
-            say(f"nothing of what session {one_line(session)} taught is in force")
+            say(f"nothing that was learned from session {one_line(session)} is left to undo")
 
 
 @cli.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--at", "moment", metavar="REV|TIME", help="As it was then: the point, or without NAME the playbook.")
+@click.option(
+    "--at", "moment", metavar="REV|TIME", help="Bring back the point, or without NAME the playbook, as it was then."
+)
 @dry_run_option
 @as_json
 def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: bool) -> None:
-    """Bring retired key points back, or all as it was.
+    """Bring back retired key points, or an earlier state.
 
-    A point has the text and votes that it had; with --at, those of then. Without NAME the whole playbook becomes what
-    it was then; `playbook undo` takes that back.
+    A point comes back with its last text and votes; with --at, with those of then. Without NAME, --at brings back the
+    whole playbook as it was then; playbook undo undoes that. To replace the whole database with a backup, use playbook
+    restore-backup.
     """
     from playbook_db.cli.change.points import print_done
     from playbook_db.services.playbook import edit
@@ -229,7 +235,7 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: 
 
 
 def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None:
-    """Print what was taken back, each change that it took, and the revision that did it."""
+    """Print what was undone, each change, and the new revision."""
     revised = undone.result
     notify(revised.notes)
     if as_json:

@@ -1,4 +1,4 @@
-"""How the history looks to people: a log at a glance, one revision in full, what differs between two playbooks."""
+"""The history as text: a log, one revision in full, the differences between two playbooks."""
 
 import shutil
 import sys
@@ -26,20 +26,21 @@ if TYPE_CHECKING:
     from playbook_db.domain.merging.diff import Comparison, Moved
     from playbook_db.domain.playbook import KeyPoint
     from playbook_db.services.reading.history import RevisionDetails, SourcedPlaybook
-    from playbook_db.store.playbook.log_queries import LoggedChange, LoggedRevision, RevisionReflection
+    from playbook_db.store.playbook.log_queries import RevisionReflection
+    from playbook_db.store.revision_log import LoggedChange, LoggedRevision
 
 MOST_LINES = 10  # of one revision's changes in a log
-_WIDTH = 100  # of a line where no terminal says
-_INDENT = " " * 4  # of a text below what it is about
+_WIDTH = 100  # of a line without a terminal
+_INDENT = " " * 4  # of a text below its heading
 _COLOURS = {"add": "green", "restore": "green", "retire": "red", "edit": "yellow", "move": "yellow", "vote": "cyan"}
 _KINDS = {
-    "add": "added", "edit": "edited", "vote": "with other votes", "move": "moved", "restore": "restored",
+    "add": "added", "edit": "edited", "vote": "voted on", "move": "moved", "restore": "restored",
     "retire": "retired",
 }  # fmt: skip
 
 
 def logged(revision: "LoggedRevision", *, of_point: bool = False) -> str:
-    """The revision at a glance, some lines that end with an empty one; with *of_point*, what it did to one point."""
+    """The revision in a few lines, the last one empty; with *of_point*, what it did to one point."""
     lines = list(_head(revision))
     lines += [f"    {_glance(change)}" for change in revision.changes[: None if of_point else MOST_LINES]]
     more = sum(revision.counts.values()) - MOST_LINES
@@ -66,7 +67,7 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
     if full.votes:
         yield from ("", click.style("votes", bold=True))
     for vote in full.votes:
-        unknown = "" if vote.matched else " (no live point has this name)"
+        unknown = "" if vote.matched else " (ignored: no such point)"
         rationale = f": {one_line(vote.rationale)}" if vote.rationale else ""
         ignored = f" ({IGNORED})" if vote.ignored else ""
         yield beside(f"    {vote.tag:<8} ", f"{one_line(vote.name)}{unknown}{ignored}{rationale}", 13)
@@ -82,16 +83,16 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
 
 
 def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "SourcedPlaybook") -> Iterator[str]:
-    """What differs, line by line; says so where nothing does."""
+    """The differences, line by line."""
     yield click.style(folded(f"{one_line(before.title)} -> {one_line(after.title)}"), fg="yellow")
     if comparison.is_empty:
-        yield "nothing differs"
+        yield "no differences"
     for placed in comparison.added:
         yield from _whole("added", "green", placed.point)
     for point in comparison.retired:
         yield from _whole("retired", "red", point)
     for pair in comparison.reworded:
-        yield _line("reworded", "yellow", pair.after)
+        yield _line("edited", "yellow", pair.after)
         yield folded(marked_words(pair.before.text, pair.after.text), _INDENT)
     for moved in comparison.moved:
         yield f"{_line('moved', 'yellow', moved.before)} {_way(moved)}"
@@ -110,11 +111,11 @@ def _head(revision: "LoggedRevision") -> Iterator[str]:
     if revision.message:
         yield folded(one_line(revision.message), _INDENT)
     if revision.undone_in is not None:
-        yield click.style(f"    taken back in revision {revision.undone_in}", fg="magenta")
+        yield click.style(f"    undone in revision {revision.undone_in}", fg="magenta")
 
 
 def _glance(change: "LoggedChange") -> str:
-    """The change in one line, as long as the terminal is wide, with the beginning of a new text."""
+    """The change in one line of the terminal, with the beginning of a new text."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
     most = max(width - 13, 20)
     line = _summary(change)
@@ -124,7 +125,7 @@ def _glance(change: "LoggedChange") -> str:
 
 
 def _summary(change: "LoggedChange") -> str:
-    """What happened to the point, in one line, but for its text."""
+    """What happened to the point, in one line, without its text."""
     before, point = change.before, change.point
     parts = []
     if before is None:
@@ -144,19 +145,19 @@ def _summary(change: "LoggedChange") -> str:
 
 
 def _counted(revision: "LoggedRevision") -> str:
-    """How many changes of which kind."""
+    """How many changes of each kind."""
     total = sum(revision.counts.values())
     kinds = ", ".join(f"{revision.counts[kind]:,} {word}" for kind, word in _KINDS.items() if kind in revision.counts)
     return f"{count_of(total, 'change')}: {kinds}" if total else "no point changed"
 
 
 def _others(revision: "LoggedRevision", *, of_point: bool) -> list[str]:
-    """What a revision did besides its changes; with *of_point* only what concerns the one point."""
+    """What a revision did besides its changes; with *of_point* only for that point."""
     parts = [count_of(revision.neutral_votes, "neutral vote")] if revision.neutral_votes else []
     if of_point:
         return parts
     if revision.unmatched_votes:
-        parts.append(f"{count_of(revision.unmatched_votes, 'vote')} for no live point")
+        parts.append(f"{count_of(revision.unmatched_votes, 'vote')} ignored: no such point")
     if revision.skipped:
         parts.append(f"{count_of(revision.skipped, 'operation')} skipped")
     if revision.keys:
@@ -200,7 +201,7 @@ def _way(moved: "Moved") -> str:
 
 
 def _votes(before: "KeyPoint", after: "KeyPoint") -> str:
-    """By how much the counters changed, and what they are now."""
+    """How the counters changed, and what they are now."""
     helpful, harmful = _growth(before, after)
     if min(helpful, harmful) >= 0:
         grown = f"+{helpful} -{harmful}"
@@ -215,7 +216,7 @@ def _growth(before: "KeyPoint", after: "KeyPoint") -> tuple[int, int]:
 
 
 def _marked_text(change: "LoggedChange") -> str:
-    """The point's whole text, with the changed words marked where it was reworded."""
+    """The point's whole text, with changed words marked if it was edited."""
     if change.before is None or not change.is_reworded:
         return readable(change.point.text)
     return marked_words(change.before.text, change.point.text)
@@ -227,7 +228,7 @@ def marked_words(before: str, after: str) -> str:
 
 
 def _coloured(piece: Piece) -> str:
-    """The piece, its line breaks kept, without what could steer a terminal."""
+    """The piece without control characters, but with its line breaks."""
     before, after = ("\n".join(map(one_line, text.split("\n"))) for text in (piece.before, piece.after))
     if piece.is_same:
         return after

@@ -1,11 +1,12 @@
-"""Commands that show key points: all, one, or the text that a prompt gets."""
+"""Commands that show key points: list, show, render."""
 
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, database_and_folder, notify, of_user, opened, point_names
+from playbook_db import settings
+from playbook_db.cli.context import as_json, notify, of_user, opened, point_names, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
@@ -33,20 +34,16 @@ if TYPE_CHECKING:
 
 
 _ORDERS = ("votes", "age", "used")
-_MOST_SEARCHED = 32  # words; further ones are looked for as parts of texts alone
+_MOST_SEARCHED = 32  # words; for further ones only parts of texts are compared
 
 
 @cli.command("list")
 @click.argument("words", nargs=-1)
 @click.option("--section", metavar="S", help="Only this section: pat, mis, pref, ctx, oth, or its name.")
-@click.option(
-    "--sort", "order", type=click.Choice(_ORDERS), help="Not by section: the best, newest or most cited first."
-)
+@click.option("--sort", "order", type=click.Choice(_ORDERS), help="Sort by votes, age or use instead of by section.")
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the first N.")
-@click.option("--retired", is_flag=True, help="The points that have left, the last to leave first.")
-@click.option(
-    "--proposed", is_flag=True, help="What learning proposes and you haven't decided yet (`playbook review`)."
-)
+@click.option("--retired", is_flag=True, help="Retired points, most recent first.")
+@click.option("--proposed", is_flag=True, help="Proposals that wait for you; to decide: playbook review.")
 @as_json
 def list_points(
     words: tuple[str, ...],
@@ -57,22 +54,22 @@ def list_points(
     proposed: bool,
     as_json: bool,
 ) -> None:
-    """List the key points with their votes.
+    """List key points with their votes.
 
-    With WORDS only those that have all of them in their name or text, if only as parts or in another form, as
-    `playbook search` finds it. --sort is by votes (helpful without harmful), by age, or by how many sessions cited a
-    point (used).
+    With WORDS, list only points that match all of them, in their name or text; parts of words and other forms count.
+    --sort votes puts the most helpful first (helpful minus harmful), age the newest, used those that most sessions
+    cited. For the best matches first, use playbook search.
     """
     from playbook_db.domain.playbook import section_named
 
     if proposed:
         if words or section or order or retired:
-            raise click.UsageError("--proposed goes with -n and --json alone.")
+            raise click.UsageError("--proposed only goes with -n and --json.")
         _list_proposed(limit, as_json=as_json)
         return
     only = section_named(section) if section is not None else None
     if retired and order:
-        raise click.UsageError("--sort goes without --retired, whose order is the last to leave first.")
+        raise click.UsageError("--sort doesn't go with --retired, which lists the most recent first.")
 
     hits: list[set[str]] = [set() for _ in words]
 
@@ -82,7 +79,7 @@ def list_points(
         return only in (None, point.section) and has_all
 
     if retired:
-        matches = [each for each in _retired_points() if is_wanted(each[0])][:limit]
+        matches = [each for each in quick_reads.retired_points(source_of()) if is_wanted(each[0])][:limit]
         if as_json:
             print_json([records.point_record(point, retirement) for point, retirement in matches])
             return
@@ -90,10 +87,10 @@ def list_points(
             (point.name, str(point.helpful), str(point.harmful), f"r{why.revision}", why.reason or "", point.text)
             for point, why in matches
         ]
-        nothing = "no such key point has left" if words or only else "no key point has left yet"
-        print_table(("name", "+", "-", "left in", "reason", "text"), rows, nothing=nothing)
+        nothing = "no retired key point matches" if words or only else "no retired key points yet"
+        print_table(("name", "+", "-", "retired", "reason", "text"), rows, nothing=nothing)
         return
-    live, marks = quick_reads.listing(*database_and_folder()) or _listing()
+    live, marks = quick_reads.listing(source_of())
     if words:
         from playbook_db.cli.look.search import answers
 
@@ -105,24 +102,22 @@ def list_points(
     elif points:
         print_points(points, marks, by_section=order is None)
     elif words or only:
-        notify([f"no key point is like that; all are shown by: playbook{of_user()} list"])
+        notify([f"no matches; to list all key points: playbook{of_user()} list"])
     else:
-        notify([f"there are no key points here yet; add one with: playbook{of_user()} add TEXT"])
+        notify([f"no key points yet; to add one: playbook{of_user()} add TEXT"])
 
 
 def _list_proposed(limit: int | None, *, as_json: bool) -> None:
     from playbook_db.cli.change import review
-    from playbook_db.services.playbook import review as service
 
-    service.require_person()
-    with opened() as project:
-        review.print_proposals(service.all_waiting(project)[:limit], as_json=as_json)
+    settings.require_person()
+    review.print_proposals(quick_reads.proposals(source_of())[:limit], as_json=as_json)
 
 
 def _ordered(
     points: "Sequence[PromptPoint]", marks: "Mapping[str, StoredMarks]", order: str | None
 ) -> "Sequence[PromptPoint]":
-    """The points in the *order* that was asked for; what is equal stays in the playbook's own."""
+    """The points in the *order* asked for; equal ones keep the playbook's order."""
     keys: dict[str | None, Callable[[PromptPoint], int]] = {
         "votes": lambda point: point.helpful - point.harmful,
         "age": lambda point: marks[point.name].created_in,
@@ -137,37 +132,23 @@ def _ordered(
 def show(name: str, as_json: bool) -> None:
     """Show one key point in full, or one revision.
 
-    A point may be live or retired, the project's (pat-001) or your own (upat-001), as in every command that is given
-    a name; of a revision (12 or r12) it is all that it did, and why.
+    A point may be live or retired, in the project's playbook (pat-001) or in your personal one (upat-001). For a
+    revision (12 or r12) you see all it changed, and why. For a point's history, use playbook why.
     """
-    point = quick_reads.find_point(*database_and_folder([name]), name)
+    point = quick_reads.find_point(source_of(name), name)
     if point is not None:
         _show_point(*point, as_json=as_json)
         return
+    from playbook_db.domain.times import revision_number
     from playbook_db.services.reading import history
 
-    with opened(name, may_be_old=not history.is_revision(name)) as project:
+    with opened(name, may_be_old=revision_number(name) is None) as project:
         match = history.details_of(project, name)
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)
         else:
             lifespan, evidence = history.lifespan(project, name), history.evidence_of(project, name)
             _show_point(match.point, match.retired, lifespan, match.extra, evidence, as_json=as_json)
-
-
-def _listing() -> "tuple[Sequence[PromptPoint], Mapping[str, StoredMarks]]":
-    with opened(may_be_old=True) as project, project.store.read(project.key) as book:
-        return book.live_points(), book.marks()
-
-
-def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
-    points = quick_reads.retired_points(*database_and_folder())
-    if points is not None:
-        return points
-    from playbook_db.services.playbook import edit
-
-    with opened(may_be_old=True) as project:
-        return [(each.point, each) for each in edit.list_retired(project).values()]
 
 
 def _show_point(
@@ -192,7 +173,7 @@ def _show_point(
         age += f"; last confirmed {local(lifespan.confirmed_at)}"
     age += (
         "; pinned" * lifespan.pinned
-        + "; rests: sessions aren't shown it until it is voted on, cited, edited or pinned"
+        + "; resting: sessions don't get it until it is voted on, cited, edited or pinned"
         * (lifespan.resting and not retired)
     )
     head = f"{one_line(point.name)}  [{point.section}]  {point.helpful} helpful, {point.harmful} harmful  ({age})"
@@ -222,17 +203,15 @@ def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
 
 
 @cli.command()
-@click.option("--all", "is_whole", is_flag=True, help="Every live point, even where a session is told the best only.")
+@click.option("--all", "is_whole", is_flag=True, help="Every live point, even if a session only gets the best.")
 @as_json
 def render(is_whole: bool, as_json: bool) -> None:
-    """Print the text that goes into a prompt. It is empty for an empty playbook."""
-    text = quick_reads.prompt(*database_and_folder(), whole=is_whole)
-    if text is None:
-        from playbook_db.services.playbook import import_export
+    """Print the text that goes into a prompt.
 
-        with opened(may_be_old=True) as project:
-            text = import_export.prompt_with_all(project) if is_whole else import_export.prompt(project)
+    It is empty for an empty playbook.
+    """
+    text = quick_reads.prompt(source_of(), whole=is_whole)
     if as_json:
         print_json({"text": text})
     elif text:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")  # as it is: click would strip escapes
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")  # unchanged: click would strip escapes

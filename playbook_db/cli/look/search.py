@@ -1,4 +1,4 @@
-"""The command that finds points by what they say."""
+"""The command search."""
 
 import re
 import sys
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, database_and_folder, notify, of_user, opened
+from playbook_db.cli.context import as_json, notify, of_user, opened, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import folded, mark_of, one_line, print_json, readable
 from playbook_db.services import records
@@ -34,14 +34,14 @@ _INDENT = "    "
     "--all",
     "is_whole",
     is_flag=True,
-    help="Also what has left or is proposed, what points once said, and the reasons and the evidence of changes.",
+    help="Also search retired points, proposals, earlier texts, and the reasons and evidence of changes.",
 )
 @as_json
 def search(words: tuple[str, ...], limit: int, is_whole: bool, as_json: bool) -> None:
-    """Find key points by what they say, the best answer first.
+    """Find key points by what they say, best match first.
 
-    WORDS can be any text: a question, the message of an error, a file's name. Other forms of a word are found, too, and
-    names such as src/api/users.py or parse_header whole and by their parts. A terminal shows in bold what was found.
+    WORDS can be any text: a question, an error message, a file name. Other forms of a word match, too. Names such as
+    src/api/users.py or parse_header match as a whole and by their parts. A terminal shows matches in bold.
     """
     question = " ".join(words)
     (points,), marks = answers(question)
@@ -59,36 +59,27 @@ def search(words: tuple[str, ...], limit: int, is_whole: bool, as_json: bool) ->
 
 
 def answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]]":
-    """For each of *questions* the live points that answer it, the best first; what is known of each, by name."""
-    result = quick_reads.search(*database_and_folder(), *questions)
-    if result is not None:
-        return result
-    from playbook_db.services.reading import listing
-
-    with opened(may_be_old=True) as project:
-        searched, marks = listing.search(project, *questions)
-    if any(each.is_damaged for each in searched):
-        notify([str(listing.DAMAGED)])
-    return [each.points for each in searched], marks
+    """For each of *questions* the live points that match, best first; and what is known of each, by name."""
+    return quick_reads.search(source_of(), questions, lambda line: notify([line]))
 
 
 def nothing(question: str, *, is_whole: bool = False) -> list[str]:
-    """What to try where nothing answers *question*."""
+    """What to try if nothing matches *question*."""
     from playbook_db.domain import search_words
 
     if not search_words.terms(question):
-        return ["none of these words can be looked for: they stand in every text, or are none; name a file or an error"]
-    more = "" if is_whole else f"; what has left, and reasons: playbook{of_user()} search --all WORDS"
-    return [f"no key point says any of that; try other words, or all points: playbook{of_user()} list{more}"]
+        return ["these words are too common to search for; name a file or an error"]
+    more = "" if is_whole else f"; retired points and reasons: playbook{of_user()} search --all WORDS"
+    return [f"no matches; try other words, or list all points: playbook{of_user()} list{more}"]
 
 
 def _beside(question: str) -> "tuple[tuple[HistoryHit, float], ...]":
-    """What else answers *question*. What a page had a session propose, another session must not read."""
+    """Other matches of *question*. A session must not read what a web page made another session propose."""
     from playbook_db.services.reading import listing
 
     in_session = bool(settings.session())
     if in_session:
-        notify(["proposals are left out within a session of Claude Code"])
+        notify(["proposals are left out inside a session of Claude Code"])
     with opened(may_be_old=True) as project:
         return listing.search_history(project, question, proposed=not in_session)
 

@@ -1,4 +1,4 @@
-"""The commands that serve others: web a browser, mcp a session."""
+"""The commands that run a server: web, mcp."""
 
 import os
 import sys
@@ -13,25 +13,27 @@ from playbook_db.errors import MissingExtraError, PlaybookError, SettingError
 
 
 @cli.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; any that is free by default.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port (default: any free one).")
 @click.option("--no-open", is_flag=True, help="Only print the address; don't open a browser.")
 def web(port: int, no_open: bool) -> None:
-    """Look at the playbook and correct it in a browser.
+    """Read and correct the playbook in a browser.
 
-    The pages are served on this machine alone, to the browser that opens the address on the first line. It works once.
-    The command ends with Ctrl-C, or when no page was asked for in 30 minutes.
+    Only this machine can reach the pages, in the browser that opens the printed address; the address works once. To
+    stop it, press Ctrl-C; it also stops after 30 minutes without a request.
     """
     with needing("playbook web", extra="web"):
         from playbook_db.web import serve
 
-    import webbrowser  # late: it brings what the help has no use for
+    import webbrowser  # late: the help needs none of it
     from urllib.parse import urlsplit
 
     def opened(address: str) -> None:
         click.echo(address)
-        entrance = urlsplit(address)._replace(path="/").geturl()  # all users can see how a browser was started
+        entrance = (
+            urlsplit(address)._replace(path="/").geturl()
+        )  # all users of the machine can see a browser's arguments
         if not no_open and not webbrowser.open(entrance):
-            notify(["no browser could be opened; open the address above"])
+            notify(["no browser could be opened; open the address above yourself"])
 
     url, folder = database_and_folder()
     serve.serve(url, folder, port=port, opened=opened)
@@ -39,11 +41,11 @@ def web(port: int, no_open: bool) -> None:
 
 @cli.command()
 def mcp() -> None:
-    """Serve a session the playbook's tools (MCP).
+    """Run the MCP server for a coding agent.
 
-    A program starts this and speaks on stdin and stdout, such as Claude Code after: claude mcp add playbook -- playbook
-    mcp. What a session writes by these tools waits for `playbook review`, unless the setting playbook_mcp_writes is
-    "live"; it can take back what it did itself, and forget nothing.
+    The agent starts it and talks to it on stdin and stdout. To set it up in Claude Code: claude mcp add playbook --
+    playbook mcp. What a session writes with its tools waits for `playbook review`, unless the setting
+    playbook_mcp_writes is "live". A session can undo its own changes, but forget nothing.
     """
     try:
         server = _server()
@@ -51,7 +53,7 @@ def mcp() -> None:
     except PlaybookError as error:
         if sys.stdin.isatty():
             raise
-        from playbook_db.claude_code.setup import mcp_unready  # a client shows that no server would start, and not why
+        from playbook_db.claude_code.setup import mcp_unready  # a client wouldn't show why the server didn't start
 
         mcp_unready.serve(readable(str(error)))
         return
@@ -59,7 +61,7 @@ def mcp() -> None:
 
 
 def _server() -> ModuleType:
-    """The module of the server. Raises MissingExtraError or SettingError if its package isn't installed."""
+    """The server's module. Raises MissingExtraError or SettingError if its package isn't installed."""
     try:
         with needing("playbook mcp", extra="mcp"):
             from playbook_db.mcp_server import tools

@@ -1,4 +1,4 @@
-"""The command `sql`: people's own questions to the database, as a table, CSV or JSON."""
+"""The command sql: queries to the database, answered as a table, CSV or JSON."""
 
 import shutil
 import sys
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _NARROWEST = 20  # characters of a long column that can still be read
-_MEASURED_ROWS = 1000  # of which the widest cells make the columns; what comes after isn't waited for
+_MEASURED_ROWS = 1000  # whose widest cells set the width of the columns; later rows aren't waited for
 
 
 @cli.command()
@@ -33,22 +33,22 @@ _MEASURED_ROWS = 1000  # of which the widest cells make the columns; what comes 
     type=click.FloatRange(0, min_open=True),
     default=settings.QUERY_TIMEOUT_S,
     show_default=True,
-    help="End a question on which SQLite works longer; one call, as of instr() on two huge texts, is not cut short.",
+    help="Stop a query after this time; a single call, such as instr() on two huge texts, isn't interrupted.",
 )
 @as_json
 def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_json: bool) -> None:
-    """Ask the database in SQL, as a table, CSV or JSON.
+    """Query the database in SQL.
 
-    Without QUERY, or with -, the SQL is read from standard input: one SELECT, over the projects of the whole database;
-    :project in it is the folder of this one, as in SELECT name, balance FROM live_key_points WHERE playbook = :project.
-    It can only read. Rows are printed as they are found; the columns of a table are as wide as its first thousand rows.
-    A terminal that is too narrow for the columns gets them by line.
+    QUERY is one SELECT, which can only read; without it, or with -, it is read from standard input. A query sees all
+    projects of the database; :project is the folder of this one, as in SELECT name, balance FROM live_key_points WHERE
+    playbook = :project. Rows are printed as they are found. If a terminal is too narrow for the columns, each value
+    gets its own line.
     """
     if as_csv + by_line + as_json > 1:
         raise click.UsageError("Give one of --csv, --line and --json.")
     if query in (None, "-"):
         if sys.stdin.isatty():
-            notify(["type one SELECT, then Ctrl-D"])
+            notify(["type one SELECT, then press Ctrl-D"])
         query = read_input("-").decode("utf-8", "surrogateescape")
     from playbook_db.services.reading import sql as sql_service
 
@@ -68,7 +68,7 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_jso
 
 
 def _print_csv(answer: "Answer") -> None:
-    """The rows as they come, unchanged but on a terminal, which a text could steer."""
+    """Print the rows as they come, unchanged unless on a terminal, where a text could contain control characters."""
     import csv
 
     shown = _line if sys.stdout.isatty() else _cell
@@ -78,7 +78,7 @@ def _print_csv(answer: "Answer") -> None:
 
 
 def _print_json(answer: "Answer") -> None:
-    """A list of objects, one a line; what isn't printable is escaped, so that no text can steer a terminal."""
+    """Print a list of objects, one a line, with control characters escaped."""
     import json
 
     before = "[\n"
@@ -99,8 +99,7 @@ def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[s
 
 
 def _on_terminal(answer: "Answer") -> Iterator[str]:
-    """Columns under their titles, fitted to the window, and under their titles again where there are many rows; by line
-    where there are too many columns for that."""
+    """Columns under their titles, which are repeated if there are many rows; by line if there are too many columns."""
     rows = [[_cell(value) for value in row] for row in islice(answer.rows, _MEASURED_ROWS)]
     if not _fits(answer.columns, rows):
         yield from _by_line(answer.columns, chain(rows, answer.rows))

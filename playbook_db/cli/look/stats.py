@@ -1,4 +1,4 @@
-"""The command stats: the playbook in numbers, as text, JSON and a picture."""
+"""The command stats: statistics as text, JSON or a picture."""
 
 import shutil
 import sys
@@ -43,12 +43,12 @@ _PARTS = {
 
 @cli.command()
 @as_json
-@click.option("--svg", metavar="FILE", help="Draw the numbers too, into FILE. Needs the extra `web`.")
+@click.option("--svg", metavar="FILE", help="Also draw the numbers into FILE. Needs the extra `web`.")
 def stats(as_json: bool, svg: str | None) -> None:
-    """Show the playbook in numbers.
+    """Show statistics on points, votes, learning and cost.
 
-    Points, how they are used, votes, what learning cost, who did what where several did, how sessions went with and
-    without the playbook (PLAYBOOK_HOLDOUT), how the file grows.
+    Also how points are used, who did what, how the file grows, and how sessions went with and without the playbook
+    (PLAYBOOK_HOLDOUT). For what there is now and what waits, see playbook status.
     """
     from playbook_db.services.reading import statistics
 
@@ -87,7 +87,7 @@ def _lines(numbers: "Statistics") -> Iterator[str]:
 
 def _point_lines(numbers: "Statistics") -> Iterator[str]:
     if not numbers.live and not numbers.retired:
-        yield _heading("points", "none yet; add one with: playbook add TEXT")
+        yield _heading("points", "none yet; to add one: playbook add TEXT")
         return
     yield _heading("points", f"{numbers.live:,} live, {numbers.retired:,} retired")
     rows = [(each.section, f"{each.live:,} live", f"{each.retired:,} retired") for each in numbers.sections]
@@ -98,10 +98,10 @@ def _point_lines(numbers: "Statistics") -> Iterator[str]:
 
 def _use_lines(use: "Use") -> Iterator[str]:
     if use.shown_since is None:
-        yield _heading("use", "no session was shown a point yet")
+        yield _heading("use", "no session got a point yet")
         return
     shown_since = local(use.shown_since)[:10]
-    yield _heading("use", f"since {shown_since}; a point counts once in a session, % are of those shown")
+    yield _heading("use", f"since {shown_since}; a point counts once per session, % are of those shown")
     cited_since = f"since {local(use.cited_since)[:10]}" if use.cited_since else "never yet"
     shown_in = f"{count_of(use.points_shown, 'point')} in {count_of(use.sessions_shown, 'session')}"
     cited_in = f"{count_of(use.points_cited, 'point')} in {count_of(use.sessions_citing, 'session')}, {cited_since}"
@@ -111,9 +111,9 @@ def _use_lines(use: "Use") -> Iterator[str]:
     cells = [(name, f"{count:,}", share, text) for (name, count, text), share in zip(rows, shares, strict=True)]
     yield from _table(cells, "<>><")
     if any(each.event != "SessionStart" for each in use.by_event):
-        yield "  shown first, a point in a session"
+        yield "  which event first showed a point in a session"
         yield from _table([event_cells(each) for each in use.by_event], "<>>>><", indent=4)
-    for title, points in (("most cited", use.most), ("least cited for how often they are shown", use.least)):
+    for title, points in (("most cited", use.most), ("least cited compared with how often they are shown", use.least)):
         if points:
             yield f"  {title}"
             yield from _table([_point_cells(point) for point in points], "<>>><", indent=4)
@@ -125,7 +125,7 @@ def _point_cells(point: "PointUse") -> tuple[str, ...]:
 
 
 def _week_lines(numbers: "Statistics") -> Iterator[str]:
-    yield _heading("weeks", "each from its Monday on (UTC)" if numbers.weeks else "nothing was voted or learned yet")
+    yield _heading("weeks", "each starts on Monday (UTC)" if numbers.weeks else "no votes and no learning yet")
     if not numbers.weeks:
         return
     learning = numbers.learning
@@ -136,9 +136,9 @@ def _week_lines(numbers: "Statistics") -> Iterator[str]:
 
 
 def _member_lines(numbers: "Statistics") -> Iterator[str]:
-    """Who wrote, where that may be several."""
+    """Who wrote, if several people may have."""
     if numbers.members and (numbers.is_shared or sum(member.actor is not None for member in numbers.members) > 1):
-        yield _heading("members", "votes that are in force; more with: playbook log --by WHO")
+        yield _heading("members", "votes that count; more with: playbook log --by WHO")
         rows = [
             (one_line(each.actor or "sessions"), *(f"{n:,}" for n in (each.revisions, each.learned, each.votes)))
             for each in numbers.members
@@ -149,32 +149,32 @@ def _member_lines(numbers: "Statistics") -> Iterator[str]:
 
 
 def _comparison_lines(comparison: "SessionComparison") -> Iterator[str]:
-    """Sessions with the playbook beside those without, where there are any."""
+    """Sessions with and without the playbook, if there are any."""
     if comparison.since is None or comparison.until is None:
         return
     span = f"{local(comparison.since)[:10]} to {local(comparison.until)[:10]}"
     groups = f"{count_of(comparison.held_out, 'session')} without the playbook, {comparison.shown:,} with it"
-    yield _heading("holdout", f"{groups}, {span}; means of a session")
+    yield _heading("holdout", f"{groups}, {span}; means per session")
     rows = [
         (outcomes.MEASURES[name], _number(each.without), _number(each.shown), _number(each.by, "+"), *_verdict(each))
         for name, each in comparison.measures.items()
     ]
     yield from _table([("", "without", "with", "difference", "interval", ""), *rows], "<>>><<")
     if comparison.is_enough:
-        yield f"  intervals by Welch, that hold all together with {comparison.confidence:.0%}; an observation on these"
-        yield "  sessions, which their ids alone chose, and no proof"
+        yield f"  Welch intervals, all together at {comparison.confidence:.0%} confidence; an observation on"
+        yield "  these sessions, which were chosen by their ids alone; no proof"
     else:
         fewest = outcomes.FEWEST_SESSIONS
-        yield f"  too few sessions to tell a difference: {fewest} of each are needed, and many more to tell a small one"
+        yield f"  too few sessions to see a difference: {fewest} of each are needed, many more for a small one"
 
 
 def _verdict(difference: "Difference") -> tuple[str, str]:
-    """The interval, and what it says."""
+    """The interval, and what it means."""
     low, high = difference.low, difference.high
     if low is None or high is None:
         return "", "too few sessions"
     says = f"{'fewer' if high < 0 else 'more'} with the playbook"
-    verdict = says if difference.is_significant else "no difference can be told"
+    verdict = says if difference.is_significant else "no clear difference"
     return f"{_number(low, '+')} to {_number(high, '+')}", verdict
 
 
@@ -184,22 +184,22 @@ def _number(value: float, sign: str = "") -> str:
 
 def _learning_text(learning: "Learning") -> str:
     if not learning.calls and not learning.chunks:
-        return "no session was learned from yet"
+        return "nothing was learned from a session yet"
     text = f"{count_of(learning.sessions, 'session')} learned from, in {count_of(learning.chunks, 'chunk')}"
     each = learning.cost_usd_per_helpful_point
     if learning.calls and each is not None:
         text += f"; ${each:,.2f} for each point that helps more than it harms ({learning.helpful_points:,})"
-    return text + (f"; the price of {count_of(learning.unpriced, 'call')} isn't known" if learning.unpriced else "")
+    return text + (f"; the price of {count_of(learning.unpriced, 'call')} is unknown" if learning.unpriced else "")
 
 
 def _file_lines(file: "Growth") -> Iterator[str]:
-    text = "" if file.size_bytes is None else f"{readable_size(file.size_bytes)}, all projects together"
+    text = "" if file.size_bytes is None else f"{readable_size(file.size_bytes)} for all projects"
     if file.backups:
         time, size = file.backups[0]
         text += f"; {readable_size(size)} on {local(time)[:10]}, the first of {count_of(len(file.backups), 'backup')}"
-    yield _heading("file", text or "no file of its own")
+    yield _heading("file", text or "not a file")
     parts = {name: sum(t.size_bytes or 0 for t in file.tables if t.name in tables) for name, tables in _PARTS.items()}
-    if any(parts.values()):  # not every SQLite tells them
+    if any(parts.values()):  # not every SQLite reports them
         parts["the rest"] = (file.size_bytes or 0) - sum(parts.values())
         yield from _table([(name, readable_size(size)) for name, size in parts.items()], "<>")
 
@@ -209,7 +209,7 @@ def _heading(title: str, text: str) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], align: str, *, indent: int = 2) -> Iterator[str]:
-    """The rows with their columns aligned, `<` or `>` each, and no longer than a line of the terminal."""
+    """The rows with aligned columns (`<` or `>` each), cut at the width of the terminal."""
     longest = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -1,4 +1,4 @@
-"""The command that says where the playbook stands: status."""
+"""The command status."""
 
 import os
 from datetime import UTC, datetime
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db.cli.context import as_json, database_and_folder
+from playbook_db.cli.look.overview import waiting_in_words
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, count_of, one_line, playbook_of, print_json
 from playbook_db.domain.times import ago, local
@@ -26,16 +27,17 @@ _KINDS = {
     "restore": "restored",
     "vote": "voted on",
 }
-MIRRORS = {"on": "kept in step", "found": "kept in step", "off": "left alone", "undecided": "none"}
+MIRRORS = {"on": "kept up to date", "found": "kept up to date", "off": "not used", "undecided": "none"}
 
 
 @cli.command()
 @click.option("--short", is_flag=True, help="One line, such as for Claude Code's status line.")
 @as_json
 def status(short: bool, as_json: bool) -> None:
-    """Say where the playbook stands.
+    """Show how many points there are, and what waits.
 
-    Its points, what was learned last, what waits and why, and today's cost.
+    Also what was learned last, why learning waits if it does, and what it cost today. For numbers over time, see
+    playbook stats.
     """
     from playbook_db.services.reading import status as service
 
@@ -52,24 +54,24 @@ def status(short: bool, as_json: bool) -> None:
 def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     yield "playbook", playbook_of(status.key)
     is_there = status.is_on_server or os.path.exists(status.database)
-    yield "database", status.database + ("" if is_there else " (not made yet)")
+    yield "database", status.database + ("" if is_there else " (not created yet)")
     if status.team is None:
         yield from [("mirror", MIRRORS[status.mirror])] * (not is_users(status.key))
     else:
-        known = "which this machine hasn't got yet: playbook work"
+        known = "which this machine doesn't have yet: playbook work"
         if status.team_as_of is not None:
             at = datetime.fromisoformat(status.team_as_of)
-            known = f"as this machine knew it {ago(at, now=datetime.now(UTC))}: playbook team status"
+            known = f"as this machine last knew it, {ago(at, now=datetime.now(UTC))}: playbook team status"
         yield "team", f"it is {status.team} there, {known}"
-    shown = f"; a session is shown {status.shown}" if status.points else ""
+    shown = f"; a session gets {status.shown}" if status.points else ""
     if status.is_on_server and status.points:
-        shown = "; a session is shown none, since hooks ask no server: playbook doctor"
+        shown = "; a session gets none, since hooks don't connect to a server: playbook doctor"
     yield "points", f"{status.points:,}{shown}" + (f", revision {status.revision}" if status.revision else "")
     if status.user_points and not is_users(status.key):
-        shown = "" if status.is_on_server else f"; a session is shown {status.user_shown}"
-        yield "your own", f"{count_of(status.user_points, 'point')}{shown}: playbook list --user"
+        shown = "" if status.is_on_server else f"; a session gets {status.user_shown}"
+        yield "personal", f"{count_of(status.user_points, 'point')}{shown}: playbook list --user"
     if status.is_ignored:
-        yield "ignored", "no session is shown them, and none is learned from: playbook project ignore --off"
+        yield "ignored", "sessions get no points and none is learned from: playbook project ignore --off"
     if status.learned is None:
         yield "learned last", "nothing yet"
     else:
@@ -82,14 +84,9 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     for reason in status.waits:
         yield "waits", reason
     budget = f" of {status.daily_tokens:,}" if status.daily_tokens else ""
-    agreed = f" and {status.agreed_today:,} that bootstrap was allowed" if status.agreed_today else ""
+    agreed = f" and {status.agreed_today:,} that you allowed bootstrap" if status.agreed_today else ""
     cost = f"{_dollars(status.cost_usd_all_today)} in all projects, {_dollars(status.cost_usd_today)} in this one"
     yield "today (UTC)", f"{status.tokens_today:,}{budget} tokens{agreed}, {cost}"
-
-
-def waiting_in_words(count: int) -> str:
-    """That so many proposals wait."""
-    return f"{count_of(count, 'proposal')} wait{'s' * (count == 1)}"
 
 
 def _dollars(cost: float) -> str:
@@ -99,7 +96,7 @@ def _dollars(cost: float) -> str:
 def _jobs(status: "Status") -> str:
     parts = [
         (status.queued, f"{count_of(status.queued, 'session')} waiting"),
-        (status.running, f"{status.running} under way"),
+        (status.running, f"{status.running} running"),
         (status.failed, f"{status.failed} failed"),
     ]
     return ", ".join(text for count, text in parts if count)

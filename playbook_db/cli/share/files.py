@@ -1,4 +1,4 @@
-"""Commands that bring playbook files and notes in, and give playbook files out."""
+"""The commands import and export."""
 
 import os
 from typing import TYPE_CHECKING, cast
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 @cli.command("import")
 @click.argument("file")
-@click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; points not in it are retired.")
-@click.option("--rename-duplicates", is_flag=True, help="Give a name that stands twice anew the second time.")
-@click.option("--markdown", "is_markdown", is_flag=True, help="FILE is Markdown, whatever its name.")
+@click.option("--replace", is_flag=True, help="Make the playbook equal to FILE; retire points that aren't in it.")
+@click.option("--rename-duplicates", is_flag=True, help="If FILE uses a name twice, rename the second point.")
+@click.option("--markdown", "is_markdown", is_flag=True, help="Read FILE as Markdown, whatever its name.")
 @as_json
 def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: bool, as_json: bool) -> None:
-    """Merge a playbook FILE in, or propose what notes say.
+    """Merge a playbook file, or propose points from notes.
 
-    A playbook may have any shape; notes are Markdown, such as CLAUDE.md.
+    FILE is a playbook.json of any shape, Markdown notes such as CLAUDE.md, or - for standard input.
 
-    FILE is - for standard input. A point that is here already keeps the higher of both counters; a name that belongs to
-    another text here is given anew. Nothing is taken in where anything in FILE can't be read.
+    From a playbook.json, a point that the playbook has already keeps the higher of both counters. A point whose name
+    belongs to another text here gets a new name. If any entry can't be read, nothing is imported.
 
-    Of Markdown (CLAUDE.md, AGENTS.md, MEMORY.md, or a folder of such files) each bullet and each short paragraph that
-    the playbook doesn't know becomes a proposal; `playbook review` takes it in. The files are only read.
+    From Markdown (CLAUDE.md, AGENTS.md, MEMORY.md, or a folder of such files), each bullet and short paragraph that is
+    new becomes a proposal; accept it with playbook review. The files are only read.
     """
     if is_markdown or file.endswith((".md", ".markdown", ".mdc")) or os.path.isdir(file):
         if replace or rename_duplicates:
-            raise click.UsageError("--replace and --rename-duplicates are for a playbook.json, not for Markdown.")
+            raise click.UsageError("--replace and --rename-duplicates only go with a playbook.json, not with Markdown.")
         _propose_notes(file, as_json=as_json)
         return
     from playbook_db.domain import playbook_file
@@ -60,7 +60,7 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
 
 
 def _propose_notes(file: str, *, as_json: bool) -> None:
-    """Propose what stands in the Markdown *file*, or in all such files of a folder."""
+    """Propose points from the Markdown *file*, or from all Markdown files of a folder."""
     from playbook_db.services.playbook import import_export, markdown
 
     names = [file]
@@ -68,7 +68,7 @@ def _propose_notes(file: str, *, as_json: bool) -> None:
         inside = (os.path.join(file, name) for name in sorted(os.listdir(file)) if name.endswith((".md", ".markdown")))
         names = [path for path in inside if os.path.isfile(path)]
         if not names:
-            raise click.UsageError(f"{file} is a folder without any .md file.")
+            raise click.UsageError(f"{file} is a folder without .md files.")
     sources = {("standard input" if name == "-" else name): name for name in names}
     notes = {source: markdown.read(read_input(name), source=source) for source, name in sources.items()}
     numbers: list[int] = []
@@ -85,7 +85,7 @@ def _propose_notes(file: str, *, as_json: bool) -> None:
         print_json({"project": project.key, "proposed": numbers, "known": known, "left_out": lines})
     elif numbers:
         also = f"; {known} known already" if known else ""
-        say(f"proposed {count_of(len(numbers), 'key point')} from {shown}{also}; take them in with: playbook review")
+        say(f"proposed {count_of(len(numbers), 'key point')} from {shown}{also}; to accept them: playbook review")
     else:
         say(f"nothing new in {shown}" + (f"; {count_of(known, 'key point')} known already" if known else ""))
 
@@ -93,8 +93,8 @@ def _propose_notes(file: str, *, as_json: bool) -> None:
 @cli.command()
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
-@click.option("--extra", is_flag=True, help="With the other keys that entries had in the files that came in.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="As one list in Markdown, the sections as headings.")
+@click.option("--extra", is_flag=True, help="Include the additional keys of entries from imported files.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, with the sections as headings.")
 def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> None:
     """Print the playbook as a playbook.json.
 
@@ -103,7 +103,7 @@ def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> N
     from playbook_db.services.playbook import import_export
 
     if as_markdown and (extra or layout != "sections"):
-        raise click.UsageError("--markdown goes without --layout and --extra.")
+        raise click.UsageError("--markdown doesn't go with --layout or --extra.")
     with opened() as project:
         if as_markdown:
             text = import_export.export_markdown(project)

@@ -1,4 +1,4 @@
-"""Commands that git starts: merge-driver, textconv."""
+"""Commands that git runs: merge-driver, textconv."""
 
 import os
 
@@ -19,11 +19,11 @@ from playbook_db.errors import PlaybookFileError, Remedy
 @as_json
 @click.pass_context
 def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: str | None, as_json: bool) -> None:
-    """Merge three playbook files into OURS; git starts this.
+    """Merge three playbook files; git runs this.
 
-    BASE is their common ancestor, an empty file where there is none, and PATH is where the file belongs. Votes of both
-    sides add up; what was decided goes to stderr. Where a file can't be read, OURS stays as it was and the exit code
-    is 1: git then keeps it as a conflict. Set up by: playbook install --git
+    The result replaces OURS. BASE is their common ancestor, or an empty file if there is none; PATH is the file's place
+    in the repository. Votes of both sides add up. Decisions go to stderr. If a file can't be read, OURS stays as it is
+    and the exit code is 1, so that git reports a conflict. To set it up: playbook install --git
     """
     from playbook_db.services.sharing import merge_driver as driver
 
@@ -37,7 +37,7 @@ def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: st
             f"{shown}, {error.source}",
             error.place,
             error.problem,
-            remedy=Remedy(f"It stays as it is in ours, as a conflict: put it right, then run: git add {shown}"),
+            remedy=Remedy(f"The file stays as it is in ours, as a conflict. Fix it, then run: git add {shown}"),
         ) from None
     if as_json:
         print_json({"file": shown, "notes": [*notes]})
@@ -47,9 +47,9 @@ def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: st
 @cli.command("textconv")
 @click.argument("file", metavar="FILE")
 def textconv(file: str) -> None:
-    """Print a playbook file as lines to compare; git starts this.
+    """Print a playbook file as lines to compare; git runs this.
 
-    A line for each key point, as a session is given it. Set up by: playbook install --git
+    Each key point is one line, as a session gets it. To set it up: playbook install --git
     """
     from playbook_db.services.sharing import merge_driver as driver
 

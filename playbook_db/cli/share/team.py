@@ -1,4 +1,4 @@
-"""Commands on a project's team: join, leave, status."""
+"""The commands on a project's team: join, leave, status."""
 
 import sys
 from datetime import UTC, datetime
@@ -26,23 +26,23 @@ def team() -> None:
 
 @team.command()
 @click.argument("url", metavar="URL")
-@click.option("--as", "name", metavar="NAME", help="What all members call the project, in place of its git remote.")
-@click.option("--yes", is_flag=True, help="Bring in without asking what the project's own playbook holds.")
+@click.option("--as", "name", metavar="NAME", help="The project's name for all members (default: its git remote).")
+@click.option("--yes", is_flag=True, help="Add the points of the project's own playbook without asking.")
 @as_json
 def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
-    """Let this project's playbook be the team's.
+    """Use a team's playbook for this project.
 
-    URL is the database's, as postgresql://ann@db.example.org/playbooks; with - it is read from standard input. All
-    other projects stay as they are. What the project's own playbook holds is shown, and goes into the team's once you
-    agree. A password in URL is kept in a file for you alone; better leave it out of a command line, and to PGPASSFILE.
-    Within a session of Claude Code no project joins.
+    URL is the team's database, such as postgresql://ann@db.example.org/playbooks; with - it is read from standard
+    input. Other projects stay as they are. You see the points of the project's own playbook, which go into the team's
+    once you agree. A password in URL is kept in a file that only you can read; it is safer in PGPASSFILE than on a
+    command line. It doesn't work inside a session of Claude Code.
     """
     from playbook_db.services.sharing import joining as service
 
     if settings.session():
         raise TeamError(
-            "What goes to a server can't be taken back, so no project joins a team within a session of Claude Code. "
-            "Nothing was done; run it in a terminal of your own."
+            "What goes to a server can't be taken back, so a session of Claude Code can't join a team. Nothing was "
+            "changed. Run it in your own terminal."
         )
     if url == "-":
         url = click.prompt("URL", hide_input=True, err=True) if is_interactive() else sys.stdin.readline().strip()
@@ -51,12 +51,12 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
         invitation = joining.preview()
         _agree(invitation, yes=yes)
         result = joining.finish()
-    text = f"{one_line(project.key)} is {one_line(invitation.name)} in {invitation.where} now"
+    text = f"{one_line(project.key)} has joined {one_line(invitation.name)} in {invitation.where}"
     number = None if result is None else result.revision
     if result is not None and result.changes:
         text += f"; {_brings(invitation)} (revision {number})"
     if invitation.mirror is not None:
-        notify([f"{invitation.mirror} stays as it is from now on: members share the playbook through the database"])
+        notify([f"{invitation.mirror} is no longer updated: members share the playbook through the database"])
     print_answer(
         text, as_json=as_json, project=project.key, name=invitation.name, database=invitation.where, revision=number
     )
@@ -67,31 +67,31 @@ def _ask_for_password(where: str) -> str:
 
 
 def _agree(invitation: "Invitation", *, yes: bool) -> None:
-    """Show what joining would bring in, and raise TeamError unless the person agrees."""
+    """Show what joining would add, and raise TeamError unless the person agrees."""
     if invitation.made_tables:
-        notify([f"{invitation.where} was empty; its tables were made, and belong to the user in the URL"])
+        notify([f"{invitation.where} was empty; its tables were created, and belong to the user in the URL"])
     playbook = "a new playbook" if invitation.is_new else f"a playbook of {count_of(invitation.points, 'point')}"
     notify([f"{one_line(invitation.name)} is {playbook} in {invitation.where}"])
     if invitation.proposals:
         stay = f"{count_of(invitation.proposals, 'proposal')} of the project's own playbook"
-        notify([f"{stay} can't be decided while it belongs to a team; to decide before: playbook review"])
+        notify([f"{stay} can't be decided once it has joined; to decide them first: playbook review"])
     if invitation.brings is None:
         return
     notify(invitation.brings.notes)
     if not invitation.brings.changes and not invitation.brings.extras:
         return
-    notify([f"the project's own playbook would bring in: {_brings(invitation)}"])
+    notify([f"the project's own playbook would add: {_brings(invitation)}"])
     for change in invitation.brings.changes:
         say(f"  {change.kind} [{change.point.name}] {one_line(change.point.text)}", err=True)
     if yes:
         return
     if not is_interactive():
         raise TeamError(
-            "Nothing was brought in, and the project hasn't joined. To bring that in, so that all members "
-            "have it, say --yes."
+            "Nothing was added, and the project hasn't joined. There is no terminal to ask on. To add these points, "
+            "which all members will then have, pass --yes."
         )
-    if not click.confirm("Bring that in, so that all members have it?", err=True):
-        raise TeamError("Nothing was brought in, and the project hasn't joined.")
+    if not click.confirm("Add them? All members will have them.", err=True):
+        raise TeamError("Nothing was added, and the project hasn't joined.")
 
 
 def _brings(invitation: "Invitation") -> str:
@@ -101,13 +101,13 @@ def _brings(invitation: "Invitation") -> str:
 
 
 @team.command()
-@click.option("--no-copy", is_flag=True, help="Leave the team's points behind: the project's own from before are back.")
+@click.option("--no-copy", is_flag=True, help="Don't copy the team's points; return to the project's own playbook.")
 @as_json
 def leave(no_copy: bool, as_json: bool) -> None:
-    """Let this project have a playbook of its own again.
+    """Stop using the team's playbook.
 
-    It begins with what the team's holds now, as one revision, which playbook undo takes back. The team's playbook stays
-    as it is.
+    The project's own playbook gets the team's points in one revision, which playbook undo can undo. The team's playbook
+    stays as it is.
     """
     from playbook_db.services.sharing import team as service
 
@@ -116,12 +116,12 @@ def leave(no_copy: bool, as_json: bool) -> None:
     if result.problem is not None:
         notify([result.problem])
     if result.as_of is not None:
-        notify([f"what was taken along is what this machine knew of it; that was current {_ago(result.as_of)}"])
+        notify([f"the copied points are those that this machine last knew, {_ago(result.as_of)}"])
     if result.untold:
-        notify([f"the team was not told what {count_of(result.untold, 'session')} of this project were shown"])
-    text = f"{one_line(project.key)} has a playbook of its own again"
+        notify([f"the team didn't hear what {count_of(result.untold, 'session')} of this project got"])
+    text = f"{one_line(project.key)} has its own playbook again"
     number = result.copied.revision if result.copied else None
-    text += f": the team's, as revision {number}" if number else ", as it was"
+    text += f", with the team's points (revision {number})" if number else ", as it was"
     print_answer(text, as_json=as_json, project=project.key, name=result.name, database=result.where, revision=number)
 
 
@@ -143,18 +143,18 @@ def team_status(as_json: bool) -> None:
 
 
 def _lines(status: "TeamStatus") -> list[str]:
-    here = "nothing yet: the next worker fetches it (playbook work)"
+    here = "nothing yet; the next worker fetches it (playbook work)"
     if status.replica_at is not None and status.replica is not None:
-        here = f"revision {status.replica.revision}, known to be current {_ago(status.replica_at)}"
-    there = f"can't be asked: {status.problem}"
+        here = f"revision {status.replica.revision}, current {_ago(status.replica_at)}"
+    there = f"not reachable: {status.problem}"
     if status.schema is not None:
-        only = f"; it can only be read: {status.problem}" if status.problem else ""
+        only = f"; read-only: {status.problem}" if status.problem else ""
         there = f"schema {status.schema:04d}, revision {status.revision} of the playbook{only}"
     waits = [f"{count_of(status.queued, 'session')} to learn from"]
     if status.unsent:
-        waits.append(f"what was shown at the start of {count_of(status.unsent, 'session')}")
+        waits.append(f"what {count_of(status.unsent, 'session')} got at their start")
     if status.failed:
-        waits.append(f"{count_of(status.failed, 'session')} that could not be learned from (playbook jobs)")
+        waits.append(f"{count_of(status.failed, 'session')} with failed jobs (playbook jobs)")
     return [
         f"{'name':<12}{one_line(status.name)}",
         f"{'database':<12}{status.where}",

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from playbook_db.domain.redaction import entropy, names
 from playbook_db.domain.redaction.escapes import Secret
+from playbook_db.domain.redaction.tables import regex
 
 # The rest of a name, and what follows if no value can: only words to the end of the line, or the end of a call.
-_TAIL = re.compile(
+_TAIL = regex(
     r"(?P<name>(?<=[\u3000-\uffff])|[A-Za-z0-9_\u00df-\u024f\u0400-\u04ff-]{0,40}"
     r"(?>(?:[ ](?:key|token|secret|value|code|phrase|string)\b)?))"
     r"(?P<no_more>[ ,.;)][^\n:=0-9\"'`?(\[{$<>|\\!&+*]{0,300}+(?:\n|\\+n)(?![\n\[<0-9 \t\\])"
@@ -32,7 +33,7 @@ _IS = (
 )
 _GLUED = "[是为為はがをに는은이가를을]|[改换換][成为為]了?|[设設][为成]了?|更新为|重置为|として|값은"
 _CJK = r"\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
-_TO_VALUE = re.compile(
+_TO_VALUE = regex(
     rf"""
     (?:\\{{0,8}}["'`]|[\]*]){{0,4}}
     (?:(?:(?<!["'`])[ ])?:[ ]?&?(?:'static[ ])?(?:[A-Za-z][\w.]{{0,30}}|\[[\w; ]{{1,20}}\])
@@ -86,64 +87,64 @@ _TO_VALUE = re.compile(
     re.VERBOSE,
 )
 _WAYS = ("below", "assign", "xml", "comma", "call", "prose", "talk", "space")  # the groups of _TO_VALUE
-_BARE = re.compile(rf"""(?:\[masked:\s[A-Za-z ]{{1,30}}\]|(?!\\+[nrt"'])[^\s"'`,;&<>)\]}}|{_CJK}])+""")
-_BARE_LITERAL = re.compile(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`])+""")
+_BARE = regex(rf"""(?:\[masked:\s[A-Za-z ]{{1,30}}\]|(?!\\+[nrt"'])[^\s"'`,;&<>)\]}}|{_CJK}])+""")
+_BARE_LITERAL = regex(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`])+""")
 _MAX_SEARCHED = 128  # characters; a longer value that is no secret is not searched for names
-_LONG_WORD = re.compile(r"[A-Za-z0-9_+/=-]{24,200}")
-_HAS_DIGIT = re.compile("[0-9]")
-_BEGINS_LINE = re.compile(r"(?:\A|\n|\\n)[ \t]*(?:- )?[\"'*#-]{0,3}[ ]?$")
-_IS_NAME = re.compile(r"\\{0,8}[\"'][ ]?:")  # what follows the name of the next value
-_PUBLIC = re.compile(r"[Pp]ublic[ _-](?:key[ _-])?$")
-_HEADING = re.compile(r"(?:^|\n|\\n)#{1,6} [\w ]{0,30}$")
-_ENDS_LINE = re.compile(r"[ \t]*(?:$|[\r\n]|\\{1,4}[rn])")
-_WORDS_AND_NUMBER = re.compile(r"[^\W\d_][^\W_]*(?: [^\W_]+){0,5} [^\W_]*[0-9]+(?=[ \t]*(?:$|[\r\n]|\\{1,4}[rn]))")
-_IN_PARAMETERS = re.compile(r"\w=[^\s=,]{1,80}[ ;&]\Z")
-_PAIR = re.compile(
+_LONG_WORD = regex(r"[A-Za-z0-9_+/=-]{24,200}")
+_HAS_DIGIT = regex("[0-9]")
+_BEGINS_LINE = regex(r"(?:\A|\n|\\n)[ \t]*(?:- )?[\"'*#-]{0,3}[ ]?$")
+_IS_NAME = regex(r"\\{0,8}[\"'][ ]?:")  # what follows the name of the next value
+_PUBLIC = regex(r"[Pp]ublic[ _-](?:key[ _-])?$")
+_HEADING = regex(r"(?:^|\n|\\n)#{1,6} [\w ]{0,30}$")
+_ENDS_LINE = regex(r"[ \t]*(?:$|[\r\n]|\\{1,4}[rn])")
+_WORDS_AND_NUMBER = regex(r"[^\W\d_][^\W_]*(?: [^\W_]+){0,5} [^\W_]*[0-9]+(?=[ \t]*(?:$|[\r\n]|\\{1,4}[rn]))")
+_IN_PARAMETERS = regex(r"\w=[^\s=,]{1,80}[ ;&]\Z")
+_PAIR = regex(
     r"""[vV]alue["']?[ ]?[:=][ ]?(?P<open>["']?)(?P<value>[^\s"',{}<>]{6,400})(?P=open)"""
     r"""[,\s]{1,20}["']?(?:\w{1,20}:)?(?:[nN]ame|[kK]ey|(?:WHERE|where) \w{1,20})["']?[ ]?[:=][ ]?["']?"""
     r"(?:[\w-]{1,30}/){0,4}$"
 )
-_IN_CALL = re.compile(
+_IN_CALL = regex(
     r"\([ ]{0,2}(?:[0-9]{1,9},[ ]?)?(?:\\{0,8}[\"'][\w. -]{1,40}\\{0,8}[\"'],[ ]?)?"
     r"\\{0,8}[\"'`]{0,3}(?:\w{0,20}\[\w{1,20}=|[#.])?[\"']?$"
 )
 # A user or a host, beside which a password is set.
-_COMPANY = re.compile(
+_COMPANY = regex(
     r"(?<![A-Za-z])(?i:port|[a-z]{0,12}[_.-]?(?:host|hostname|server|user|username|user[_ ]?id|uid|database|db|dbname)"
     r"|benutzer(?:name)?|usuario|utilisateur)[\"']?(?:[ ]?(?:=>|[:=])[ ]?[\"']?|[ ][\"'])"
     r"(?:(?:root|admin|postgres|mysql|redis|localhost|[0-9]{2,5})"
     r"|(?P<value>[a-z][a-z0-9_-]{1,30}|[0-9.]{7,15}|\S+@\S+\.\w+|\S+\.(?:com|org|net|de|io|internal|local|lan)))(?=[\"',;\s/]|$)"
 )
-_SIGNS = re.compile("(?:JWT|SESSION|COOKIE|APP|AUTH)_SECRET$")  # people invent those, too
-_APP_PASSWORD = re.compile(r"(?![a-z ]*\b(?:your|this|with|must|from))[a-z]{4}(?: [a-z]{4}){3}")
+_SIGNS = regex("(?:JWT|SESSION|COOKIE|APP|AUTH)_SECRET$")  # people invent those, too
+_APP_PASSWORD = regex(r"(?![a-z ]*\b(?:your|this|with|must|from))[a-z]{4}(?: [a-z]{4}){3}")
 # A form's fields, and not who logs in.
-_FIELDS = re.compile(
+_FIELDS = regex(
     r"(?i)\b(?:error|icon|label|route|tab|step|message|hint|title|field)s?\b|\be?mail[\"']?[ ]?[:=](?!.{0,40}@)"
 )
-_SERVICE = re.compile(  # before or in the name of a setting, on its line
+_SERVICE = regex(  # before or in the name of a setting, on its line
     r"(?i)(?:admin|root|db|sql|database|postgres|redis|mongo|mq|smtp|imap|mail|ftp|ssh|sudo|become|ldap|wi-?fi|wpa|vpn|store|source)[\w.-]*$"
 )
-_OPTION = re.compile(r"--[\w-]{1,30}[= ][\"']?(?:[\w-]{1,30}\.){0,5}$")
-_STATE = re.compile("(?:ed|able|ible|ing|ly)$")  # what is said about a password
-_NO_VALUE = re.compile(r".*\.[a-z]{1,5}|[(\[{].*")  # a file, a remark
-_PARTS = re.compile(r"[a-z][A-Z]|[A-Za-z][_-]")  # a name of several words
-_CLASS = re.compile(r"[a-z]\w*__[A-Za-z0-9_-]{5,6}$")
-_NO_CODE = re.compile(
+_OPTION = regex(r"--[\w-]{1,30}[= ][\"']?(?:[\w-]{1,30}\.){0,5}$")
+_STATE = regex("(?:ed|able|ible|ing|ly)$")  # what is said about a password
+_NO_VALUE = regex(r".*\.[a-z]{1,5}|[(\[{].*")  # a file, a remark
+_PARTS = regex(r"[a-z][A-Z]|[A-Za-z][_-]")  # a name of several words
+_CLASS = regex(r"[a-z]\w*__[A-Za-z0-9_-]{5,6}$")
+_NO_CODE = regex(
     r"^[^\W_][^\s\"'()\[\]{}<>,;|\\]*(?:[!#%^~?]|[^\W_][&*+@-][^\W_]|[a-z][_.][A-Z])[^\s\"'()\[\]{}<>,;|\\]*$"
 )
-_HAS_SIGN = re.compile(r"[:=(?\n]|\b(?:is|it's|its|use|try|that's)\b")
-_TYPE = re.compile(r"[A-Za-z]{1,5}(?=[\s,]|[;)\]}][\s,;:)\]}])")  # too short for a password: `str`, `None`
-_VARIABLE = re.compile(r"[a-z]{1,12}(?:[._][a-z]{1,12}){0,4}(?=[\s,;)\]}])|None\b|[0-9]{1,9}(?=,?\s|\}[\s,}])")
-_REMARK = re.compile(r"[\[({.]|[a-z_]{2,20}=[0-9]{1,6}$")
-_FINGERPRINT = re.compile(r"[0-9A-F]{16}|[0-9A-F]{40}")
-_BYTES = re.compile(r"(?:\\{1,4}x[0-9a-fA-F]{2}){8,}")
-_NUMBERED = re.compile(r"[a-z]+-[0-9]+")  # `blue-500`
-_HEX = re.compile(r"0x\w+|[0-9a-f-]+")
-_CHANGED = re.compile(  # from one value to another
+_HAS_SIGN = regex(r"[:=(?\n]|\b(?:is|it's|its|use|try|that's)\b")
+_TYPE = regex(r"[A-Za-z]{1,5}(?=[\s,]|[;)\]}][\s,;:)\]}])")  # too short for a password: `str`, `None`
+_VARIABLE = regex(r"[a-z]{1,12}(?:[._][a-z]{1,12}){0,4}(?=[\s,;)\]}])|None\b|[0-9]{1,9}(?=,?\s|\}[\s,}])")
+_REMARK = regex(r"[\[({.]|[a-z_]{2,20}=[0-9]{1,6}$")
+_FINGERPRINT = regex(r"[0-9A-F]{16}|[0-9A-F]{40}")
+_BYTES = regex(r"(?:\\{1,4}x[0-9a-fA-F]{2}){8,}")
+_NUMBERED = regex(r"[a-z]+-[0-9]+")  # `blue-500`
+_HEX = regex(r"0x\w+|[0-9a-f-]+")
+_CHANGED = regex(  # from one value to another
     r"\\{0,8}[\"']?[ ]->[ ]\\{0,8}[\"']([^\"'\n]{4,400}?)\\{0,8}[\"']"
     r"|[ ](?:to|auf)[ ](?=\S{0,40}[0-9])([^\s\"',;]{6,80})"
 )
-_SETS = re.compile(r"(?:^|[\s\"'(])(?:ENV|ARG|setenv|set(?: -\w+)*|setx|SET|\#define)[ ]$")
+_SETS = regex(r"(?:^|[\s\"'(])(?:ENV|ARG|setenv|set(?: -\w+)*|setx|SET|\#define)[ ]$")
 
 
 def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:

@@ -6,49 +6,50 @@ from collections.abc import Collection, Iterable, Iterator
 from playbook_db.domain.redaction import entropy
 from playbook_db.domain.redaction.escapes import Secret, places_of
 from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name
+from playbook_db.domain.redaction.tables import regex
 
 # The cells of a line, by the sign that parts them; the first sign that is there does.
-_CELLS = {sign: re.compile(rf"(?:^|(?<=[{sign}]))[^{sign}]*") for sign in "|;\t,"}
-_TABBED = re.compile(r"[^\t]+")
-_SPACED = re.compile(r"\S+(?: \S+)*")
-_NAME = re.compile(r"[\s\"'`*#\\]*(?![0-9]+\b)[\w .-]*[\s\"'`*\\]*")
-_CELL = re.compile(r"[ \t\"'`\\]*([^\s\"'`\\](?:.*[^\s\"'`\\])?)[ \t\"'`\\]*$", re.DOTALL)
-_RULE = re.compile(r"[-+|:=\s]*")
+_CELLS = {sign: regex(rf"(?:^|(?<=[{sign}]))[^{sign}]*") for sign in "|;\t,"}
+_TABBED = regex(r"[^\t]+")
+_SPACED = regex(r"\S+(?: \S+)*")
+_NAME = regex(r"[\s\"'`*#\\]*(?![0-9]+\b)[\w .-]*[\s\"'`*\\]*")
+_CELL = regex(r"[ \t\"'`\\]*([^\s\"'`\\](?:.*[^\s\"'`\\])?)[ \t\"'`\\]*$", re.DOTALL)
+_RULE = regex(r"[-+|:=\s]*")
 _LONGEST_HEAD = 400  # characters
-_HEAD = re.compile(r"[\w \t|,;\"'`*().:#-]*+(?>(?:\\{1,4}[\"t][\w \t|,;\"'`*().:#-]*+)*)")
-_CELL_END = re.compile(r"[\w-]{0,40}+(?: [\w-]{1,20}+)?[\s\"'`*]*(?:(?<=\s\s|.\n)|[|,;\t]|\\{1,4}[\"rnt])", re.DOTALL)
-_BREAK = re.compile(r"\r?\n|(?:\\{1,4}r)?\\{1,4}n")
-_LINE = re.compile(r"(\r?\n|(?:\\{1,4}r)?\\{1,4}n)((?:[^\n\\]|\\(?!\\{0,3}[rn])){0,2000}(?=[\n\\]|$))")
+_HEAD = regex(r"[\w \t|,;\"'`*().:#-]*+(?>(?:\\{1,4}[\"t][\w \t|,;\"'`*().:#-]*+)*)")
+_CELL_END = regex(r"[\w-]{0,40}+(?: [\w-]{1,20}+)?[\s\"'`*]*(?:(?<=\s\s|.\n)|[|,;\t]|\\{1,4}[\"rnt])", re.DOTALL)
+_BREAK = regex(r"\r?\n|(?:\\{1,4}r)?\\{1,4}n")
+_LINE = regex(r"(\r?\n|(?:\\{1,4}r)?\\{1,4}n)((?:[^\n\\]|\\(?!\\{0,3}[rn])){0,2000}(?=[\n\\]|$))")
 
-_HAS_DIGIT = re.compile("[0-9]")
-_NO_NAME = re.compile(r"(?=[A-Za-z_.,-]*[^A-Za-z_.,-])\S+")
-_KIND_SECRET = re.compile(r"kind\\{0,4}[\"']?:[ ]?\\{0,4}[\"']?Secret(?![A-Za-z])")
-_DATA = re.compile(r"(?<![a-zA-Z])(?:string)?[dD]ata\\{0,4}[\"']?:(?:[ ]?\{|[ ]*(?=\r?\n|\\{1,4}n))")
-_ENTRY = re.compile(
+_HAS_DIGIT = regex("[0-9]")
+_NO_NAME = regex(r"(?=[A-Za-z_.,-]*[^A-Za-z_.,-])\S+")
+_KIND_SECRET = regex(r"kind\\{0,4}[\"']?:[ ]?\\{0,4}[\"']?Secret(?![A-Za-z])")
+_DATA = regex(r"(?<![a-zA-Z])(?:string)?[dD]ata\\{0,4}[\"']?:(?:[ ]?\{|[ ]*(?=\r?\n|\\{1,4}n))")
+_ENTRY = regex(
     r"(?:\r?\n|\\{1,4}n|[,{]|(?<=\{))\s*\\{0,4}[\"']?[\w.-]{1,80}\\{0,4}[\"']?[ ]?:[ ]?"
     r"(?:[|>][-+]?(?:\r?\n|\\{1,4}n)\s*)?\\{0,4}[\"']?(?P<value>[^\s\"'\\,{}|>]{4,4096})?\\{0,4}[\"']?"
 )
-_LIST = re.compile(
+_LIST = regex(
     r"((?i:words|s))\\{0,8}[\"']?[ ]?[:=][ ]?(?:[\[({]\s{0,20}|(?=\r?\n[ ]{0,20}- |\\{1,4}n[ ]{0,20}- ))"
     r"|(\w{0,20})(?:\[\w{0,30}\])?\\{0,8}[\"']?[ ]?[:=][ ]?[\w \[\]]{0,20}[\[({]\s{0,20}"
     r"(?P<value>(?:(?:0x[0-9a-fA-F]{2}|[0-9]{1,3}|'[!-~]')[, ]\s{0,20}){7,70}(?:0x[0-9a-fA-F]{2}|[0-9]{1,3}|'[!-~]'))"
 )
-_ITEM = re.compile(
+_ITEM = regex(
     r"(?:\s|\\{1,4}n|,|- ){0,40}(?:\\{0,8}[\"'])?(?P<value>[^\s\"'\\,\])}]{1,400})"
     r"(?:\\{0,8}[\"'])?(?=[\s\\,\])}]|$)"
 )
-_BEFORE = re.compile(
+_BEFORE = regex(
     r"[0-9](?=[^\s0-9]{0,100}(\s{0,20})[ ]"
     r"(?:(?:as|is|als|ist|como|come|comme|est|jako|jest|som|як|как|это)[ ](?:[\w/'-]{1,20}[ ]){0,3}?"
     r"(?i:(?:password|passphrase|key|token|secret|pwd|passwort|kennwort|mot de passe|mdp|contraseña|clave|senha)\b"
     r"|parola\b|wachtwoord|lösenord|passord|adgangskode|hasł|парол|sleutel|schlüssel|токен)|(?:şifre|parola)[^\W\d_]{3,9}\b))"
 )
-_INSERT = re.compile(
+_INSERT = regex(
     r" ?(?i:into|copy) [\w.\"`\[\]]{1,80} ?\(([\w, \"`\[\]]{1,400})\)\s{1,20}(?i:values\s{0,20}(?=\()|from stdin;\n)"
 )
-_VALUES = re.compile(r"\(((?:'(?:[^'\\\n]|''|\\.){0,400}'|[^'()\n]){1,2000})\)[,\s]{0,20}")
-_LINE_OF_VALUES = re.compile(r"([^\n\\(]{1,2000}\t[^\n\\]{1,2000})(?:\n|$)")
-_ONE_VALUE = re.compile(r"[ ]*(?:'((?:[^'\\\n]|''|\\.)*)'|([^',]*))(?:,|$)")
+_VALUES = regex(r"\(((?:'(?:[^'\\\n]|''|\\.){0,400}'|[^'()\n]){1,2000})\)[,\s]{0,20}")
+_LINE_OF_VALUES = regex(r"([^\n\\(]{1,2000}\t[^\n\\]{1,2000})(?:\n|$)")
+_ONE_VALUE = regex(r"[ ]*(?:'((?:[^'\\\n]|''|\\.)*)'|([^',]*))(?:,|$)")
 _LONGEST_MANIFEST = 20_000  # characters
 
 

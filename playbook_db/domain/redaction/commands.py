@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from playbook_db.domain.redaction import entropy
 from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, words_of
-from playbook_db.domain.redaction.tables import filled, read_table
+from playbook_db.domain.redaction.tables import filled, read_table, regex
 from playbook_db.domain.redaction.token_patterns import WORD, Pattern
 
 _TABLE = read_table("commands")
@@ -43,9 +43,9 @@ def _commands() -> Iterator[Pattern]:
             if "<user>" in between:
                 before.append(filled(between, {**_PARTS, "user": _PARTS["quoted_user"]}) + _QUOTED)
             for anchor in anchors.split("|"):
-                for regex in before:
+                for rest in before:
                     start = WORD if anchor.isalnum() and len(anchor) < 6 and kind == "password" else ""
-                    yield Pattern(kind, anchor, re.compile(start + re.escape(anchor) + regex), accepts)
+                    yield Pattern(kind, anchor, regex(start + re.escape(anchor) + rest), accepts)
 
 
 COMMANDS = tuple(_commands())
@@ -55,7 +55,7 @@ _CALLS = Anchored(
     for place, name in enumerate(("likely", "second", "third", "sure"))
     for call in _TABLE["calls"][name]
 )
-_ARGUMENT = re.compile(
+_ARGUMENT = regex(
     r"\s{0,20}(?:[\w.]{1,40}\s?[:=]\s?)?(?:b|Some\(|\[|\()?"
     r"(?:\\{0,8}(?P<quote>[\"'])(?P<text>[^\"'\\\n]{0,200})\\{0,8}(?P=quote)|[\w.$@:>-]{1,60}(?:\(\))?|\{[^{}\n]{0,80}\})"
     r"(?:\.\w{1,20}\(\))?\)?\s{0,20}[,)\]]"

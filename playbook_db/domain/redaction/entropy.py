@@ -3,14 +3,14 @@
 import re
 import unicodedata
 
-from playbook_db.domain.redaction.tables import read_words
+from playbook_db.domain.redaction.tables import read_words, regex
 
 _SHORTEST_PASSWORD = 6  # characters
 _SHORTEST = 8
 _LONGEST = 4096
 _NO_LATIN = "\u0250"  # the first sign behind the Latin letters
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = regex(
     r"""
     \[masked:                                     # redacted already
     | ^(?:(?:None|null|nil|true|false|undefined|NaN)$
@@ -39,41 +39,41 @@ _PLACEHOLDER = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_PLACEHOLDER_WORD = re.compile(
+_PLACEHOLDER_WORD = regex(
     r"(?<![a-z0-9])(?:your|my|change_?me|changeit|example|placeholder|redacted|removed|hidden|dummy|fake|sample|replace"
     r"|insert|enter|todo|tbd|goes[_-]here)(?![a-z0-9])",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"[$`&]|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\(|[A-Za-z_.]*[._][A-Za-z_.]*:?$")
+_CODE = regex(r"[$`&]|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\(|[A-Za-z_.]*[._][A-Za-z_.]*:?$")
 # Words of names with a number: `Copper.Lantern52`, `Kite_on_a_roof7`.
-_INVENTED = re.compile(
+_INVENTED = regex(
     r"[A-Z][a-z]+(?:[._-][A-Z][a-z]+)*[0-9]{2,4}[.!?]?|[A-Z][a-z]{6,}_?[0-9][.!?]?|(?=.{10})[A-Z][a-z]+(?:[._-][A-Za-z][a-z]*)+[._-]?[0-9]{1,4}[.!?]?"
 )
-_JOINED = re.compile(  # words of a password, joined by signs: `hq-Lemur-2b`, `Klompen!dans`
+_JOINED = regex(  # words of a password, joined by signs: `hq-Lemur-2b`, `Klompen!dans`
     r"(?=.{9})(?!.*(?:[A-Z]{2}|[0-9][._][0-9]|\.[a-z]{1,4}$))(?=.*[A-Z])(?=.*[0-9])(?=.*[a-z]{3})[^\W_]+(?:[._-][^\W_]+)+"
     r"|(?=.*[A-Z])[^\W\d_]{3,}[!&+][^\W\d_]{3,}"
 )
-_NAMED = re.compile(r"(?=.{8})(?![a-z]*_[a-z_]*$)(?!.*(?:[A-Z]{2}|[a-z][A-Z]))[^\W\d_]+(?:[._-][^\W\d_]+)+")
-_SIGN = re.compile(r"[^\w./:-]")
-PORTS = re.compile(r"[0-9.:-]+(?:/[a-z]{3})?")
-_CALL = re.compile(r"([A-Za-z_$][\w$.]*)[(\[{]")
-_MEMBER = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\??\.|->|::)[A-Za-z_$][\w$]*){0,10}(?:\??\.|->|::)([A-Za-z_$][\w$]*):?$")
-_NO_TOKEN = re.compile(r"[()\[\]{}<>|\\\"'`;]")
-_DATE = re.compile(r"\b(?:19|20)[0-9]{2}-?[01][0-9]-?[0-3][0-9]\b")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://|data:|arn:|urn:|file:|mailto:")
-_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w .@+,-]*(?:[/\\][\w .@+,-]*)*$")
-_RANDOM_SEGMENT = re.compile(r"(?=[^/\\]*[0-9])(?=[^/\\]*[a-z])(?=[^/\\]*[A-Z])[^/\\]{16,}")
-_CHUNK = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_SNAKE = re.compile(r"_?(?:[a-z]{1,12}(?:[_.-][a-z]{1,12})+|[A-Z]{1,12}(?:[_.-][A-Z]{1,12})+)")
-_SLUG = re.compile(r"[A-Za-z]+(?:[-_][A-Za-z]+){2,}")
-_WORD_AND_NUMBER = re.compile(r"[A-Za-z]+[0-9]+")
-_MIXED = re.compile("(?=(?:[^A-Z]*[A-Z]){2})(?=(?:[^a-z]*[a-z]){2})(?=[^0-9]*[0-9])", re.DOTALL)
-_HAS_DIGIT = re.compile(r"[0-9]")
-_NO_NAME = re.compile(r"[^\w.]")
-_NAMES_A_SECRET = re.compile(
+_NAMED = regex(r"(?=.{8})(?![a-z]*_[a-z_]*$)(?!.*(?:[A-Z]{2}|[a-z][A-Z]))[^\W\d_]+(?:[._-][^\W\d_]+)+")
+_SIGN = regex(r"[^\w./:-]")
+PORTS = regex(r"[0-9.:-]+(?:/[a-z]{3})?")
+_CALL = regex(r"([A-Za-z_$][\w$.]*)[(\[{]")
+_MEMBER = regex(r"[A-Za-z_$][\w$]*(?:(?:\??\.|->|::)[A-Za-z_$][\w$]*){0,10}(?:\??\.|->|::)([A-Za-z_$][\w$]*):?$")
+_NO_TOKEN = regex(r"[()\[\]{}<>|\\\"'`;]")
+_DATE = regex(r"\b(?:19|20)[0-9]{2}-?[01][0-9]-?[0-3][0-9]\b")
+_URL = regex(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://|data:|arn:|urn:|file:|mailto:")
+_PATH = regex(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w .@+,-]*(?:[/\\][\w .@+,-]*)*$")
+_RANDOM_SEGMENT = regex(r"(?=[^/\\]*[0-9])(?=[^/\\]*[a-z])(?=[^/\\]*[A-Z])[^/\\]{16,}")
+_CHUNK = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SNAKE = regex(r"_?(?:[a-z]{1,12}(?:[_.-][a-z]{1,12})+|[A-Z]{1,12}(?:[_.-][A-Z]{1,12})+)")
+_SLUG = regex(r"[A-Za-z]+(?:[-_][A-Za-z]+){2,}")
+_WORD_AND_NUMBER = regex(r"[A-Za-z]+[0-9]+")
+_MIXED = regex("(?=(?:[^A-Z]*[A-Z]){2})(?=(?:[^a-z]*[a-z]){2})(?=[^0-9]*[0-9])", re.DOTALL)
+_HAS_DIGIT = regex(r"[0-9]")
+_NO_NAME = regex(r"[^\w.]")
+_NAMES_A_SECRET = regex(
     r"pass|pwd|pw(?![a-z])|secret|token|key|cred|auth|arg|param|str|input|hash|encod|user", re.IGNORECASE
 )
-_NAMES_A_VALUE = re.compile(
+_NAMES_A_VALUE = regex(
     r"pass|pwd|secret|token|credential|auth|param|encod|^(?:hash|user|input)|(?:str|hash|user|input|(?:api|my|pub|iv|ess)key)$",
     re.IGNORECASE,
 )
@@ -83,8 +83,8 @@ _PAIRS, COMMON_PASSWORDS, _NO_PASSWORDS, SENTENCE_WORDS, ABOUT_PASSWORDS = (
     read_words("words")[name] for name in _LISTS
 )
 _WORDS_OF_TALK = _NO_PASSWORDS | SENTENCE_WORDS | ABOUT_PASSWORDS
-_PLAIN_WORDS = re.compile(r"[^\W_][\w.!?'’&#-]*(?: [\w.!?'’&#-]+){1,7}")
-_PHRASE = re.compile(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
+_PLAIN_WORDS = regex(r"[^\W_][\w.!?'’&#-]*(?: [\w.!?'’&#-]+){1,7}")
+_PHRASE = regex(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
 
 
 def in_ascii(value: str) -> str:

@@ -11,13 +11,15 @@ from functools import cached_property
 from itertools import chain
 from typing import Generic, TypeVar
 
+from playbook_db.domain.redaction.tables import regex
+
 Secret = tuple[int, int, str]  # where it begins and ends in the text, and its kind
 _Payload = TypeVar("_Payload")
 _COMMON_LETTERS = "zqjxkvbywgpfmucdlhrsnioate "  # from the rarest
 _Triples = frozenset[tuple[str, str, str]]
-MARKER = re.compile(r"\[masked: [A-Za-z ]{1,30}\]")  # what stands in a secret's place
+MARKER = regex(r"\[masked: [A-Za-z ]{1,30}\]")  # what stands in a secret's place
 
-_ESCAPED = re.compile(
+_ESCAPED = regex(
     r"\\(?:\\{0,7})(?:u(?P<sign>00[2-7][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9abAB][0-9a-fA-F]{3})"
     r"|(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,12}m)|\x1b\[[0-9;]{0,12}m|\[[0-9;]{1,12}m|&(?P<entity>lt|gt|quot|amp|apos|#39|#34);"
     # Of a whole URL or form in a parameter of another one, the signs that part it.
@@ -33,10 +35,10 @@ _FOREIGN_SIGNS = (
 # Between the parts of a literal: `" + "`, a new line, and the end of a line that goes on; it begins at one of _JOINS.
 _BREAKS = r"(?:\s|\\{1,4}n|\\\r?\n){0,40}"
 _BETWEEN = rf"{_BREAKS}(?:[+&~]|\.\.?|\|\|)[ ]?_?{_BREAKS}|" r"[ ]{0,3}\\?(?:\r?\n|\\{1,3}n)[ ]{2,40}"
-_JOIN = re.compile(
+_JOIN = regex(
     rf"""(?P<escape>\\{{0,3}})(?P<quote>["'])(?:{_BETWEEN})(?P=escape)(?P=quote)|(?<=\w)(?:\\\r?\n|\\{{3}}n)(?=\w)"""
 )
-_JOINS = re.compile(r"""["'\\](?:(?<!\\)(?=[ ]?\+|[ ](?:\.\.?|\|\||&)[ ]|(?:\n|\\n)[ ]{2})|(?<=\\)(?=\n|\\\\n))""")
+_JOINS = regex(r"""["'\\](?:(?<!\\)(?=[ ]?\+|[ ](?:\.\.?|\|\||&)[ ]|(?:\n|\\n)[ ]{2})|(?<=\\)(?=\n|\\\\n))""")
 _SIGNS = bytes(sign if chr(sign).isalnum() or chr(sign) in "-_.:=" or sign > 127 else 32 for sign in range(256))
 _MARKS = ("\\u", "\x1b[", "\\x1b[", "\\033[", "\\e[", "[0m", "%3D", "%3d", "%22", "%40", "&lt;", "&q", "&#", "&amp;")
 
@@ -119,7 +121,7 @@ class Unescaped:
         size = at = 0
         for escape in [*escapes, None]:
             start, end = escape.span() if escape else (len(self.raw), len(self.raw))
-            groups = escape.groupdict() if escape and escape.re is _ESCAPED else {}
+            groups = escape.groupdict() if escape and escape.re.pattern == _ESCAPED.pattern else {}
             code, entity = groups.get("sign") or groups.get("part"), groups.get("entity")
             sign = chr(int(code, 16)) if code else html.unescape(f"&{entity};") if entity else ""
             for part, begin, stop in (

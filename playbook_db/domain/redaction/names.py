@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from playbook_db.domain.redaction.escapes import MARKER, Unescaped, places_of, words_of
-from playbook_db.domain.redaction.tables import read_table, read_words
+from playbook_db.domain.redaction.tables import read_table, read_words, regex
 
 _TABLE = read_table("words")
 NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
@@ -19,12 +19,12 @@ def _foreign(words: list[str], suffixes: str) -> re.Pattern[str]:
     """One of *words*, beside which is no letter unless its script has no spaces; or an end of a longer word."""
     spaced = "|".join(word.replace("*", r"[^\W\d_]{0,6}") for word in words if word < UNSPACED)
     unspaced = "|".join(word for word in words if word >= UNSPACED)
-    return re.compile(rf"(?<![^\W\d_])(?:{spaced})(?![^\W\d_])|{unspaced}|{suffixes}")
+    return regex(rf"(?<![^\W\d_])(?:{spaced})(?![^\W\d_])|{unspaced}|{suffixes}")
 
 
 _FOREIGN = _foreign(_TABLE["foreign_passwords"], "passwort|kennwort|wachtwoord|l\u00f6senord")
 _FOREIGN_SECRET = _foreign(_TABLE["foreign_secrets"], r"schl\u00fcssel(?![^\W\d_])")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 _WORDS = read_words("words")

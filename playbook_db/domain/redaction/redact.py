@@ -18,23 +18,22 @@ from playbook_db.domain.redaction.commands import COMMANDS, calls
 from playbook_db.domain.redaction.entropy import is_address, is_placeholder
 from playbook_db.domain.redaction.escapes import MARKER, Secret, Unescaped
 from playbook_db.domain.redaction.names import kind_of_name, stems
+from playbook_db.domain.redaction.tables import regex
 
 _BESIDE = token_patterns.by_anchor((*token_patterns.HEADERS, *COMMANDS))
 _VALUE = "environment value"
 MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
 MAX_MESSAGE_CHARS = 2000
 
-_SECRET_NAME = re.compile(r"PASSW|SECRET|TOKEN|PRIVATE|(?:^|[_.-])(?:KEYS?|AUTH|PASS|PWD|PAT|COOKIE|JWT)(?:[_.-]|$)")
-_HARMLESS_NAME = re.compile(
+_SECRET_NAME = regex(r"PASSW|SECRET|TOKEN|PRIVATE|(?:^|[_.-])(?:KEYS?|AUTH|PASS|PWD|PAT|COOKIE|JWT)(?:[_.-]|$)")
+_HARMLESS_NAME = regex(
     r"(?:SOCK|FILE|PATH|DIR|HOST|PORT|TYPE|METHOD|MODE|NAME|USER|TTL|TIMEOUT|LIMIT|COUNT|ENABLED|REGION|ALGORITHM|"
     r"ENDPOINT|PARALLELISM)$|^GPG_KEY$|PUBLIC|TOKENIZER|^GIT_ASKPASS$|^SSH_ASKPASS$"
 )
-_HARMLESS_VALUE = re.compile(
-    r"[\d.,:+-]*|true|false|disabled|enabled|required|optional|password|postgres|localhost", re.I
-)
-_HEADER = re.compile(r"([\w-]+)[ \t]*[:=][ \t]*(?:(?:Bearer|Basic)[ \t]+)?([^\r\n,]+)", re.IGNORECASE)
-_USERINFO = re.compile(r"""://(?:[^\s/?#"'<>]*@|[^\s/?#@:]*:(?!\d{1,5}[/?#])[^\s"'<>]*@)""")  # / and # unescaped too
-_PRIVATE = re.compile(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
+_HARMLESS_VALUE = regex(r"[\d.,:+-]*|true|false|disabled|enabled|required|optional|password|postgres|localhost", re.I)
+_HEADER = regex(r"([\w-]+)[ \t]*[:=][ \t]*(?:(?:Bearer|Basic)[ \t]+)?([^\r\n,]+)", re.IGNORECASE)
+_USERINFO = regex(r"""://(?:[^\s/?#"'<>]*@|[^\s/?#@:]*:(?!\d{1,5}[/?#])[^\s"'<>]*@)""")  # / and # unescaped too
+_PRIVATE = regex(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
 
 
 def redact(text: str, values: Collection[str] = ()) -> str:

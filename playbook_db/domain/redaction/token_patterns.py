@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from playbook_db.domain.redaction import entropy
 from playbook_db.domain.redaction.escapes import Anchored, Secret, Unescaped, places_of, words_of
-from playbook_db.domain.redaction.tables import filled, read_table
+from playbook_db.domain.redaction.tables import filled, read_table, regex
 
 _TABLE = read_table("tokens")
 _PARTS = _TABLE["parts"]
@@ -124,7 +124,7 @@ def _is_url_password(value: str) -> bool:
 
 _NO_URL_PASSWORDS = {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "key", "x", "p", "apikey", "api_key"}
 
-_UNKNOWN = re.compile(
+_UNKNOWN = regex(
     r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{31})(?P<prefix>[A-Za-z][A-Za-z0-9]{1,11})[_-](?:[a-z0-9]{1,8}[_-]){0,2}"
     r"(?P<body>[A-Za-z0-9]{28,100})(?![A-Za-z0-9_/+=-])"
 )
@@ -135,8 +135,8 @@ def _is_unknown(token: re.Match[str]) -> bool:
     return token["prefix"].lower() not in _IDS and entropy.is_strong(token["body"])
 
 
-_IPV6_END = re.compile(r"[0-9a-f]{1,4}(?:[/%].*)?")
-_NO_PIN = re.compile(r"(?:19|20)[0-9]{2}|(.)\1*|12345?6?7?8?|1024|2048|4096")  # years, placeholders, sizes
+_IPV6_END = regex(r"[0-9a-f]{1,4}(?:[/%].*)?")
+_NO_PIN = regex(r"(?:19|20)[0-9]{2}|(.)\1*|12345?6?7?8?|1024|2048|4096")  # years, placeholders, sizes
 _CHECKS: dict[str, Callable[[str], bool]] = {
     "any": bool,
     "real": _real,
@@ -163,11 +163,11 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
 
 def _patterns(name: str) -> Iterator[Pattern]:
     """One pattern for each anchor, or prefix, of each row of the table *name*."""
-    for kind, anchors, regex, check in _TABLE["tokens"][name]:
+    for kind, anchors, pattern, check in _TABLE["tokens"][name]:
         is_prefix = name == "prefixed"
         for anchor in anchors.split() if is_prefix else anchors.split("|"):
-            whole = f"<left>({re.escape(anchor)}{regex})" if is_prefix else regex
-            yield Pattern(kind, anchor, re.compile(filled(whole, _PARTS)), _CHECKS[check])
+            whole = f"<left>({re.escape(anchor)}{pattern})" if is_prefix else pattern
+            yield Pattern(kind, anchor, regex(filled(whole, _PARTS)), _CHECKS[check])
 
 
 TOKENS = by_anchor((*_patterns("looks"), *_patterns("prefixed")))

@@ -24,9 +24,9 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import jobs
 from playbook_db.store.engine import retry_on_conflict
-from playbook_db.store.jobs import Job
 from playbook_db.store.playbook.learning import Call
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
+from playbook_db.store.quick_sql import Job
 from playbook_db.store.team import memberships
 
 if TYPE_CHECKING:

@@ -8,37 +8,23 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from playbook_db import projects, settings
+from playbook_db import projects
 from playbook_db.domain import operations
 from playbook_db.domain.draft import Draft
 from playbook_db.domain.operations import TEXT_KEYS
 from playbook_db.domain.playbook import KeyPoint, Vote
+from playbook_db.domain.proposals import Proposal, ReviewItem, name_of
 from playbook_db.domain.sections import USERS_MARK
-from playbook_db.errors import ProposalNotFoundError, SettingError
+from playbook_db.errors import ProposalNotFoundError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
+from playbook_db.store import quick_sql
 from playbook_db.store.engine import retry_on_conflict
-from playbook_db.store.playbook.proposals import Proposal
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
 _NUMBER = re.compile(rf"({USERS_MARK}?p)?([0-9]+)")
 _MOST_DIGITS = 9  # of a number that a database may have
 _DECIDED = "it doesn't wait any more: somebody has decided it"
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewItem:
-    """A proposal that waits, and the live points that it is about, as they are now; `is_users` says that it is for the
-    user's own playbook."""
-
-    proposal: Proposal
-    points: tuple[KeyPoint, ...]
-    is_users: bool = False
-
-    @property
-    def name(self) -> str:
-        """What a person calls it."""
-        return name_of(self.proposal.id, is_users=self.is_users)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +58,6 @@ class ReviewResult:
         return name_of(number, is_users=projects.is_users(self.revision.key))
 
 
-def name_of(number: int, *, is_users: bool = False) -> str:
-    """What a person calls the proposal *number*: `p3`; of the user's own playbook `up3`."""
-    return f"{USERS_MARK * is_users}p{number}"
-
-
 def all_waiting(project: Project) -> list[ReviewItem]:
     """The proposals that wait for a person who is in *project*: those for its playbook, then those for their own."""
     return [item for each in project.playbooks() for item in waiting(each)]
@@ -85,9 +66,7 @@ def all_waiting(project: Project) -> list[ReviewItem]:
 def waiting(project: Project) -> list[ReviewItem]:
     """The proposals for the playbook of *project* that wait for a person, in the order in which they came."""
     with project.store.read(project.key) as book:
-        proposals = book.waiting_proposals()
-        points = book.live_points_of(proposals)
-    return [ReviewItem(each, tuple(filter(None, map(points.get, each.names))), project.is_users) for each in proposals]
+        return quick_sql.waiting(book.execute, book.playbook_id, is_users=project.is_users)
 
 
 def decided(project: Project, name: str) -> Proposal | None:
@@ -99,16 +78,6 @@ def decided(project: Project, name: str) -> Proposal | None:
     with playbook.store.read(playbook.key) as book:
         proposal = book.proposal(int(match[2]))
     return proposal if proposal and proposal.state != "waiting" else None
-
-
-def require_person() -> None:
-    """Raise SettingError within a session of Claude Code: what a page had a session propose, it must not read again in
-    another, nor accept."""
-    if settings.session():
-        raise SettingError(
-            "Proposals may hold what a web page wants a model to read, so they are neither shown nor decided within a "
-            "session of Claude Code. Run it in a terminal of your own."
-        )
 
 
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:

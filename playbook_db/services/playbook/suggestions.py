@@ -12,13 +12,14 @@ from typing import Any
 from playbook_db.domain import operations
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import NOTE, Change, Vote, storable
+from playbook_db.domain.proposals import name_of
 from playbook_db.domain.redaction.redact import redact, without_private
 from playbook_db.domain.trust import judging
 from playbook_db.domain.trust.evidence import FETCHED, Place, find_evidence
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import PointRuleError, SessionNotFoundError, UndoError
 from playbook_db.services.learning import learn
-from playbook_db.services.playbook import edit, review, undo
+from playbook_db.services.playbook import edit, undo
 from playbook_db.services.playbook.undo import UndoResult
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
@@ -152,7 +153,7 @@ def _session_actions(project: Project, session: McpSession) -> "list[_SessionAct
         with place.store.read(place.key) as book:
             waiting = book.waiting_proposals()
         actions += [
-            _SessionAction(place, each.created_at, review.name_of(each.id, is_users=place.is_users), proposal=each.id)
+            _SessionAction(place, each.created_at, name_of(each.id, is_users=place.is_users), proposal=each.id)
             for each in waiting
             if each.session_id == session.id and each.sessions == 1
         ]
@@ -179,7 +180,7 @@ def _propose(target: Project, session: McpSession, proposed: judging.Proposed) -
         proposal = book.add_proposal(fields, fields["type"], proposed.evidence, proposed.trust, session.id)
     if proposal is None:
         raise PointRuleError("The user has rejected this before, so it isn't proposed again.")
-    name = review.name_of(proposal.id, is_users=target.is_users)
+    name = name_of(proposal.id, is_users=target.is_users)
     return SuggestionResult(name=name, trust=proposal.trust, sessions=proposal.sessions)
 
 

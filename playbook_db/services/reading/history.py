@@ -1,6 +1,5 @@
 """Reading the history: which revision is meant, what revisions did, the playbook as it was, the life of one point."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -16,23 +15,16 @@ from playbook_db.services import templates
 from playbook_db.services.playbook import edit
 from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import LastKnownProject, Project
+from playbook_db.store import quick_sql
 from playbook_db.store.playbook import statistics
-from playbook_db.store.playbook.learning import SessionSummary
-from playbook_db.store.playbook.log_queries import (
-    EVERY_CHANGE,
-    Life,
-    LogFilter,
-    LoggedRevision,
-    RevisionReflection,
-    SkippedOperation,
-)
+from playbook_db.store.playbook.log_queries import Life, RevisionReflection, SkippedOperation
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.statistics import Citation, EventUse
-from playbook_db.store.quick_sql import PointEvidence, PointLifespan
+from playbook_db.store.quick_sql import PointEvidence, PointLifespan, SessionSummary
+from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedRevision
 
 _BATCH = 100  # revisions read at once: few enough that the first lines come at once
 _NO_HISTORY = "this playbook has no history yet"
-_NUMBER = re.compile(r"(?:r|revision )?(\d{1,100})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +94,7 @@ def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
     *now* is what the clock says, with its zone. A date means the evening of that day. Raises RevisionNotFoundError for
     a number that is no revision's, MomentError for what is neither.
     """
-    number = _number_in(text)
+    number = times.revision_number(text)
     if number is None:
         if text.strip().casefold() == "now":
             return book.revision  # whatever the clock says
@@ -114,14 +106,14 @@ def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
 
 def is_when(text: str) -> bool:
     """Whether *text* can name a revision, by number or by time."""
-    return _number_in(text) is not None or times.parse_time(text, now=datetime.now(UTC)) is not None
+    return times.revision_number(text) is not None or times.parse_time(text, now=datetime.now(UTC)) is not None
 
 
 def at(project: Project, when: str) -> SourcedPlaybook:
     """The playbook as it was at *when*, as `find_revision` reads it."""
     with project.store.read(project.key) as book:
         revision, note = find_revision(book, when, now=datetime.now(UTC)), None
-        if not revision and _number_in(when) is None:
+        if not revision and times.revision_number(when) is None:
             first = book.time_of(1)
             note = f"this playbook began {local(first)}; {when} it was empty" if first else _NO_HISTORY
         time, reading = book.time_of(revision), Reading(book.at(revision))
@@ -146,14 +138,9 @@ def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) 
     return _read(project, log_filter, query.limit, most_changes)
 
 
-def is_revision(text: str) -> bool:
-    """Whether *text* may name a revision by its number: that is asked of the history."""
-    return _number_in(text) is not None
-
-
 def details_of(project: Project, text: str) -> PointDetails | RevisionDetails:
     """What *text* names: a point, live or retired, else a revision by its number."""
-    number = _number_in(text)
+    number = times.revision_number(text)
     with project.store.read(project.key) as book:
         if number is None or book.point_id(text) is not None:
             return edit.find_in(book, text)
@@ -164,7 +151,7 @@ def revision_page(project: Project, text: str, *, before: int, most: int) -> Rev
     """What is kept of the revision whose number *text* is: of each of its lists *most* entries without the *before*
     first ones. Raises RevisionNotFoundError."""
     with project.store.read(project.key) as book:
-        return _revision_details(book, text, _number_in(text) or 0, before=before, most=most)
+        return _revision_details(book, text, times.revision_number(text) or 0, before=before, most=most)
 
 
 def _revision_details(book: PlaybookRepository, text: str, number: int, *, before: int, most: int) -> RevisionDetails:
@@ -226,7 +213,7 @@ def evidence_of(project: Project, name: str) -> tuple[PointEvidence, ...]:
 def sessions(project: Project) -> list[SessionSummary]:
     """Each session that was learned from, the newest first."""
     with project.store.read(project.key) as book:
-        return book.sessions()
+        return quick_sql.sessions(book.execute, book.playbook_id)
 
 
 def side_of_file(data: bytes, name: str) -> SourcedPlaybook:
@@ -239,11 +226,6 @@ def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:
     old = merge.in_our_sections(before.reading, after.playbook)
     new = merge.in_our_sections(after.reading, old)
     return diff.compare(old, new)
-
-
-def _number_in(text: str) -> int | None:
-    match = _NUMBER.fullmatch(text.strip().casefold())
-    return int(match[1]) if match else None
 
 
 def _moment(text: str, *, now: datetime, end: bool) -> datetime:
@@ -266,7 +248,7 @@ def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
 
 
 def _first_since(book: PlaybookRepository, text: str, now: datetime) -> int:
-    if _number_in(text) is not None:
+    if times.revision_number(text) is not None:
         return find_revision(book, text, now=now)
     before = _moment(text, now=now, end=False) - timedelta(microseconds=1)
     return book.revision_at(timestamp(before)) + 1

@@ -7,9 +7,10 @@ from playbook_db.errors import SessionNotFoundError
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
 from playbook_db.services.reading.history import RevisionDetails
-from playbook_db.store.playbook.learning import SessionCall, SessionSummary
-from playbook_db.store.playbook.log_queries import EVERY_CHANGE
+from playbook_db.store.playbook.learning import SessionCall
 from playbook_db.store.playbook.statistics import DayCalls, days_of_calls
+from playbook_db.store.quick_sql import SessionSummary
+from playbook_db.store.revision_log import EVERY_CHANGE
 
 MOST_CALLS = 500  # of one session, that are shown
 

@@ -13,7 +13,7 @@ from typing import Any
 from playbook_db import __version__, projects, settings
 from playbook_db.errors import DatabaseError
 from playbook_db.files import shipped_file
-from playbook_db.store import at_hand, hook_sql, urls
+from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.user_sql import Answer, ask
 
 __all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_questions", "parse_tables", "read_docs"]
@@ -115,6 +115,8 @@ def datasette_metadata(url: str) -> dict[str, Any]:
 
     Raises DatabaseError where that is no SQLite file.
     """
+    from playbook_db.store import urls  # late: it brings SQLAlchemy
+
     path = urls.sqlite_path(url)
     if not path:
         raise DatabaseError(f"{urls.described(url)} is no SQLite file, and Datasette reads no other.")

@@ -85,11 +85,10 @@ def read(url: str, folder: str | None) -> Status:
     from playbook_db.services.project import Project  # late: it brings SQLAlchemy
     from playbook_db.store.engine import open_store
     from playbook_db.store.playbook import repository
-    from playbook_db.store.playbook.playbook_rows import runner_of
 
     with open_store(url) as store, store.read(Project.of_user(store).key if folder is None else key) as book:
         own_key = repository.users_key(book.connection)
-        status = _read(runner_of(book.connection), store.where, book.key, folder, book.stored(), own_key)
+        status = _read(book.execute, store.where, book.key, folder, book.stored(), own_key)
         return replace(status, shown=0, user_shown=0, is_on_server=True) if store.is_shared else status
 
 

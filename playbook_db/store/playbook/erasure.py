@@ -16,8 +16,8 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain.erasure import MARK, Eraser
 from playbook_db.domain.operations import TEXT_KEYS, named_points
+from playbook_db.domain.proposals import read_operation
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.playbook.proposals import read_operation
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.tables import changes, erasures, key_points, metadata, playbooks, proposals, revisions
 

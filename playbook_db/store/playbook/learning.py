@@ -12,7 +12,9 @@ from sqlalchemy import text as sql
 from playbook_db.domain import operations
 from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.projects import as_path, as_text
+from playbook_db.store import quick_sql
 from playbook_db.store.playbook.playbook_rows import IN_FORCE, IS_WEAK, PlaybookRows
+from playbook_db.store.quick_sql import SessionSummary
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
 _NAMES_AT_ONCE = 500  # a database takes only so many values in one statement
@@ -107,20 +109,8 @@ WHERE playbook_id = :playbook_id AND transcript_path = :path AND from_offset = :
 ORDER BY id DESC LIMIT 1
 """)
 # A session's time is that of its first revision, else of its first call.
-_SESSIONS = """
-SELECT session_id, coalesce(min(revised_at), min(called_at)) AS first_at, sum(revision), sum(call), sum(tokens),
-       sum(cost_usd)
-FROM (
-    SELECT session_id, time AS revised_at, NULL AS called_at, 1 AS revision, 0 AS call, 0 AS tokens, NULL AS cost_usd
-    FROM revisions WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
-    UNION ALL
-    SELECT session_id, NULL, time, 0, 1, input_tokens + cached_tokens + output_tokens, cost_usd
-    FROM model_calls WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
-) AS each_one
-GROUP BY session_id ORDER BY first_at DESC, sum(revision) = 0, session_id
-"""
-_SOME_SESSIONS = sql(f"{_SESSIONS} LIMIT :most OFFSET :offset")
-_ONE_SESSION = sql(_SESSIONS.replace("session_id IS NOT NULL", "session_id = :session_id"))
+_SOME_SESSIONS = sql(f"{quick_sql.SESSIONS} LIMIT :most OFFSET :offset")
+_ONE_SESSION = sql(quick_sql.SESSIONS.replace("session_id IS NOT NULL", "session_id = :session_id"))
 _COUNT_SESSIONS = sql("""
 SELECT count(*) FROM (
     SELECT session_id FROM revisions WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
@@ -213,18 +203,6 @@ class PointSignals:
     shown_in_vain: int
     pinned: int
     resting: int
-
-
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
-    """What a session taught and what learning from it took."""
-
-    session_id: str
-    first_at: str
-    revisions: int
-    calls: int
-    tokens: int
-    cost_usd: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,10 +360,6 @@ class LearningRows(PlaybookRows):
         """Keep what *call* took; *agreed* says that the user agreed to it beforehand."""
         known = {"id": self._next_id(model_calls), "session_id": session_id, "time": self.now, "agreed": int(agreed)}
         self._execute(insert(model_calls), **known, **asdict(call))
-
-    def sessions(self) -> list[SessionSummary]:
-        """Each session that was learned from, the newest first."""
-        return [SessionSummary(*row) for row in self._execute(sql(_SESSIONS))]
 
     def some_sessions(self, *, most: int, offset: int) -> list[SessionSummary]:
         """At most *most* of them, from the one at *offset* on."""

@@ -30,6 +30,10 @@ class PlaybookRows:
         self.connection = connection
         self.playbook_id = playbook_id
 
+    def execute(self, statement: str, values: Mapping[str, Any]) -> "CursorResult[*tuple[Any, ...]]":
+        """Run a statement of `hook_sql` or `quick_sql`, as on the file itself."""
+        return self.connection.execute(sql(statement), values)
+
     def index_hint(self, name: str) -> str:
         """What holds the planner to the index *name*, to stand behind a table's name; "" where it needs no help."""
         return dialect_of(self.connection).index_hint(name)
@@ -57,11 +61,11 @@ class PlaybookRows:
         return (self.connection.scalar(last) or 0) + 1
 
 
-def point_of(row: "Row[*tuple[Any, ...]]") -> KeyPoint:
-    """The key point in a row with `name`, `text`, `section` (its slug), `helpful`, `harmful` and `position`."""
-    return KeyPoint(row.name, row.text, SLUG_SECTIONS[row.section], row.helpful, row.harmful, row.position)
-
-
 def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
     """What runs a statement of `hook_sql` or `quick_sql` on *connection*, of whatever database."""
     return lambda statement, values: connection.execute(sql(statement), values)
+
+
+def point_of(row: "Row[*tuple[Any, ...]]") -> KeyPoint:
+    """The key point in a row with `name`, `text`, `section` (its slug), `helpful`, `harmful` and `position`."""
+    return KeyPoint(row.name, row.text, SLUG_SECTIONS[row.section], row.helpful, row.harmful, row.position)

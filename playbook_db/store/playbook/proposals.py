@@ -2,39 +2,31 @@
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from dataclasses import replace
+from typing import Any
 
-from sqlalchemy import Row, bindparam, insert
+from sqlalchemy import bindparam, insert
 from sqlalchemy import text as sql
 
-from playbook_db.domain.operations import gist, named_points, text_of
-from playbook_db.domain.playbook import KeyPoint, storable
+from playbook_db.domain.operations import gist
+from playbook_db.domain.playbook import storable
+from playbook_db.domain.proposals import KINDS, WITHDRAWN, Kind, Proposal, State, read_operation
 from playbook_db.domain.trust import evidence as evidence_rules
 from playbook_db.domain.trust.evidence import TRUST, Evidence
-from playbook_db.store import hook_sql
-from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
+from playbook_db.store import hook_sql, quick_sql
+from playbook_db.store.playbook.playbook_rows import PlaybookRows
+from playbook_db.store.quick_sql import PROPOSAL_COLUMNS
 from playbook_db.store.tables import proposals
-
-Kind = Literal["ADD", "UPDATE", "MERGE", "DELETE", "VOTE"]
-State = Literal["waiting", "accepted", "rejected"]
-KINDS = get_args(Kind)
 
 _FIELDS = (
     "type", "section", "text", "merged_text", "target_id", "source_ids", "reason", "name", "tag", "rationale",
     "ignored", "doubt",
 )  # fmt: skip
-_WITHDRAWN = "the session that proposed it"  # who decided, where nobody did
 _MOST_PIECES = 10  # of evidence with a proposal that many sessions make
-_COLUMNS = (
-    "id, kind, operation, evidence, trust, session_id, sessions, created_at, state, decided_at, decided_by, revision"
-)
-_WAITING = sql(f"""
-SELECT {_COLUMNS} FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting' ORDER BY id
-""")
-_ONE = sql(f"SELECT {_COLUMNS} FROM proposals WHERE playbook_id = :playbook_id AND id = :id")
+_WAITING = sql(quick_sql.WAITING)
+_ONE = sql(f"SELECT {PROPOSAL_COLUMNS} FROM proposals WHERE playbook_id = :playbook_id AND id = :id")
 _OF_KIND = sql(f"""
-SELECT {_COLUMNS} FROM proposals
+SELECT {PROPOSAL_COLUMNS} FROM proposals
 WHERE playbook_id = :playbook_id AND kind = :kind AND state IN ('waiting', 'rejected') ORDER BY id
 """)
 _ADDED = sql("SELECT operation FROM proposals WHERE playbook_id = :playbook_id AND kind = 'ADD'")
@@ -42,10 +34,6 @@ _COUNT = sql(hook_sql.PROPOSALS_WAITING)
 _COUNT_AGAIN = sql("""
 UPDATE proposals SET sessions = :sessions, session_id = :session_id, evidence = :evidence, trust = :trust
 WHERE playbook_id = :playbook_id AND id = :id
-""")
-_POINTS = sql("""
-SELECT name, text, section, helpful, harmful, position FROM key_points
-WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)) AND retired_in IS NULL
 """)
 _DECIDE = sql("""
 UPDATE proposals SET state = :state, decided_at = :now, decided_by = :by, revision = :revision
@@ -70,44 +58,6 @@ WHERE a.playbook_id = :playbook_id AND one.retired_in IS NULL AND other.retired_
         AND c.revision > a.revision AND c.text IS NOT NULL)
 ORDER BY a.first_id, a.second_id
 """)
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """What learning would change, and what that rests on.
-
-    `operation` is the curator's, with its `type`; for a harmful vote it is `{"type": "VOTE", "name", "tag",
-    "rationale", "ignored"}`. Its `doubt` says what a page may have to do with it. `sessions` sessions proposed it,
-    `session_id` the last of them; `revision` is the one that carried it out.
-    """
-
-    id: int
-    kind: Kind
-    operation: dict[str, Any]
-    evidence: tuple[Evidence, ...]
-    trust: str
-    session_id: str | None
-    sessions: int
-    created_at: str
-    state: State = "waiting"
-    decided_at: str | None = None
-    decided_by: str | None = None
-    revision: int | None = None
-
-    @property
-    def is_withdrawn(self) -> bool:
-        """Whether the session that proposed it withdrew it; it may be proposed again."""
-        return self.decided_by == _WITHDRAWN
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The points that it is about; of one to be added there is none."""
-        return named_points(self.operation, self.kind)
-
-    @property
-    def text(self) -> str:
-        """The text that a point would have; `""` where none would be added or reworded."""
-        return text_of(self.operation, self.kind)
 
 
 class ProposalRows(PlaybookRows):
@@ -181,12 +131,7 @@ class ProposalRows(PlaybookRows):
 
     def waiting_proposals(self) -> list[Proposal]:
         """The proposals that nobody has decided yet, in the order of their numbers."""
-        return [_proposal(row) for row in self._execute(_WAITING)]
-
-    def live_points_of(self, proposals: Iterable[Proposal]) -> dict[str, KeyPoint]:
-        """The live points that *proposals* are about, by name."""
-        names = sorted({name for each in proposals for name in each.names})
-        return {row.name: point_of(row) for row in self._execute(_POINTS, names=json.dumps(names))}
+        return [Proposal.of_row(row) for row in self._execute(_WAITING)]
 
     def proposals_waiting(self) -> tuple[int, int]:
         """How many proposals wait, and the highest of their numbers, 0 where none does."""
@@ -196,7 +141,7 @@ class ProposalRows(PlaybookRows):
     def proposal(self, number: int) -> Proposal | None:
         """The proposal with that *number*, waiting or decided; None where there is none."""
         row = self._execute(_ONE, id=number).first()
-        return _proposal(row) if row else None
+        return Proposal.of_row(row) if row else None
 
     def matching_proposal(self, operation: dict[str, Any]) -> Proposal | None:
         """The waiting proposal that says the same as *operation*, None where there is none. Who carries the operation
@@ -213,12 +158,12 @@ class ProposalRows(PlaybookRows):
 
     def withdraw_proposal(self, number: int) -> None:
         """Record that the session withdraws its own proposal *number*, which still waits."""
-        self.decide([number], "rejected", _WITHDRAWN, None)
+        self.decide([number], "rejected", WITHDRAWN, None)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:
         """The proposals, waiting or rejected, that say the same as *operation*."""
         sought = gist(operation, kind)
-        of_kind = map(_proposal, self._execute(_OF_KIND, kind=kind))
+        of_kind = map(Proposal.of_row, self._execute(_OF_KIND, kind=kind))
         return [each for each in of_kind if gist(each.operation, kind) == sought]
 
     def keep_apart(
@@ -244,17 +189,3 @@ def _written(evidence: Sequence[Evidence]) -> str:
 def _storable(text: str) -> str:
     """The JSON *text* as each database can keep and read it: a server's JSON has no NUL."""
     return storable(text).replace("\\u0000", "\\ufffd")
-
-
-def _proposal(row: "Row[*tuple[Any, ...]]") -> Proposal:
-    pieces = evidence_rules.read_json(row.evidence)
-    return Proposal(row.id, row.kind, read_operation(row.operation), pieces, *row[4:])
-
-
-def read_operation(text: str) -> dict[str, Any]:
-    """The operation that a database keeps as *text*; of a damaged one nothing."""
-    try:
-        operation = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return operation if isinstance(operation, dict) else {}

@@ -40,8 +40,9 @@ from playbook_db.store.playbook.playbook_rows import point_of
 from playbook_db.store.playbook.proposals import ProposalRows
 from playbook_db.store.playbook.revisions import RevisionWriter
 from playbook_db.store.playbook.same_text import ids_like
-from playbook_db.store.playbook.snapshots import Snapshots, header_of
+from playbook_db.store.playbook.snapshots import Snapshots
 from playbook_db.store.quick_sql import PointEvidence, StoredMarks
+from playbook_db.store.revision_log import header_of
 from playbook_db.store.tables import (
     heads,
     injections,
@@ -86,13 +87,6 @@ SELECT h.header, h.final_newline, r.number, r.time
 FROM heads AS h LEFT JOIN revisions AS r ON r.playbook_id = h.playbook_id
     AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = :playbook_id)
 WHERE h.playbook_id = :playbook_id
-""")
-_LISTED = sql("""
-SELECT p.key, coalesce(h.live_points, 0),
-       coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = h.playbook_id), 0),
-       (SELECT r.time FROM revisions AS r WHERE r.playbook_id = h.playbook_id ORDER BY r.number DESC LIMIT 1),
-       p.mirror, p.ignored
-FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.kind = 'project' ORDER BY p.key
 """)
 _KEPT_MIRRORS = sql("""
 SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = m.playbook_id), 0),
@@ -461,27 +455,6 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         if self.last_time is None or self.now > self.last_time:
             return self.now
         return timestamp(datetime.fromisoformat(self.last_time) + timedelta(microseconds=1))
-
-
-@dataclass(frozen=True, slots=True)
-class ListedProject:
-    """A project with a playbook: its folder, how many points are live, how many revisions there are and when the last
-    was made, its mirror's state, and whether the hooks keep out of it."""
-
-    key: str
-    live_points: int
-    revisions: int
-    last_revision_at: str | None
-    mirror: str
-    is_ignored: bool
-
-
-def list_projects(connection: Connection) -> list[ListedProject]:
-    """All projects that have a playbook, by key."""
-    return [
-        ListedProject(key, live_points, number, time, mirror, bool(ignored))
-        for key, live_points, number, time, mirror, ignored in connection.execute(_LISTED)
-    ]
 
 
 def all_keys(connection: Connection) -> list[str]:

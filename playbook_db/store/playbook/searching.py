@@ -16,7 +16,6 @@ from playbook_db.domain.trust.evidence import read_json
 from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.hook_sql import StoredPoint
-from playbook_db.store.playbook.playbook_rows import runner_of
 from playbook_db.store.playbook.repository import PlaybookRepository
 
 Kind = Literal["retired", "proposed", "old text", "reason", "vote", "evidence"]
@@ -72,7 +71,7 @@ def search(book: PlaybookRepository, question: str) -> Searched:
     """The live points of *book* that answer *question*."""
     dialect = dialect_of(book.connection)
     live = book.stored().live_points
-    execute = runner_of(book.connection)
+    execute = book.execute
     should_ask = dialect.has_search(book.connection)
     if should_ask:
         with suppress(DatabaseError), dialect.savepoint(book.connection):

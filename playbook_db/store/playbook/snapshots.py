@@ -9,13 +9,13 @@ from sqlalchemy import Row, bindparam
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
-from playbook_db.domain.exact_json import read_json
 from playbook_db.domain.merging.undo import RevisionRange, Undo
 from playbook_db.domain.playbook import MAX_COUNTER, Header, Playbook, PointState
 from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.store import quick_sql
 from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
+from playbook_db.store.revision_log import header_of
 
 # The last change of each point up to a revision, and the last that changed its text. Each subquery is one step down an
 # index, so that the time hangs on the number of points, not on the length of the history; what is materialized, and
@@ -206,11 +206,6 @@ class Snapshots(PlaybookRows):
         statement = sql(_POINTS_AT.format(text_index=self.index_hint("ix_changes_text"), which=which, live=live))
         values = {"first": changed_in.first, "last": changed_in.last} if changed_in else {}
         return self._execute(statement, revision=revision, **values).all()
-
-
-def header_of(fields: str, final_newline: int) -> Header:
-    """The header that the two columns `header` and `final_newline` hold."""
-    return Header(tuple(read_json(fields).items()), bool(final_newline))
 
 
 def _fields_of(playbook: Playbook) -> set[tuple[str, int, object]]:

@@ -39,7 +39,6 @@ WHERE p.key = :key
 _ADD_HEAD = sql(ADD_HEAD)
 _RETRY_AT_LEAST_S, _RETRY_AT_MOST_S = 0.001, 0.006  # at random in between, when the write lock is taken
 _connected: set[str] = set()  # the files that this process has had a connection to
-APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
 _FILES = ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql")
 WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked into the file after a commit
 
@@ -137,7 +136,7 @@ class SqliteDialect:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables and application != APPLICATION_ID:
+        if tables and application != files.APPLICATION_ID:
             raise OtherProgramError(self.where)
         return int(version)
 
@@ -158,12 +157,12 @@ class SqliteDialect:
         if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
             return None
         version, application = struct.unpack_from(">i4xi", header, 60)
-        return int(version) if application == APPLICATION_ID else None
+        return int(version) if application == files.APPLICATION_ID else None
 
     def mark_version(self, connection: Connection, version: int) -> None:
         """Write *version* where `schema_version` reads it, as part of the transaction under way."""
         connection.exec_driver_sql(f"PRAGMA user_version = {version:d}")
-        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID:d}")
+        connection.exec_driver_sql(f"PRAGMA application_id = {files.APPLICATION_ID:d}")
 
     # Making and migrating it.
 

@@ -7,14 +7,13 @@ import os
 import random
 import shutil
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import BinaryIO, Literal
 from urllib.parse import quote
-
-from sqlalchemy.exc import DBAPIError
 
 from playbook_db import platforms, settings
 from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, DiskError
@@ -23,6 +22,7 @@ from playbook_db.store.at_hand import is_at_rest
 
 Access = Literal["read", "at rest", "check", "write"]
 
+APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
 BESIDE = ("-wal", "-shm", "-journal")  # what SQLite has beside a database file
 # Where SQLite's message quotes a name that is damaged, the driver fails to make it a text.
 DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
@@ -85,10 +85,11 @@ def explained(
     Damage gives DamagedError, a lock that is held too long DatabaseBusyError, all else a *kind*, which for the disk is
     a DiskError unless another is asked for: "*where* *problem*: the reason. *end*"
     """
+    handled: tuple[type[Exception], ...] = (*_wrappers(), OSError, *DRIVER_ERRORS)
     try:
         yield
-    except (DBAPIError, OSError, *DRIVER_ERRORS) as error:
-        cause = (isinstance(error, DBAPIError) and error.orig) or error
+    except handled as error:
+        cause = getattr(error, "orig", None) or error
         if isinstance(cause, OSError):
             if not of_files:
                 raise
@@ -103,6 +104,12 @@ def explained(
         if cause.sqlite_errorcode & 0xFF in _OF_THE_DISK:
             of_disk, kind = _trouble_of_disk(where), DiskError if kind is DatabaseError else kind
         raise kind(f"{where} {problem}: {of_disk or cause}. {end}") from error
+
+
+def _wrappers() -> tuple[type[Exception], ...]:
+    """What SQLAlchemy wraps the driver's errors in, if it is in use: to import it would take most of a command."""
+    module = sys.modules.get("sqlalchemy.exc")
+    return (module.DBAPIError,) if module else ()
 
 
 def _trouble_of_disk(path: str) -> str | None:

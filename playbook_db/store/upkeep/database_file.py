@@ -62,13 +62,6 @@ def lock_path(path: str) -> str:
     return SqliteDialect(path).lock_path
 
 
-def schema_at_rest(path: str) -> int | None:
-    """The schema of the backup at *path*; None where it can't be read."""
-    with suppress(DatabaseError):
-        return SqliteDialect(path, "at rest").schema_version()
-    return None
-
-
 def list_backups(url: URL | str) -> list[Backup]:
     """The backups of the database at *url*, newest first."""
     path = sqlite_path(url)

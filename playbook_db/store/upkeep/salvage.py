@@ -26,7 +26,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS, is_users_name
 from playbook_db.projects import USER_KEY
 from playbook_db.store.playbook import erasure
 from playbook_db.store.playbook.repository import Mirror, PlaybookRepository
-from playbook_db.store.playbook.snapshots import header_of
+from playbook_db.store.revision_log import header_of
 from playbook_db.store.sqlite.page_reader import LEAF_TABLE, SCHEMA_PLACE, Pages, Record
 from playbook_db.store.tables import (
     changes,

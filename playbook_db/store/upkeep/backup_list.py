@@ -1,0 +1,23 @@
+"""Which backups of a database file there are, and their schemas; without SQLAlchemy."""
+
+from contextlib import closing, suppress
+
+from playbook_db.errors import DatabaseError
+from playbook_db.store.sqlite import files
+from playbook_db.store.sqlite.backups import Backup, list_backups
+
+__all__ = ["Backup", "with_schemas"]
+
+
+def with_schemas(path: str) -> list[tuple[Backup, int | None]]:
+    """The backups of the database file *path*, newest first, each with its schema; None where it can't be read."""
+    return [(backup, _schema(backup.path)) for backup in list_backups(path)]
+
+
+def _schema(path: str) -> int | None:
+    with suppress(DatabaseError), closing(files.open_file(path, "at rest")) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return int(version) if application == files.APPLICATION_ID or not tables else None
+    return None
