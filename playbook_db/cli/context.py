@@ -14,6 +14,7 @@ from playbook_db.cli.output import say
 from playbook_db.errors import MissingExtraError, PlaybookError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
+    from playbook_db.services.opening import Reads
     from playbook_db.services.project import Project
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -153,13 +154,13 @@ def opened(
     begins_anew: bool = False,
     may_be_new: bool = False,
     is_own: bool = False,
-    may_be_old: bool = False,
+    reads: "Reads | None" = None,
 ) -> "Iterator[Project]":
     """The project that the options and the environment name, in its database; the user's own playbook, where they mean
     that, or the *names* are those of its points.
 
-    Where it has joined a team that is the team's, unless it *is_own*; who only looks at what is there now can do with
-    what this machine last knew of it, and says that it *may_be_old*.
+    Where it has joined a team that is the team's, unless it *is_own*; who only *reads* is given what this machine last
+    knew of it where the server can't be asked.
 
     Its mirror, where it is kept, is brought in step before and after, unless *sync* is off. A database that is gone
     though there are backups of it is made where it *begins_anew*. What may give a project its playbook says that it
@@ -180,7 +181,7 @@ def opened(
         sync=sync,
         begins_anew=begins_anew,
         is_own=is_own,
-        may_be_old=may_be_old,
+        reads=reads,
         notify=lambda line: notify([line]),
     ) as project:
         is_named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR") or settings.session()

@@ -35,7 +35,9 @@ def ensure_current(url: str) -> str | None:
         return bring_to_schema(url, dialect, by_hand=True)
 
 
-def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
+def bring_to_schema(
+    url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False, key: str = ""
+) -> str | None:
     """Make or migrate the database at *url*, that of *dialect*, if it isn't at our schema; the backup's path where one
     was made.
 
@@ -43,7 +45,7 @@ def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by
     migrated only *by_hand*. Several processes may call this at once; one does the work. Raises SchemaTooNewError,
     SchemaTooOldError, DatabaseLostError.
     """
-    version = _version(dialect)
+    version = _version(dialect, key)
     if version and begins_anew:
         raise DatabaseError(f"{dialect.where} is there; nothing was begun anew. To do so, move it away first.")
     if version == SCHEMA:
@@ -258,8 +260,8 @@ def migrations_folder() -> str:
     return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=DatabaseError))
 
 
-def _version(dialect: Dialect) -> int | None:
-    version = dialect.schema_version()
+def _version(dialect: Dialect, key: str = "") -> int | None:
+    version = dialect.schema_version(key)
     refuse_newer(dialect.where, version or 0)
     return version
 

@@ -144,9 +144,10 @@ def show(name: str, as_json: bool) -> None:
     if point is not None:
         _show_point(*point, as_json=as_json)
         return
+    from playbook_db.services.opening import one_point
     from playbook_db.services.reading import history
 
-    with opened(name, may_be_old=not history.is_revision(name)) as project:
+    with opened(name, reads=None if history.is_revision(name) else one_point(name)) as project:
         match = history.details_of(project, name)
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)
@@ -156,7 +157,9 @@ def show(name: str, as_json: bool) -> None:
 
 
 def _listing() -> "tuple[Sequence[PromptPoint], Mapping[str, StoredMarks]]":
-    with opened(may_be_old=True) as project, project.store.read(project.key) as book:
+    from playbook_db.services.opening import MARKED_POINTS
+
+    with opened(reads=MARKED_POINTS) as project, project.store.read(project.key) as book:
         return book.live_points(), book.marks()
 
 
@@ -164,9 +167,10 @@ def _retired_points() -> "Sequence[tuple[PromptPoint, Retired]]":
     points = quick_reads.retired_points(*database_and_folder())
     if points is not None:
         return points
+    from playbook_db.services.opening import POINTS
     from playbook_db.services.playbook import edit
 
-    with opened(may_be_old=True) as project:
+    with opened(reads=POINTS) as project:
         return [(each.point, each) for each in edit.list_retired(project).values()]
 
 
@@ -228,9 +232,10 @@ def render(is_whole: bool, as_json: bool) -> None:
     """Print the text that goes into a prompt. It is empty for an empty playbook."""
     text = quick_reads.prompt(*database_and_folder(), whole=is_whole)
     if text is None:
+        from playbook_db.services.opening import POINTS
         from playbook_db.services.playbook import import_export
 
-        with opened(may_be_old=True) as project:
+        with opened(reads=POINTS) as project:
             text = import_export.prompt_with_all(project) if is_whole else import_export.prompt(project)
     if as_json:
         print_json({"text": text})

@@ -63,9 +63,10 @@ def answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]
     result = quick_reads.search(*database_and_folder(), *questions)
     if result is not None:
         return result
+    from playbook_db.services.opening import MARKED_POINTS
     from playbook_db.services.reading import listing
 
-    with opened(may_be_old=True) as project:
+    with opened(reads=MARKED_POINTS) as project:
         searched, marks = listing.search(project, *questions)
     if any(each.is_damaged for each in searched):
         notify([str(listing.DAMAGED)])
@@ -89,7 +90,9 @@ def _beside(question: str) -> "tuple[tuple[HistoryHit, float], ...]":
     in_session = bool(settings.session())
     if in_session:
         notify(["proposals are left out within a session of Claude Code"])
-    with opened(may_be_old=True) as project:
+    from playbook_db.services.opening import HISTORY
+
+    with opened(reads=HISTORY) as project:
         return listing.search_history(project, question, proposed=not in_session)
 
 
