@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store import hook_sql
-from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store.at_hand import OLDEST_PROGRAM, SCHEMA, marked_version, usable_schema
 from playbook_db.store.dialect import Question
 from playbook_db.store.postgres import distributed, letters
 from playbook_db.store.postgres.connection import DRIVER, READS, WRITES, driver_of
@@ -39,13 +39,16 @@ _OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been 
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
 _SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
 _PREPARED_AFTER = 5  # times that a statement was run; psycopg's own number
+_NO_OLDER = 10_000  # than any program: who made the database says nothing
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
 _LOCK_AT_ONCE = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
 _HAS_HEAD = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id")
 _ADD_HEAD = sql(hook_sql.ADD_HEAD)
 _VERSION = """
-SELECT max(version_num) AS version, to_regclass('skipped_operations') IS NOT NULL AS has_tables, pg_backend_pid() AS pid
+SELECT max(version_num) AS version, pg_backend_pid() AS pid,
+       to_regclass('skipped_operations') IS NOT NULL AS has_tables,
+       obj_description(to_regclass('alembic_version'), 'pg_class') AS oldest_program
 FROM alembic_version
 """
 _FIND = "SELECT id FROM playbooks WHERE key = :key"
@@ -181,7 +184,9 @@ class PostgresDialect:
             self._prepare_if_direct(connection, there.pid)
         self._numbers = {key: found[0][0].id} if found and found[0] else {}
         if there.has_tables and re.fullmatch(r"\d{4}", there.version or "0000"):
-            return int(there.version or 0)
+            oldest = there.oldest_program or ""
+            version = marked_version(int(there.version or 0), int(oldest) if oldest.isdecimal() else _NO_OLDER)
+            return usable_schema(version)
         raise OtherProgramError(self.where)
 
     def _prepare_if_direct(self, connection: Connection, pid: int) -> None:
@@ -429,6 +434,7 @@ def _make(connection: Connection, *files: str) -> None:
 def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
     """The statements in *files*: those that make the views and triggers, as this version of the code has them."""
     yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # functions keep it
+    yield f"COMMENT ON TABLE alembic_version IS '{OLDEST_PROGRAM:04d}';"  # which older programs look at
     for file in files:
         yield from _statements(file)
 

@@ -109,7 +109,8 @@ class SqliteDialect:
         if self._file is None or _file_at(self.path) != self._file:
             return False
         with self.explained(), readers.connect() as connection:
-            return connection.exec_driver_sql("PRAGMA user_version").scalar() == at_hand.SCHEMA
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+            return at_hand.usable_schema(version) == at_hand.SCHEMA
 
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
         """The rows that answer each of *questions* about the playbook *key*, from one state of the database."""
@@ -153,7 +154,7 @@ class SqliteDialect:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables and application != APPLICATION_ID:
             raise OtherProgramError(self.where)
-        return int(version)
+        return at_hand.usable_schema(version)
 
     def _version_at_rest(self) -> int | None:
         """The schema as the file's own header has it, None where that can't be relied on.
@@ -172,11 +173,12 @@ class SqliteDialect:
         if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
             return None
         version, application = struct.unpack_from(">i4xi", header, 60)
-        return int(version) if application == APPLICATION_ID else None
+        return at_hand.usable_schema(version) if application == APPLICATION_ID else None
 
     def mark_version(self, connection: Connection, version: int) -> None:
         """Write *version* where `schema_version` reads it, as part of the transaction under way."""
-        connection.exec_driver_sql(f"PRAGMA user_version = {version:d}")
+        marked = at_hand.marked_version(version, at_hand.OLDEST_PROGRAM)
+        connection.exec_driver_sql(f"PRAGMA user_version = {marked:d}")
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID:d}")
 
     # Making and migrating it.
