@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 SCHEMA = 10  # the migration that this code is written for, as in PRAGMA user_version
-OLDEST_PROGRAM = 10  # the oldest SCHEMA of a program that may write to a database at ours, as the migrations say
-WINDOW = 10_000  # times that, in front of the schema, stands in PRAGMA user_version where it isn't the schema itself
+# Where a program older than the schema may write, PRAGMA user_version is this times the oldest such, plus the schema.
+WINDOW = 10_000
 
 OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 # A backup's name, after that of its database.

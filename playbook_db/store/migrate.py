@@ -183,7 +183,7 @@ def print_sql(context: Any, url: str | None) -> None:
     with context.begin_transaction():
         context.run_migrations()
         if migrations and context.get_revision_argument() == context.script.get_current_head():
-            print_all(dialect.making_statements())
+            print_all((*dialect.making_statements(), dialect.naming_oldest(_oldest_program(context.script, SCHEMA))))
 
 
 def run_alembic(context: Any, connection: "Connection") -> None:
@@ -207,7 +207,7 @@ def run_alembic(context: Any, connection: "Connection") -> None:
         begin,
         connection=connection,
         include_name=_is_of_migrations,
-        on_version_apply=_mirror_version,
+        on_version_apply=functools.partial(_mirror_version, context.script),
         process_revision_directives=functools.partial(_number, context),
     )
     with context.begin_transaction():
@@ -278,6 +278,13 @@ def _number(context: Any, _migration_context: Any, _revision: Any, scripts: "lis
             script.rev_id = f"{int(context.script.get_current_head() or 0) + 1:04d}"
 
 
-def _mirror_version(*, ctx: Any, heads: Iterable[str], **_: Any) -> None:
+def _mirror_version(scripts: Any, *, ctx: Any, heads: Iterable[str], **_: Any) -> None:
     """Note beside the tables which migration the database is at: reading that takes no Alembic."""
-    dialect_of(ctx.connection).mark_version(ctx.connection, int(max(heads, default="0")))
+    version = int(max(heads, default="0"))
+    dialect_of(ctx.connection).mark_version(ctx.connection, version, _oldest_program(scripts, version))
+
+
+def _oldest_program(scripts: Any, version: int) -> int:
+    """The oldest program that may write at *version*: the migration that lets in the fewest counts."""
+    stated = {each.revision: getattr(each.module, "oldest_program", each.revision) for each in scripts.walk_revisions()}
+    return max((int(oldest) for revision, oldest in stated.items() if int(revision) <= version), default=version)

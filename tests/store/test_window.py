@@ -1,9 +1,8 @@
 """Programs of different versions at one database: who may write is up to the newest migration."""
 
-import importlib.util
 from contextlib import closing
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,8 +10,8 @@ from playbook_db.errors import SchemaTooNewError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import at_hand
-from playbook_db.store.at_hand import OLDEST_PROGRAM, SCHEMA, WINDOW
+from playbook_db.store import at_hand, migrate
+from playbook_db.store.at_hand import SCHEMA, WINDOW
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.migrate import migrations_folder
 from playbook_db.store.team import replica
@@ -44,7 +43,7 @@ def _put_back(store: Store) -> None:
             run("ALTER TABLE key_points DROP COLUMN mood")
             run("DROP TABLE moods")
             run(f"UPDATE alembic_version SET version_num = '{SCHEMA:04d}'")
-            run(f"COMMENT ON TABLE alembic_version IS '{OLDEST_PROGRAM:04d}'")
+            run(f"COMMENT ON TABLE alembic_version IS '{SCHEMA:04d}'")
 
 
 def test_an_older_program_that_may_write_does_all_it_did(store: Store, tmp_path: Path) -> None:
@@ -90,19 +89,22 @@ def test_a_file_tells_both_in_one_number(schema: int, oldest: int, marked: int) 
     assert at_hand.marked_version(schema, oldest) == marked
 
 
-def test_the_migrations_say_which_programs_may_write() -> None:
-    """The one that lets in the fewest counts. Those that say nothing let in none that is older."""
-    folder = Path(migrations_folder(), "versions")
-    oldest = max(int(getattr(each, "oldest_program", each.revision)) for each in map(_loaded, folder.glob("*.py")))
+@pytest.mark.parametrize(
+    ("version", "oldest"), [(2, 2), (3, 2), (4, 2), (5, 4)], ids=["says nothing", "expands", "expands", "contracts"]
+)
+def test_the_migration_that_lets_in_the_fewest_counts(version: int, oldest: int) -> None:
+    """One that says nothing lets in no older program."""
+    stated = {"0001": None, "0002": None, "0003": "0002", "0004": "0001", "0005": "0004"}
+    scripts = [
+        SimpleNamespace(revision=each, module=SimpleNamespace(**({"oldest_program": says} if says else {})))
+        for each, says in stated.items()
+    ]
 
-    assert oldest == OLDEST_PROGRAM
-    assert "oldest_program = " in (folder.parent / "script.py.mako").read_text("utf-8")
+    assert migrate._oldest_program(SimpleNamespace(walk_revisions=lambda: scripts), version) == oldest
 
 
-def _loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def test_a_new_migration_says_it() -> None:
+    """As the template has it: no older program, unless somebody thinks again."""
+    text = Path(migrations_folder(), "script.py.mako").read_text("utf-8")
+
+    assert "\noldest_program = ${repr(up_revision)}\n" in text

@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store import hook_sql
-from playbook_db.store.at_hand import OLDEST_PROGRAM, SCHEMA, marked_version, usable_schema
+from playbook_db.store.at_hand import SCHEMA, marked_version, usable_schema
 from playbook_db.store.dialect import Question
 from playbook_db.store.postgres import distributed, letters
 from playbook_db.store.postgres.connection import DRIVER, READS, WRITES, driver_of
@@ -197,8 +197,9 @@ class PostgresDialect:
         if driver.info.backend_pid == pid:
             driver.prepare_threshold = self._prepared_after = _PREPARED_AFTER
 
-    def mark_version(self, connection: Connection, version: int) -> None:
-        """Nothing to do: Alembic's own table holds it, and is read as fast."""
+    def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
+        """Write which programs may write at *version*, which Alembic's own table holds."""
+        connection.exec_driver_sql(naming_oldest(oldest_program))
 
     # Making and migrating it.
 
@@ -434,9 +435,13 @@ def _make(connection: Connection, *files: str) -> None:
 def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
     """The statements in *files*: those that make the views and triggers, as this version of the code has them."""
     yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # functions keep it
-    yield f"COMMENT ON TABLE alembic_version IS '{OLDEST_PROGRAM:04d}';"  # which older programs look at
     for file in files:
         yield from _statements(file)
+
+
+def naming_oldest(program: int) -> str:
+    """The statement that lets programs from this one on write: older ones look there."""
+    return f"COMMENT ON TABLE alembic_version IS '{program:04d}';"
 
 
 def dropping_statements() -> Iterator[str]:

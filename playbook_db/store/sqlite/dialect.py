@@ -175,9 +175,9 @@ class SqliteDialect:
         version, application = struct.unpack_from(">i4xi", header, 60)
         return at_hand.usable_schema(version) if application == APPLICATION_ID else None
 
-    def mark_version(self, connection: Connection, version: int) -> None:
-        """Write *version* where `schema_version` reads it, as part of the transaction under way."""
-        marked = at_hand.marked_version(version, at_hand.OLDEST_PROGRAM)
+    def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
+        """Write *version*, and which programs may write at it, where `schema_version` reads it."""
+        marked = at_hand.marked_version(version, oldest_program)
         connection.exec_driver_sql(f"PRAGMA user_version = {marked:d}")
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID:d}")
 

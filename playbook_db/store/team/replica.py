@@ -114,8 +114,7 @@ def write(path: str, rows: Rows) -> None:
             if several:
                 connection.execute(insert(table), several)
         full_text.make(connection.exec_driver_sql)
-        marked = at_hand.marked_version(at_hand.SCHEMA, at_hand.OLDEST_PROGRAM)
-        connection.exec_driver_sql(f"PRAGMA user_version = {marked:d}")
+        connection.exec_driver_sql(f"PRAGMA user_version = {at_hand.SCHEMA:d}")
     with closing(engine.raw_connection()) as raw:
         driver: sqlite3.Connection = raw.dbapi_connection  # type: ignore[assignment]
         data = driver.serialize()
