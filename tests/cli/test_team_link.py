@@ -1,20 +1,23 @@
 """Commands of a team's member over a link that is long, or that goes silent: how often and how long they wait."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import make_url
 
+from playbook_db.claude_code import worker
 from playbook_db.mcp_server.tools import PlaybookTools
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import patience
+from playbook_db.store import at_hand, patience
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import Store
 from tests import postgres
+from tests.claude_code.running import Client, write_worker
 from tests.cli.conftest import Playbook
-from tests.link import Link
+from tests.link import Link, State
 from tests.members import NAME
 
 pytestmark = pytest.mark.slow  # a server
@@ -174,3 +177,71 @@ def test_a_page_and_a_tool_keep_their_connection(link: Link, home: Path, folder:
     assert "run the tests number 0" in tools.list_points()
     assert (link.round_trips - before[0], link.connections - before[1]) == (2, 0)
     tools.close()
+
+
+@pytest.fixture
+def client(link: Link, folder: Path, home: Path) -> Client:
+    """Claude Code in the member's project."""
+    made = Client(folder, home / ".claude" / "playbook" / "playbook.db", home, is_patient=True)
+    write_worker(made)
+    return made
+
+
+def _work(client: Client) -> None:
+    assert worker.run(f"sqlite:///{client.database}") is not None
+
+
+def test_the_first_prompt_of_a_session_finds_what_a_colleague_just_taught(client: Client, shared: Project) -> None:
+    """The worker that the session's start begins fetches it before it does anything else."""
+    edit.add(shared, "restart the message broker when its queue stalls")
+    os.utime(at_hand.replica_of(str(client.database), 1), (0, 0))
+    began = client.inject()
+    assert client.worker_began()
+    _work(client)
+    asked = client.remind(client.prompt("why does the queue of the message broker stall?"))
+
+    assert "message broker" not in began.context
+    assert "restart the message broker" in asked.context
+
+
+def test_an_interactive_session_goes_on_through_a_cut_and_after_leaving(
+    client: Client, link: Link, shared: Project, playbook: Playbook
+) -> None:
+    """Its hooks ask nobody: what others taught reaches it with the next refresh, and leaving needs no server. Then its
+    prompts are answered from the project's own playbook, and its end is for that."""
+    client.inject()
+    edit.add(shared, "restart the message broker when its queue stalls")
+    link.set("cut")
+    cut_off = client.remind(client.prompt("why does the queue of the message broker stall?"))
+    link.set("open")
+    _work(client)
+    back = client.remind(client.prompt("and why does the queue of the message broker stall again?"))
+    link.set("cut")
+    left = playbook("team", "leave")
+    client.add("the chart legend needs a colour blind palette")
+    own = client.remind(client.prompt("which palette does the chart legend need?"))
+    client.enqueue()
+
+    assert not cut_off.has_context
+    assert "restart the message broker" in back.context
+    assert left.code == 0
+    assert "can't be reached" in left.err + left.out
+    assert "colour blind palette" in own.context
+    assert [row[0] for row in client.rows("SELECT text FROM key_points WHERE retired_in IS NULL ORDER BY id")][-2:] == [
+        "restart the message broker when its queue stalls", "the chart legend needs a colour blind palette",
+    ]  # fmt: skip
+    assert client.rows("SELECT count(*) FROM memberships") == [(0,)]
+    assert client.rows("SELECT playbook_id, state FROM jobs") == [(1, "queued")]
+
+
+@pytest.mark.parametrize("state", ["cut", "silent"])
+def test_leaving_takes_what_the_replica_has(
+    state: State, link: Link, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether nobody is there, or somebody who says nothing; how old it is is told."""
+    _waits(monkeypatch, 2.0)
+    link.set(state)
+    left = playbook("team", "leave")
+
+    assert left.code == 0, left.err
+    assert playbook("list").out.count("run the tests number") == 5

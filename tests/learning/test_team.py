@@ -104,6 +104,20 @@ def test_what_one_learns_reaches_the_other(ann: Member, bob: Member, team_server
     assert rows(team_server, "SELECT count(*) FROM model_calls") == [(0,)]
 
 
+def test_a_lesson_has_the_name_of_the_role_where_no_variable_names_the_member(
+    ann: Member, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client starts the worker without USER: the lessons of all members would be root's."""
+    ann.session("s-1")
+    with ann.as_him():
+        for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+            monkeypatch.delenv(name, raising=False)
+        worker.run(ann.url)
+
+    host = os.uname().nodename
+    assert rows(team_server, "SELECT actor FROM revisions WHERE source = 'learn'") == [(f"postgres@{host}",)]
+
+
 def test_a_server_that_is_away_is_waited_for(ann: Member, team_server: Store, api: MessagesApi) -> None:
     """Nothing is lost, no try counted, no model asked; the next worker goes on."""
     ann.session("s-1")
@@ -116,6 +130,26 @@ def test_a_server_that_is_away_is_waited_for(ann: Member, team_server: Store, ap
         assert ann.log() == []
 
     assert ann.work().learned == 1
+    assert _lessons(team_server) == [("s-1",)]
+
+
+def test_after_a_short_outage_the_same_run_goes_on(
+    ann: Member, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that is restarted costs some seconds, not an hour."""
+    ann.session("s-1")
+    opens: list[str] = []
+
+    def opened(url: str, *, key: str = "") -> Store:
+        opens.append(url)
+        if len(opens) == 1:
+            raise ServerAwayError("it is being restarted")
+        return open_store(url, key=key)
+
+    monkeypatch.setattr(project_service, "open_store", opened)
+    result = ann.work()
+
+    assert (result.learned, result.put_off, result.away) == (1, 0, 0)
     assert _lessons(team_server) == [("s-1",)]
 
 
@@ -449,7 +483,7 @@ def test_a_session_that_is_skipped_is_passed_over_here_and_there(
 def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(
     ann: Member, team_server: Store, api: MessagesApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many projects and jobs are its."""
+    """However many projects and jobs are its: once, and once more before the run ends."""
     asked = []
 
     def opened(url: str, *, key: str = "") -> Store:
@@ -469,8 +503,8 @@ def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(
     result = ann.work()
 
     assert (result.learned, result.put_off) == (1, 6)
-    assert [url for url in asked if url == AWAY] == [AWAY]
-    assert len(asked) == 2
+    assert [url for url in asked if url == AWAY] == [AWAY] * 2
+    assert len(asked) == 4
     assert _lessons(team_server) == [("s-1",)]
 
 

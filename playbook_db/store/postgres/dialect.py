@@ -164,6 +164,10 @@ class PostgresDialect:
             number = self._numbers.get(key) or next((row.id for row in ask([(_FIND, {"key": key})])[0]), 0)
             return ask([(statement, {"playbook_id": number, **values}) for statement, values in questions])
 
+    def role(self, connection: Connection) -> str:
+        """The role that logged in."""
+        return str(driver_of(connection).info.user)
+
     def known_number(self, key: str) -> int | None:
         """The number of the playbook *key*, if it was looked up with the version."""
         return self._numbers.get(key)

@@ -120,6 +120,10 @@ class SqliteDialect:
             of = {"playbook_id": number}
             return [connection.execute(sql(each), {**of, **values}).all() for each, values in questions]
 
+    def role(self, connection: Connection) -> str:
+        """None: a file has no roles."""
+        return ""
+
     def known_number(self, key: str) -> int | None:
         """Nothing: to look it up takes no time."""
         return None
