@@ -20,7 +20,7 @@ class Link:
 
     Each direction takes *delay_s*; a share *loss* of the packets is lost, and sent again as TCP does. `state` can be
     changed at any time: a silent link takes what is sent and passes nothing on, one that is cut closes connections and
-    lets nobody in. `goes_silent_after` names bytes: the link is silent from the packet on that has them.
+    lets nobody in. `loses` names bytes: a packet that has them is never passed on.
     """
 
     def __init__(self, url: URL, *, delay_s: float = 0.0, loss: float = 0.0) -> None:
@@ -30,7 +30,7 @@ class Link:
         self.url = url.set(drivername="postgresql", host="127.0.0.1", port=port, query={"sslmode": "disable"})
         self.delay_s, self.loss = delay_s, loss
         self.state: State = "open"
-        self.goes_silent_after: bytes | None = None
+        self.loses: bytes | None = None
         self.round_trips = 0  # after the log-in, of all connections
         self.connections = 0
         self._sockets: list[socket.socket] = []
@@ -79,8 +79,8 @@ class Link:
             while data := source.recv(65536):
                 if counter:
                     counter.see(data)
-                if self.goes_silent_after and self.goes_silent_after in data:
-                    self.state = "silent"
+                if self.loses and self.loses in data:
+                    continue
                 if self.state == "open":
                     packets.put((time.monotonic() + self._takes_s(), data))
         packets.put((time.monotonic() + self.delay_s, b""))

@@ -97,7 +97,7 @@ def test_what_reads_points_waits_for_a_silent_server_and_then_shows_the_replica(
 ) -> None:
     """Whether it is silent before the log-in, after it, or later on."""
     _waits(monkeypatch, 2.0 if after == b"user" else 0.5)  # the driver takes no less to connect
-    link.goes_silent_after = after
+    link.loses = after
     done = playbook(*command)
 
     assert done.code == 0
@@ -124,7 +124,7 @@ def test_a_command_that_writes_says_that_the_server_is_silent(
 ) -> None:
     """In one sentence; nothing was changed."""
     _waits(monkeypatch)
-    link.goes_silent_after = after
+    link.loses = after
     done = playbook("vote", "pat-001", "helpful")
 
     assert (done.code, done.out) == (1, "")
