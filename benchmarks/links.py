@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import make_url
+from sqlalchemy.engine import URL
 
 from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, ratio, times
@@ -59,7 +59,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
         for home in homes:
             _join(home, link)
         members = itertools.cycle(homes)
-        troubles = dict(_troubles(server, link))
+        troubles = dict(_troubles(server, url, link))
         if quick:
             troubles = {name: troubles[name] for name in ("well", "cut")}
         ended: dict[str, list[Ended]] = {command: [] for command in COMMANDS}
@@ -88,7 +88,7 @@ def _join(home: Path, link: Link) -> None:
         begun.finish()
 
 
-def _troubles(server: postgres.Server, link: Link) -> Iterator[tuple[str, Trouble]]:
+def _troubles(server: postgres.Server, url: URL, link: Link) -> Iterator[tuple[str, Trouble]]:
     @contextmanager
     def stopped() -> Iterator[None]:
         server.stop("immediate")
@@ -99,15 +99,15 @@ def _troubles(server: postgres.Server, link: Link) -> Iterator[tuple[str, Troubl
 
     @contextmanager
     def frozen() -> Iterator[None]:
-        link.loses = b"BEGIN"  # of each connection anew: what it says after the log-in
+        link.silent_from = b"BEGIN"  # of each connection anew: what it says after the log-in
         try:
             yield
         finally:
-            link.loses = None
+            link.silent_from = None
 
     @contextmanager
     def locked() -> Iterator[None]:
-        with postgres.connected(make_url(link.text)) as other:
+        with postgres.connected(url) as other:
             other.execute("BEGIN")
             other.execute("LOCK TABLE key_points, heads, revisions IN ACCESS EXCLUSIVE MODE")
             yield

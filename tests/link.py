@@ -20,7 +20,7 @@ class Link:
 
     Each direction takes *delay_s*; a share *loss* of the packets is lost, and sent again as TCP does. `state` can be
     changed at any time: a silent link takes what is sent and passes nothing on, one that is cut closes connections and
-    lets nobody in. `loses` names bytes: a packet that has them is never passed on.
+    lets nobody in. `silent_from` names bytes: a connection passes on no packet from the one on that has them.
     """
 
     def __init__(self, url: URL, *, delay_s: float = 0.0, loss: float = 0.0) -> None:
@@ -30,7 +30,7 @@ class Link:
         self.url = url.set(drivername="postgresql", host="127.0.0.1", port=port, query={"sslmode": "disable"})
         self.delay_s, self.loss = delay_s, loss
         self.state: State = "open"
-        self.loses: bytes | None = None
+        self.silent_from: bytes | None = None
         self.round_trips = 0  # after the log-in, of all connections
         self.connections = 0
         self._sockets: list[socket.socket] = []
@@ -62,11 +62,11 @@ class Link:
             while True:
                 client, _ = self._listener.accept()
                 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                if self.state == "cut":
-                    client.close()
-                    continue
                 server = socket.socket(socket.AF_UNIX)
-                server.connect(self._path)
+                if self.state == "cut" or server.connect_ex(self._path):
+                    client.close()
+                    server.close()
+                    continue
                 self.connections += 1
                 self._sockets += [client, server]
                 for source, target, count in ((client, server, _Counter(self)), (server, client, None)):
@@ -75,13 +75,14 @@ class Link:
     def _pass_on(self, source: socket.socket, target: socket.socket, counter: "_Counter | None") -> None:
         packets: queue.Queue[tuple[float, bytes]] = queue.Queue()
         threading.Thread(target=self._deliver, args=(packets, target), daemon=True).start()
+        is_silent = False
         with suppress(OSError), source:
             while data := source.recv(65536):
                 if counter:
                     counter.see(data)
-                if self.loses and self.loses in data:
-                    continue
-                if self.state == "open":
+                if self.silent_from and self.silent_from in data:
+                    is_silent = True
+                if self.state == "open" and not is_silent:
                     packets.put((time.monotonic() + self._takes_s(), data))
         packets.put((time.monotonic() + self.delay_s, b""))
 

@@ -183,7 +183,9 @@ def print_sql(context: Any, url: str | None) -> None:
     with context.begin_transaction():
         context.run_migrations()
         if migrations and context.get_revision_argument() == context.script.get_current_head():
-            print_all((*dialect.making_statements(), dialect.naming_oldest(_oldest_program(context.script, SCHEMA))))
+            print_all(
+                (*dialect.making_statements(), dialect.naming_oldest(SCHEMA, _oldest_program(context.script, SCHEMA)))
+            )
 
 
 def run_alembic(context: Any, connection: "Connection") -> None:

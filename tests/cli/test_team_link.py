@@ -97,7 +97,7 @@ def test_what_reads_points_waits_for_a_silent_server_and_then_shows_the_replica(
 ) -> None:
     """Whether it is silent before the log-in, after it, or later on."""
     _waits(monkeypatch, 2.0 if after == b"user" else 0.5)  # the driver takes no less to connect
-    link.loses = after
+    link.silent_from = after
     done = playbook(*command)
 
     assert done.code == 0
@@ -124,10 +124,10 @@ def test_a_command_that_writes_says_that_the_server_is_silent(
 ) -> None:
     """In one sentence; nothing was changed."""
     _waits(monkeypatch)
-    link.loses = after
+    link.silent_from = after
     done = playbook("vote", "pat-001", "helpful")
 
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (1, ""), done.err
     assert "was lost (no answer for 0.5 s). Nothing was changed; try again." in done.err
     assert done.err.count("\n") == 1
     assert [point.helpful for point in read_playbook(shared).points] == [0] * 5

@@ -29,9 +29,7 @@ def _migrate_further(store: Store, oldest: int | None) -> str:
         if not store.is_shared:
             run(f"PRAGMA user_version = {(oldest or 0) * WINDOW + NEWER}")
         elif oldest is not None:
-            run(f"COMMENT ON TABLE alembic_version IS '{oldest:04d}'")
-        else:
-            run("COMMENT ON TABLE alembic_version IS NULL")
+            run(f"COMMENT ON TABLE alembic_version IS '{NEWER:04d} {oldest:04d}'")
     return store.url.render_as_string(hide_password=False)
 
 
@@ -43,7 +41,7 @@ def _put_back(store: Store) -> None:
             run("ALTER TABLE key_points DROP COLUMN mood")
             run("DROP TABLE moods")
             run(f"UPDATE alembic_version SET version_num = '{SCHEMA:04d}'")
-            run(f"COMMENT ON TABLE alembic_version IS '{SCHEMA:04d}'")
+            run(f"COMMENT ON TABLE alembic_version IS '{SCHEMA:04d} {SCHEMA:04d}'")
 
 
 def test_an_older_program_that_may_write_does_all_it_did(store: Store, tmp_path: Path) -> None:

@@ -191,18 +191,12 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        key: str,
-        *,
-        now: datetime | None = None,
-        locked: int | None = None,
-        head: Any = None,
+        self, connection: Connection, key: str, *, now: datetime | None = None, locked: tuple[int, Any] | None = None
     ) -> None:
-        known = locked or dialect_of(connection).known_number(key)
+        known, row = locked or (dialect_of(connection).known_number(key), None)
         playbook_id = known or connection.execute(_FIND, {"project_key": key}).scalar() or 0
         super().__init__(connection, playbook_id)
-        row = head or (self._execute(_OPEN).first() if playbook_id else None)
+        row = row or (self._execute(_OPEN).first() if playbook_id else None)
         self.key = key
         self.is_users = is_users(key)
         self.header = header_of(row.header, row.final_newline) if row else Header()
@@ -218,14 +212,14 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         dialect = dialect_of(connection)
         known = dialect.known_number(key)
         if known and (head := dialect.lock_and_read(connection, known, _OPEN.text)):
-            return cls(connection, key, now=now, locked=known, head=head)
+            return cls(connection, key, now=now, locked=(known, head))
         locked = dialect.lock_playbook(connection, key)
         if locked is None:  # another may be making it at this moment
             kind = "user" if is_users(key) else "project"
             made_at = timestamp(now or datetime.now(UTC))
             connection.execute(_ADD_PROJECT, {"key": key, "kind": kind, "now": made_at})
             locked = dialect.lock_playbook(connection, key)
-        return cls(connection, key, now=now, locked=locked)
+        return cls(connection, key, now=now, locked=(locked or 0, None))
 
     @cached_property
     def draft(self) -> Draft:

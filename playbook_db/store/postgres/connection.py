@@ -93,26 +93,20 @@ class PatientConnection(psycopg.Connection[Any]):
         if not self.closed:
             super().rollback()
 
-    def ask(self, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """The answers to all *questions* from one state of the database, in one round trip."""
-        self.mode = READS
+    def gather(self, questions: Sequence[Question], *, alone: bool = False) -> list[Sequence[Any]]:
+        """The answers to *questions*, one after the other, in one round trip: in the transaction under way, or *alone*
+        in one that only reads, and sees one state of the database."""
+        self.mode = READS if alone else self.mode
         try:
             with self.together():
-                self.begin()
+                if self.is_idle:
+                    self.begin()
                 cursors = [self._asked(*question) for question in questions]
-                psycopg.Cursor(self).execute("COMMIT", prepare=False)
+                if alone:
+                    psycopg.Cursor(self).execute("COMMIT", prepare=False)
         except psycopg.Error:
             self.rollback()
             raise
-        return [cursor.fetchall() for cursor in cursors]
-
-    def gather(self, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """The answers to *questions*, one after the other, in the transaction under way, in one round trip."""
-        is_idle = self.is_idle
-        with self.together():
-            if is_idle:
-                self.begin()
-            cursors = [self._asked(*question) for question in questions]
         return [cursor.fetchall() for cursor in cursors]
 
     def _asked(self, statement: str, values: Mapping[str, Any]) -> "psycopg.Cursor[Any]":

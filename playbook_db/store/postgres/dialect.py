@@ -1,10 +1,10 @@
 """A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.dialect.Dialect` has it."""
 
+import functools
 import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property
 from importlib import resources
 from typing import Any
 
@@ -29,17 +29,12 @@ from playbook_db.store.tables import metadata
 from playbook_db.store.urls import described
 
 OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
-# Where the URL doesn't say otherwise: how long to wait for a connection, and for a peer that has gone without a word.
-_CONNECT_DEFAULTS = {
-    "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3,
-    "tcp_user_timeout": 60_000,
-    "hostaddr": "",  # PGHOSTADDR, which a project may bring, would send a password elsewhere
-}  # fmt: skip
+# Where the URL doesn't say otherwise. PGHOSTADDR, which a project may bring, would send a password elsewhere.
+_CONNECT_DEFAULTS = {"connect_timeout": 10, "hostaddr": ""}
 _OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been restarted meanwhile
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
 _SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
 _PREPARED_AFTER = 5  # times that a statement was run; psycopg's own number
-_NO_OLDER = 10_000  # than any program: who made the database says nothing
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
 _LOCK_AT_ONCE = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
@@ -130,7 +125,7 @@ class PostgresDialect:
         """Whether the server can still be used, and is at our schema."""
         return self.schema_version(key) == SCHEMA
 
-    @cached_property
+    @functools.cached_property
     def _engine(self) -> Engine:
         defaults = {name: value for name, value in _CONNECT_DEFAULTS.items() if name not in self.url.query}
         engine = create_engine(
@@ -160,9 +155,9 @@ class PostgresDialect:
         """The rows that answer each of *questions* about the playbook *key*, from one state of the database, in one
         round trip, where its number is known."""
         with self.explained(), self._engine.connect() as connection:
-            ask = driver_of(connection).ask
-            number = self._numbers.get(key) or next((row.id for row in ask([(_FIND, {"key": key})])[0]), 0)
-            return ask([(statement, {"playbook_id": number, **values}) for statement, values in questions])
+            gather = functools.partial(driver_of(connection).gather, alone=True)
+            number = self._numbers.get(key) or next((row.id for row in gather([(_FIND, {"key": key})])[0]), 0)
+            return gather([(statement, {"playbook_id": number, **values}) for statement, values in questions])
 
     def role(self, connection: Connection) -> str:
         """The role that logged in."""
@@ -180,7 +175,7 @@ class PostgresDialect:
         with self.explained(), self._engine.connect() as connection:
             try:
                 questions: list[Question] = [(_VERSION, {}), *([(_FIND, {"key": key})] if key else [])]
-                (there,), *found = driver_of(connection).ask(questions)
+                (there,), *found = driver_of(connection).gather(questions, alone=True)
             except psycopg.errors.UndefinedTable:
                 if connection.scalar(_ANY_TABLE, {"names": list(metadata.tables)}):
                     raise OtherProgramError(self.where) from None
@@ -188,9 +183,9 @@ class PostgresDialect:
             self._prepare_if_direct(connection, there.pid)
         self._numbers = {key: found[0][0].id} if found and found[0] else {}
         if there.has_tables and re.fullmatch(r"\d{4}", there.version or "0000"):
-            oldest = there.oldest_program or ""
-            version = marked_version(int(there.version or 0), int(oldest) if oldest.isdecimal() else _NO_OLDER)
-            return usable_schema(version)
+            schema = int(there.version or 0)
+            said = re.fullmatch(rf"{schema:04d} (\d{{4}})", there.oldest_program or "")
+            return usable_schema(marked_version(schema, int(said[1]) if said else schema))
         raise OtherProgramError(self.where)
 
     def _prepare_if_direct(self, connection: Connection, pid: int) -> None:
@@ -203,7 +198,7 @@ class PostgresDialect:
 
     def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
         """Write which programs may write at *version*, which Alembic's own table holds."""
-        connection.exec_driver_sql(naming_oldest(oldest_program))
+        connection.exec_driver_sql(naming_oldest(version, oldest_program))
 
     # Making and migrating it.
 
@@ -443,9 +438,9 @@ def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
         yield from _statements(file)
 
 
-def naming_oldest(program: int) -> str:
-    """The statement that lets programs from this one on write: older ones look there."""
-    return f"COMMENT ON TABLE alembic_version IS '{program:04d}';"
+def naming_oldest(version: int, program: int) -> str:
+    """The statement that lets programs from this one on write at *version*: older ones look there."""
+    return f"COMMENT ON TABLE alembic_version IS '{version:04d} {program:04d}';"
 
 
 def dropping_statements() -> Iterator[str]:
