@@ -28,7 +28,7 @@ NAME = "github.com/org/shop"
 MEMBERS, POINTS, ROUNDS = 5, 60, 12
 AIM = 1.25  # times what a hook takes where all is well, at most
 COMMANDS = (
-    "list", "search tests", "show oth-001", "render", "vote oth-001 helpful", "log --limit 5", "stats", "team status",
+    "list", "search tests", "show oth-014", "render", "vote oth-014 helpful", "log", "stats", "team status",
     "status",
 )  # fmt: skip
 HOOKS = (
