@@ -178,10 +178,10 @@ def _git_name() -> str:
 
     command = ["git", "config", "--global", "user.name"]
     try:
-        asked = subprocess.run(command, capture_output=True, timeout=_GIT_WAIT_S)
+        git = subprocess.run(command, capture_output=True, timeout=_GIT_WAIT_S)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return asked.stdout.decode("utf-8", "replace").strip()
+    return git.stdout.decode("utf-8", "replace").strip()
 
 
 def _one_line(text: str) -> str:

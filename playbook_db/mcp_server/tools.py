@@ -43,7 +43,7 @@ from playbook_db.mcp_server.answers import (
     shortened,
 )
 from playbook_db.services.learning import queue
-from playbook_db.services.opening import HISTORY, MARKED_POINTS, Kept, Reads, open_project
+from playbook_db.services.opening import HISTORY, MARKED_POINTS, OpenStores, Reads, open_project
 from playbook_db.services.playbook import suggestions
 from playbook_db.services.playbook.suggestions import McpSession, SuggestionResult
 from playbook_db.services.project import Project, Servers, is_ignored
@@ -97,8 +97,8 @@ class PlaybookTools:
             notes.append(line)
             print(f"playbook: {one_line(line)}", file=sys.stderr)  # noqa: T201 - stdout is the protocol's
 
-        kept = Kept(servers=self.servers)
-        with open_project(self.url, self.folder, reads=reads, kept=kept, notify=notify) as project:
+        open_stores = OpenStores(servers=self.servers)
+        with open_project(self.url, self.folder, reads=reads, open_stores=open_stores, notify=notify) as project:
             if is_ignored(project.own):
                 raise ProjectError(
                     f"{project.own.key} is kept out of the playbook: nothing of it is read or written here.",

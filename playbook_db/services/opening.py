@@ -32,7 +32,7 @@ _OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class OpenStores:
     """What somebody has open already, and keeps open: the user's own database, and those of teams."""
 
     store: Store | None = None
@@ -67,13 +67,13 @@ def open_project(
     begins_anew: bool = False,
     is_own: bool = False,
     reads: Reads | None = None,
-    kept: Kept = Kept(),
+    open_stores: OpenStores = OpenStores(),
     notify: Notify,
 ) -> Iterator[Project]:
     """The project in *folder*, in the database at *url*, which is made where there is none; where there are backups of
     it, only if it *begins_anew*.
 
-    What is *kept* open is used and not closed.
+    Those of *open_stores* are used and not closed.
 
     Where it has joined a team that is the team's, unless it *is_own*. Who only *reads* is given what this machine last
     knew of it where the team's database can't be asked. A mirror that is kept is brought in step before and after,
@@ -81,11 +81,11 @@ def open_project(
     """
     with ExitStack() as stack:
         stack.enter_context(patience.at_most(patience.ANSWER_S))
-        store = kept.store or stack.enter_context(open_store(url, begins_anew=begins_anew))
+        store = open_stores.store or stack.enter_context(open_store(url, begins_anew=begins_anew))
         project = Project.in_folder(store, folder)
         membership = None if is_own else find_membership(project)
         if membership is not None:
-            servers = stack.enter_context(kept.servers.kept() if kept.servers else Servers())
+            servers = stack.enter_context(open_stores.servers.for_next_run() if open_stores.servers else Servers())
             to_read = _to_read(project, membership, servers, reads, notify) if reads else None
             project = stack.enter_context(to_read or of_team(project, servers))
         elif sync:
@@ -123,9 +123,9 @@ def _to_read(
         answers: dict[str, Sequence[Any]] = {}
         try:
             with patience.at_most(patience.REPLICA_S), patience.started():
-                asked = stack.enter_context(servers.opened(own.store, membership))
-                state, answers = refresh(own.store, membership, asked, beside=reads.beside)
-                server = asked if state == "behind" or not reads.points else None
+                opened_server = stack.enter_context(servers.opened(own.store, membership))
+                state, answers = refresh(own.store, membership, opened_server, beside=reads.beside)
+                server = opened_server if state == "behind" or not reads.points else None
         except DatabaseError as error:
             known_at = replica.known_at(path)
             if known_at is None or replica.state(path, membership.name) is None:
@@ -162,7 +162,9 @@ def refresh(
     answers: dict[str, Sequence[Any]] = {}
     with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):  # first read, first written
         if not server.has_written:
-            is_current, answered = replica.look(server, membership.name, replica.state(path, membership.name), *beside)
+            is_current, answered = replica.compare(
+                server, membership.name, replica.state(path, membership.name), *beside
+            )
             answers = {question: rows for (question, _), rows in zip(beside, answered, strict=True)}
             if is_current:
                 os.utime(path)  # says when it was known to be current

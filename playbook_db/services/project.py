@@ -100,8 +100,8 @@ class LastKnownProject(TeamProject):
 class Servers:
     """The databases of teams, each opened once and kept open. Use as a context manager.
 
-    In one run, such as the worker's, a server that was away isn't asked again. Where runs follow one another use `kept`
-    for each.
+    In one run, such as the worker's, a server that was away isn't asked again. Where runs follow one another use
+    `for_next_run` for each.
     """
 
     _stores: dict[str, Store] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class Servers:
             raise
 
     @contextmanager
-    def kept(self) -> Iterator[Self]:
+    def for_next_run(self) -> Iterator[Self]:
         """The same, for one of several runs: what was away may be back by then."""
         self._away.clear()
         yield self

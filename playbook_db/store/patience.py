@@ -16,7 +16,7 @@ _LOCK_SHARE = 0.9
 FOREVER_S = 0.0  # for a migration: stopping it would only mean starting again
 
 _limit: ContextVar[float] = ContextVar("limit", default=LONG_S)
-_left: ContextVar["list[float] | None"] = ContextVar("left", default=None)
+_remaining: ContextVar["list[float] | None"] = ContextVar("left", default=None)
 
 
 @contextmanager
@@ -32,20 +32,20 @@ def at_most(seconds: float) -> Iterator[None]:
 @contextmanager
 def started() -> Iterator[None]:
     """The time of one transaction, its connection included. One inside another has no time of its own."""
-    if _left.get() is not None:
+    if _remaining.get() is not None:
         yield
         return
-    token = _left.set([_limit.get()])
+    token = _remaining.set([_limit.get()])
     try:
         yield
     finally:
-        _left.reset(token)
+        _remaining.reset(token)
 
 
-def left_s() -> float:
+def remaining_s() -> float:
     """How many seconds the transaction under way may still wait; FOREVER_S for no limit."""
-    left = _left.get()
-    return _limit.get() if left is None else left[0]
+    remaining = _remaining.get()
+    return _limit.get() if remaining is None else remaining[0]
 
 
 def limit_s() -> float:
@@ -60,6 +60,6 @@ def lock_s() -> float:
 
 def note_wait(seconds: float) -> None:
     """Count *seconds* that the transaction under way has waited. LONG_S is for each answer, so they don't add up."""
-    left = _left.get()
-    if left is not None and left[0] != FOREVER_S and _limit.get() < LONG_S:
-        left[0] = max(0.01, left[0] - seconds)  # not 0, which is no limit
+    remaining = _remaining.get()
+    if remaining is not None and remaining[0] != FOREVER_S and _limit.get() < LONG_S:
+        remaining[0] = max(0.01, remaining[0] - seconds)  # not 0, which is no limit

@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.kept_store import REST_S, KeptStore
-from playbook_db.services.opening import HISTORY, Kept, open_project
+from playbook_db.services.opening import HISTORY, OpenStores, open_project
 from playbook_db.services.project import Project, Servers, is_known
 from playbook_db.web import forget, history, numbers, point, points, review, sessions
 from playbook_db.web.page_request import HERE, Notice, Page, PageRequest, rendered
@@ -95,7 +95,9 @@ class Site:
         reads = HISTORY if request.method == "GET" else None
         with (
             self._store.opened(alone=_erases(request)) as store,
-            open_project(self._url, folder, reads=reads, kept=Kept(store, self._servers), notify=notify) as project,
+            open_project(
+                self._url, folder, reads=reads, open_stores=OpenStores(store, self._servers), notify=notify
+            ) as project,
         ):
             if folder != first and not is_known(project.own):
                 raise ProjectError(_NO_PLAYBOOK.format(key))

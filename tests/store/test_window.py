@@ -44,6 +44,7 @@ def _put_back(store: Store) -> None:
             run(f"COMMENT ON TABLE alembic_version IS '{SCHEMA:04d} {SCHEMA:04d}'")
 
 
+@pytest.mark.slow  # an upgrade starts processes
 def test_an_older_program_that_may_write_does_all_it_did(store: Store, tmp_path: Path) -> None:
     """Everyone on a team can go on after one has upgraded, and so can a plugin beside a newer installation."""
     edit.add(Project(store, "/work/harbour"), "use uv")

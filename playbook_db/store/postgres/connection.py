@@ -37,11 +37,11 @@ class PatientConnection(psycopg.Connection[Any]):
 
     mode = WRITES
 
-    def wait(self, gen: "Generator[Any, Any, T]", *given: Any, **options: Any) -> T:
+    def wait(self, gen: "Generator[Any, Any, T]", *arguments: Any, **options: Any) -> T:
         """Run *gen*. Raises SilentServerError when the time of the transaction is over."""
-        began, left = monotonic(), patience.left_s()
+        began, remaining = monotonic(), patience.remaining_s()
         try:
-            return super().wait(self._until(gen, began + left) if left else gen, *given, **options)
+            return super().wait(self._until(gen, began + remaining) if remaining else gen, *arguments, **options)
         finally:
             patience.note_wait(monotonic() - began)
 
@@ -75,10 +75,10 @@ class PatientConnection(psycopg.Connection[Any]):
 
     def begin(self) -> None:
         """Begin a transaction in which the server waits no longer than we do."""
-        queue, left = psycopg.Cursor(self), patience.left_s()
+        queue, remaining = psycopg.Cursor(self), patience.remaining_s()
         queue.execute(f"BEGIN {self.mode}".encode(), prepare=False)
-        if left:
-            limits = {"statement_timeout": left, "lock_timeout": min(patience.lock_s(), left)}
+        if remaining:
+            limits = {"statement_timeout": remaining, "lock_timeout": min(patience.lock_s(), remaining)}
             if self.mode == WRITES:
                 limits["idle_in_transaction_session_timeout"] = _IDLE_LIMIT_S
             for name, seconds in limits.items():
@@ -101,7 +101,7 @@ class PatientConnection(psycopg.Connection[Any]):
             with self.together():
                 if self.is_idle:
                     self.begin()
-                cursors = [self._asked(*question) for question in questions]
+                cursors = [self._execute(*question) for question in questions]
                 if alone:
                     psycopg.Cursor(self).execute("COMMIT", prepare=False)
         except psycopg.Error:
@@ -109,9 +109,9 @@ class PatientConnection(psycopg.Connection[Any]):
             raise
         return [cursor.fetchall() for cursor in cursors]
 
-    def _asked(self, statement: str, values: Mapping[str, Any]) -> "psycopg.Cursor[Any]":
+    def _execute(self, statement: str, values: Mapping[str, Any]) -> "psycopg.Cursor[Any]":
         cursor = psycopg.Cursor(self, row_factory=_row_maker)
-        return cursor.execute(str(sql(statement).compile(dialect=_SPOKEN)).encode(), values)
+        return cursor.execute(str(sql(statement).compile(dialect=_DIALECT)).encode(), values)
 
 
 class _Cursor(psycopg.Cursor[Any]):
@@ -131,18 +131,18 @@ class PatientDialect(PGDialect_psycopg):
 
     supports_statement_cache = True
 
-    def connect(self, *given: Any, **options: Any) -> Any:
-        left = patience.left_s()
+    def connect(self, *arguments: Any, **options: Any) -> Any:
+        remaining = patience.remaining_s()
         wait_s = int(options.pop("connect_timeout"))
-        wait_s = min(wait_s or ceil(left), ceil(left)) if left else wait_s
+        wait_s = min(wait_s or ceil(remaining), ceil(remaining)) if remaining else wait_s
         began = monotonic()
         try:
-            made = PatientConnection.connect(
-                *given, autocommit=True, cursor_factory=_Cursor, connect_timeout=wait_s, **options
+            connection = PatientConnection.connect(
+                *arguments, autocommit=True, cursor_factory=_Cursor, connect_timeout=wait_s, **options
             )
         finally:
             patience.note_wait(monotonic() - began)
-        return made
+        return connection
 
     def _get_server_version_info(self, connection: SqlConnection) -> tuple[int, int]:
         return divmod(driver_of(connection).info.server_version, 10000)
@@ -157,7 +157,7 @@ class PatientDialect(PGDialect_psycopg):
         self._backslash_escapes = driver_of(connection).info.parameter_status("standard_conforming_strings") == "off"
 
 
-_SPOKEN = PatientDialect()  # type: ignore[no-untyped-call]
+_DIALECT = PatientDialect()  # type: ignore[no-untyped-call]
 registry.register(DRIVER.replace("+", "."), __name__, PatientDialect.__name__)
 
 

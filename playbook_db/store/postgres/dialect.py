@@ -175,17 +175,17 @@ class PostgresDialect:
         with self.explained(), self._engine.connect() as connection:
             try:
                 questions: list[Question] = [(_VERSION, {}), *([(_FIND, {"key": key})] if key else [])]
-                (there,), *found = driver_of(connection).gather(questions, alone=True)
+                (there,), *numbers = driver_of(connection).gather(questions, alone=True)
             except psycopg.errors.UndefinedTable:
                 if connection.scalar(_ANY_TABLE, {"names": list(metadata.tables)}):
                     raise OtherProgramError(self.where) from None
                 return 0
             self._prepare_if_direct(connection, there.pid)
-        self._numbers = {key: found[0][0].id} if found and found[0] else {}
+        self._numbers = {key: numbers[0][0].id} if numbers and numbers[0] else {}
         if there.has_tables and re.fullmatch(r"\d{4}", there.version or "0000"):
             schema = int(there.version or 0)
-            said = re.fullmatch(rf"{schema:04d} (\d{{4}})", there.oldest_program or "")
-            return usable_schema(marked_version(schema, int(said[1]) if said else schema))
+            window = re.fullmatch(rf"{schema:04d} (\d{{4}})", there.oldest_program or "")
+            return usable_schema(marked_version(schema, int(window[1]) if window else schema))
         raise OtherProgramError(self.where)
 
     def _prepare_if_direct(self, connection: Connection, pid: int) -> None:

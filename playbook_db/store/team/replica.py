@@ -134,7 +134,7 @@ class State:
     marked: tuple[tuple[int, int, int], ...]
 
 
-def look(server: Store, key: str, here: State | None, *beside: Question) -> tuple[bool, list[Any]]:
+def compare(server: Store, key: str, here: State | None, *beside: Question) -> tuple[bool, list[Any]]:
     """Whether a replica that holds *here* is what the playbook *key* in the database *server* is now, and the answers
     to what is asked *beside*."""
     last, marked, *answers = server.ask(key, (_LAST, {}), (_MARKED, {}), *beside)
