@@ -16,6 +16,7 @@ from benchmarks import (
     hooks,
     interchange,
     learning,
+    links,
     pages,
     pieces,
     quality,
@@ -40,6 +41,7 @@ BENCHMARKS = {
     "quality": quality.run,
     "redaction": redaction.run,
     "team": team.run,
+    "links": links.run,
 }
 
 

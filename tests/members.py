@@ -47,6 +47,7 @@ class Member:
             patch.setenv("USER", self.home.name)
             patch.setenv("CLAUDE_PROJECT_DIR", str(self.folder))
             patch.chdir(self.folder)
+            patch.setattr(worker, "AWAY_WAIT_S", (0.0, 0.0))
             yield
 
     @contextmanager

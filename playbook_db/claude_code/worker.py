@@ -12,6 +12,7 @@ import glob
 import json
 import math
 import os
+import random
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -34,6 +35,7 @@ from playbook_db.errors import (
     NoModelError,
     PlaybookError,
     RefusalError,
+    ServerAwayError,
     SettingError,
     TemplateError,
     TimeOverError,
@@ -59,6 +61,7 @@ _FORGET_START_S = 30 * 86400.0  # after which nobody waits for a session's end; 
 _ROUNDS = 3  # times that the spool is read: a job may come in while the last round is under way
 _LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
 _WAIT_S = 3600.0  # of a job for what isn't its own fault; each worker looks again when it begins
+AWAY_WAIT_S = 10.0, 30.0  # between which a team's server is asked once more in the same run, each machine at its time
 _OTHER_WORKER_WAIT_S = 60.0  # for one that another session starts
 _LAST_LINES = 20  # of the log, in which what stays wrong isn't said again
 _WAITED_FOR = (
@@ -70,8 +73,8 @@ _WAITED_FOR = (
 @dataclass(slots=True)
 class WorkResult:
     """What a run of the worker did: jobs taken in from the spool, mirrors taken in, replicas of teams' playbooks
-    written anew, lost sessions queued, jobs learned from, put off and failed; `changed` are the keys of the projects
-    whose playbooks got revisions."""
+    written anew, lost sessions queued, jobs learned from, put off and failed, those that wait for a team's server
+    (`away`); `changed` are the keys of the projects whose playbooks got revisions."""
 
     spooled: int = 0
     replicas: int = 0
@@ -79,6 +82,7 @@ class WorkResult:
     lost: int = 0
     learned: int = 0
     put_off: int = 0
+    away: int = 0
     failed: int = 0
     changed: list[str] = field(default_factory=list, compare=False)
 
@@ -98,12 +102,16 @@ def run(url: str) -> WorkResult | None:
     """Do what waits for the database at *url*; None where another worker is at it. Raises DatabaseError."""
     result, models = WorkResult(), _Models()
     ends_at = time.monotonic() + MAX_MINUTES * 60
+    has_waited = False
     for _ in range(_ROUNDS):
         with alone(settings.worker_lock()) as is_alone:
             if not is_alone:
                 return None
             _work(url, result, models, ends_at)
-        if time.monotonic() > ends_at or not _has_come_in(url):
+        if result.away and not has_waited:
+            has_waited = True
+            time.sleep(random.uniform(*AWAY_WAIT_S))  # noqa: S311 - no secret hangs on it
+        elif time.monotonic() > ends_at or not _has_come_in(url):
             break
     return result
 
@@ -217,12 +225,13 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
         os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
     with open_store(url) as store, Servers() as servers:
         queue.release_all(store)  # no other worker is alive
-        if not models.by_environment:  # nobody was asked in this run yet
+        if not models.by_environment or result.away:  # nobody was asked in this run yet, or a server is asked again
             queue.release_waiting(store)
+            result.put_off = result.away = 0
         result.spooled += take_in_spool(store)
+        result.replicas += len(team.serve(store, servers, _note_once))  # first: a session's first prompt may need it
         _sync(store, result)
         result.lost += sum(queue.take_in(store, key, job) for key, job in find_lost_sessions(store))
-        result.replicas += len(team.serve(store, servers, _note_once))
         if _learn(store, servers, result, models, ends_at):
             _sync(store, result)
             result.replicas += len(team.serve(store, servers, _note_once))
@@ -304,6 +313,7 @@ def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, 
                 models.note_refusal(job.key, error)
             queue.put_off(store, job, str(error), until=_until(error))
             result.put_off += 1
+            result.away += isinstance(error, ServerAwayError)
         except Exception as error:  # whatever it is, the other jobs must have their turn
             for_good = isinstance(error, ModelError) and error.is_lasting
             reason = queue.note_failure(store, job, _described(error), for_good=for_good)

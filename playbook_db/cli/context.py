@@ -16,7 +16,7 @@ from playbook_db.errors import MissingExtraError, PlaybookError, ProjectError, R
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
-    from playbook_db.services.reading.quick_reads import ReadSource
+    from playbook_db.services.reading.quick_reads import Reads, ReadSource
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
@@ -173,13 +173,13 @@ def opened(
     begins_anew: bool = False,
     may_be_new: bool = False,
     is_own: bool = False,
-    may_be_old: bool = False,
+    reads: "Reads | None" = None,
 ) -> "Iterator[Project]":
     """Open the project that the options and the environment name, or the user's personal playbook if they or the
     *names* of points mean that.
 
-    A project in a team is opened on the team's database, unless *is_own*; with *may_be_old*, a command that only reads
-    gets what this machine last knew if that database is away. A mirror is brought up to date before and after, unless
+    A project in a team is opened on the team's database, unless *is_own*. A command that only *reads* gets what
+    this machine last knew if that database is away. A mirror is brought up to date before and after, unless
     *sync* is off. If the database is gone but has backups, a new one is only created with *begins_anew*. A command that
     may create a project's playbook passes *may_be_new*: it asks the person first if the folder looks like no project.
     """
@@ -197,7 +197,7 @@ def opened(
         sync=sync,
         begins_anew=begins_anew,
         is_own=is_own,
-        may_be_old=may_be_old,
+        reads=reads,
         notify=lambda line: notify([line]),
     ) as project:
         is_named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR") or settings.session()

@@ -43,11 +43,12 @@ from playbook_db.mcp_server.answers import (
     shortened,
 )
 from playbook_db.services.learning import queue
-from playbook_db.services.opening import open_project
+from playbook_db.services.opening import OpenStores, open_project
 from playbook_db.services.playbook import suggestions
 from playbook_db.services.playbook.suggestions import McpSession, SuggestionResult
-from playbook_db.services.project import Project, is_ignored
+from playbook_db.services.project import Project, Servers, is_ignored
 from playbook_db.services.reading import history, listing
+from playbook_db.services.reading.quick_reads import HISTORY, MARKED_POINTS, Reads
 from playbook_db.store.playbook.log_queries import Life
 
 Parameters = ParamSpec("Parameters")
@@ -80,11 +81,12 @@ class PlaybookTools:
     folder: str
     session: str
     shown: set[str] = field(default_factory=set)
+    servers: Servers = field(default_factory=Servers)  # each call would log in again
 
     @contextmanager
-    def opened(self, *, may_be_old: bool = True, writes: bool = False) -> Iterator[tuple[Project, list[str]]]:
-        """The project as it is now, or a team's as this machine last knew it, if it *may_be_old*; then what there is to
-        say of that. Raises ProjectError where it is kept out, SettingError where the session is, PlaybookError."""
+    def opened(self, reads: Reads | None = HISTORY, *, writes: bool = False) -> Iterator[tuple[Project, list[str]]]:
+        """The project as it is now, or a team's as this machine last knew it, for a tool that only *reads*; then what
+        there is to say of that. Raises ProjectError where it is kept out, SettingError where the session is."""
         notes: list[str] = []
         if not writes and self._is_held_out():
             raise SettingError(
@@ -96,13 +98,18 @@ class PlaybookTools:
             notes.append(line)
             print(f"playbook: {one_line(line)}", file=sys.stderr)  # noqa: T201 - stdout is the protocol's
 
-        with open_project(self.url, self.folder, may_be_old=may_be_old and not writes, notify=notify) as project:
+        open_stores = OpenStores(servers=self.servers)
+        with open_project(self.url, self.folder, reads=reads, open_stores=open_stores, notify=notify) as project:
             if is_ignored(project.own):
                 raise ProjectError(
                     f"{project.own.key} is kept out of the playbook: nothing of it is read or written here.",
                     Remedy("The user lets it in again with: {}", ("project", "ignore", "--off")),
                 )
             yield project, notes if project.is_team else []
+
+    def close(self) -> None:
+        """Let go of the teams' databases."""
+        self.servers.close()
 
     def _is_held_out(self) -> bool:
         try:
@@ -135,7 +142,7 @@ class PlaybookTools:
     ) -> str:
         """Find key points by what they say, the best answer first. The question can be any text: a task, the message
         of an error, a file's name. Also looks into the user's own playbook (names such as upat-001)."""
-        with self.opened() as (project, notes):
+        with self.opened(MARKED_POINTS) as (project, notes):
             searched, *_ = answers = [listing.search(each, question)[0][0] for each in project.playbooks()]
             points = sorted(
                 (point for each in answers for point in each.points), key=lambda each: each[1], reverse=True
@@ -177,7 +184,7 @@ class PlaybookTools:
         limit: Count = 30,
     ) -> str:
         """List the project's key points with their votes, section by section."""
-        with self.opened() as (project, notes):
+        with self.opened(MARKED_POINTS) as (project, notes):
             live, marks = _points(project)
         page, more = page_of(live, section and section_named(section), offset, limit)
         self.shown.update(point.name for point in page)
@@ -189,7 +196,7 @@ class PlaybookTools:
         limit: Count = 10,
     ) -> str:
         """List the playbook's revisions, the newest first: what each changed and who made it."""
-        with self.opened(may_be_old=False) as (project, notes):
+        with self.opened(None) as (project, notes):
             project = project.with_point(name or "")
             query = history.LogQuery(name=name, limit=limit)
             revisions = list(history.log(project, query, most_changes=10))
@@ -243,7 +250,7 @@ class PlaybookTools:
     ) -> str:
         """Say that a key point that this session was shown helped or harmed it. One vote for a point; a harmful one
         without evidence waits for the user."""
-        with self.opened(writes=True) as (project, _):
+        with self.opened(None, writes=True) as (project, _):
             session = self.mcp_session(context)
             voted = suggestions.vote(project, session, name, tag, reason=reason, quotes=evidence or ())
         return _outcome_text(voted, f"voted {tag} on {name}")
@@ -257,7 +264,7 @@ class PlaybookTools:
     ) -> str:
         """Undo what this session itself did with these tools: a proposal that still waits, a vote, or a change.
         Nothing that others did can be undone here."""
-        with self.opened(writes=True) as (project, _):
+        with self.opened(None, writes=True) as (project, _):
             back = suggestions.withdraw(project, self.mcp_session(context), what)
         if isinstance(back, str):
             return f"withdrew the proposal {back}"
@@ -266,7 +273,7 @@ class PlaybookTools:
 
     def _suggest(self, context: "Context[Any, Any]", kind: str, evidence: Sequence[str] | None, **fields: str) -> str:
         operation = {"type": kind, **fields, "evidence": evidence or []}
-        with self.opened(writes=True) as (project, _):
+        with self.opened(None, writes=True) as (project, _):
             suggested = suggestions.suggest(project, self.mcp_session(context), operation)
         return _outcome_text(suggested, {"ADD": "added", "UPDATE": "edited", "DELETE": "retired"}[kind])
 
@@ -308,7 +315,7 @@ def _add_resources(server: MCPServer, tools: PlaybookTools) -> None:
     )  # fmt: skip
     @_raising(ResourceError)
     def playbook() -> str:
-        with tools.opened() as (project, notes):
+        with tools.opened(MARKED_POINTS) as (project, notes):
             live, _ = _points(project)
         tools.shown.update(point.name for point in live)
         text = prompt_text.render_points(live)

@@ -3,15 +3,16 @@ step. Moving a playbook to another folder.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, Literal
 
 from playbook_db import projects
 from playbook_db.domain import times
-from playbook_db.errors import PlaybookError, ProjectError, Remedy, ServerAwayError
+from playbook_db.errors import DatabaseError, PlaybookError, ProjectError, Remedy
 from playbook_db.services.project import (
-    READ_CONNECT_S,
     LastKnownProject,
     Notify,
     Project,
@@ -19,13 +20,24 @@ from playbook_db.services.project import (
     TeamProject,
     find_membership,
 )
-from playbook_db.store import at_hand
+from playbook_db.services.reading.quick_reads import Reads
+from playbook_db.store import at_hand, patience
+from playbook_db.store.dialect import Question
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.team import memberships
 from playbook_db.store.team.memberships import Membership
 
+State = Literal["current", "new", "behind"]  # of a replica
 _OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStores:
+    """What somebody has open already, and keeps open: the user's own database, and those of teams."""
+
+    store: Store | None = None
+    servers: Servers | None = None
 
 
 @contextmanager
@@ -36,30 +48,29 @@ def open_project(
     sync: bool = True,
     begins_anew: bool = False,
     is_own: bool = False,
-    may_be_old: bool = False,
-    store: Store | None = None,
+    reads: Reads | None = None,
+    open_stores: OpenStores = OpenStores(),
     notify: Notify,
 ) -> Iterator[Project]:
     """The project in *folder*, in the database at *url*, which is made where there is none; where there are backups of
     it, only if it *begins_anew*.
 
-    Who has that open already gives it as *store*, which stays open.
+    Those of *open_stores* are used and not closed.
 
-    Where it has joined a team that is the team's, unless it *is_own*; where the team's database is away, as this
-    machine last knew it, to be read alone, if it *may_be_old*. A mirror that is kept is brought in step before and
-    after, unless *sync* is off. Every interface opens projects so.
+    Where it has joined a team that is the team's, unless it *is_own*. Who only *reads* is given what this machine last
+    knew of it where the team's database can't be asked. A mirror that is kept is brought in step before and after,
+    unless *sync* is off. Every interface opens projects so.
     """
     with ExitStack() as stack:
-        project = Project.in_folder(store or stack.enter_context(open_store(url, begins_anew=begins_anew)), folder)
-        if not is_own:
-            try:
-                servers = stack.enter_context(Servers(connect_s=READ_CONNECT_S if may_be_old else None))
-                project = stack.enter_context(of_team(project, servers))
-            except ServerAwayError as error:
-                if not may_be_old:
-                    raise
-                project = stack.enter_context(_as_last_known(project, error, notify))
-        if sync and not project.is_team:
+        stack.enter_context(patience.at_most(patience.ANSWER_S))
+        store = open_stores.store or stack.enter_context(open_store(url, begins_anew=begins_anew))
+        project = Project.in_folder(store, folder)
+        membership = None if is_own else find_membership(project)
+        if membership is not None:
+            servers = stack.enter_context(open_stores.servers.for_next_run() if open_stores.servers else Servers())
+            to_read = _to_read(project, membership, servers, reads, notify) if reads else None
+            project = stack.enter_context(to_read or of_team(project, servers))
+        elif sync:
             from playbook_db.services.sharing import mirror  # late: some commands only look
 
             stack.enter_context(mirror.kept_in_step(project, notify))
@@ -75,33 +86,54 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
         return
     with servers.opened(own.store, membership) as server:
         yield TeamProject(server, membership.name, own.folder, own=own)
-        with suppress(PlaybookError, OSError):  # what was done is done; the worker looks again, and says what is wrong
+        # What was done is done; the worker looks again, and says what is wrong.
+        with suppress(PlaybookError, OSError), patience.at_most(patience.REPLICA_S):
             refresh(own.store, membership, server)
 
 
 @contextmanager
-def _as_last_known(own: Project, error: ServerAwayError, notify: Notify) -> Iterator[Project]:
-    """The team's playbook as the replica on this machine has it. Raises *error* where there is none."""
+def _to_read(
+    own: Project, membership: Membership, servers: Servers, reads: Reads, notify: Notify
+) -> Iterator[TeamProject]:
+    """The team's playbook to be read: its points from the replica, brought up to date first; if the server can't be
+    asked, as the replica has it. Raises DatabaseError where there is none."""
     from playbook_db.store.team import replica  # late: few projects have joined a team
 
-    membership = find_membership(own)
-    path = "" if membership is None else at_hand.replica_of(own.store.where, membership.playbook_id)
-    known_at = replica.known_at(path)
-    if membership is None or known_at is None or replica.state(path, membership.name) is None:
-        raise error
-    age = times.ago(known_at, now=datetime.now(UTC))
-    notify(f"{error} What follows is what this machine knew of it; that was current {age}.")
-    with replica.opened(path) as store:
-        yield LastKnownProject(store, membership.name, own.folder, own=own)
+    path = at_hand.replica_of(own.store.where, membership.playbook_id)
+    with ExitStack() as stack:
+        server: Store | None = None
+        answers: dict[str, Sequence[Any]] = {}
+        try:
+            with patience.at_most(patience.REPLICA_S), patience.started():
+                opened_server = stack.enter_context(servers.opened(own.store, membership))
+                state, answers = refresh(own.store, membership, opened_server, beside=reads.beside)
+                server = opened_server if state == "behind" or not reads.points else None
+        except DatabaseError as error:
+            known_at = replica.known_at(path)
+            if known_at is None or replica.state(path, membership.name) is None:
+                raise
+            age = times.ago(known_at, now=datetime.now(UTC))
+            notify(f"{error} What follows is what this machine knew of it; that was current {age}.")
+        if server is not None:
+            yield TeamProject(server, membership.name, own.folder, own=own)
+        else:
+            store = stack.enter_context(replica.opened(path, answers))
+            yield LastKnownProject(store, membership.name, own.folder, own=own)
 
 
 def refresh(
-    store: Store, membership: Membership, server: Store, forget_text: "Callable[[Project, str], object] | None" = None
-) -> bool:
-    """Replace the replica of a team's playbook if it isn't what the *server* has; whether it was replaced.
+    store: Store,
+    membership: Membership,
+    server: Store,
+    forget_text: "Callable[[Project, str], object] | None" = None,
+    *,
+    beside: tuple[Question, ...] = (),
+) -> tuple[State, dict[str, Sequence[Any]]]:
+    """Replace the replica of a team's playbook if it isn't what the *server* has: what it is afterwards, and the
+    answers to what is asked *beside*, by their questions.
 
     First *forget_text* forgets each text that the team has forgotten since, in the project's own playbook. Only the old
-    replica says which: so a call without *forget_text* leaves that replica for a call with it.
+    replica says which: so a call without *forget_text* leaves that replica, which stays behind, for a call with it.
     """
     from filelock import FileLock, Timeout
 
@@ -109,21 +141,26 @@ def refresh(
 
     path = at_hand.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    answers: dict[str, Sequence[Any]] = {}
     with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):  # first read, first written
-        with server.read(membership.name) as book:
-            here = replica.state(path, membership.name)
-            if book.playbook_id and here and replica.is_current(here, book):
+        if not server.has_written:
+            is_current, answered = replica.compare(
+                server, membership.name, replica.state(path, membership.name), *beside
+            )
+            answers = {question: rows for (question, _), rows in zip(beside, answered, strict=True)}
+            if is_current:
                 os.utime(path)  # says when it was known to be current
-                return False
-            rows = replica.read(book)
+                return "current", answers
+        server.has_written = False
+        rows = replica.read(server, membership.name)
         erased = replica.erased_since(path, membership.name, rows)
         for text in sorted(erased, key=erased.__getitem__, reverse=True):  # what went whole first: others only held it
             if forget_text is None:
-                return False
+                return "behind", answers
             forget_text(Project.in_folder(store, membership.key), text)
         replica.write(path, rows)
-        return True
-    return False
+        return "new", answers
+    return "behind", answers
 
 
 @retry_on_conflict

@@ -13,7 +13,7 @@ from playbook_db import projects
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
-from playbook_db.store import at_hand, quick_sql, urls
+from playbook_db.store import at_hand, patience, quick_sql, urls
 from playbook_db.store.engine import Store, open_store, retry_on_conflict, runner_of
 from playbook_db.store.playbook import repository
 from playbook_db.store.quick_sql import ListedProject
@@ -21,7 +21,6 @@ from playbook_db.store.team import memberships
 from playbook_db.store.team.memberships import Membership
 
 Notify = Callable[[str], object]  # takes a line that the person should read
-READ_CONNECT_S = 4  # that who can do with the replica waits for a team's server
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,33 +90,38 @@ class TeamProject(Project):
 
 
 class LastKnownProject(TeamProject):
-    """The same while the team's database is away: `store` has only what this machine knew of the points, to be read. It
-    knows no history, and of the proposals no word."""
+    """The same from this machine's replica: `store` has only the points, to be read. It knows no history, and of the
+    proposals no word."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The databases of teams that one run asks, each opened once; one that was away isn't asked again. Use as a context
-    manager. It waits *connect_s* seconds for a connection, where that is given and the URL doesn't say otherwise."""
+    """The databases of teams, each opened once and kept open. Use as a context manager.
 
-    connect_s: int | None = None
+    In one run, such as the worker's, a server that was away isn't asked again. Where runs follow one another use
+    `for_next_run` for each.
+    """
+
     _stores: dict[str, Store] = field(default_factory=dict)
     _away: dict[str, ServerAwayError] = field(default_factory=dict)
 
     @contextmanager
     def opened(self, store: Store, membership: Membership) -> Iterator[Store]:
         """The database of the team that has the *membership*, noted in the user's own *store*."""
-        url, where = server_url(store, membership, connect_s=self.connect_s), urls.described(membership.url)
+        url, where = with_kept_password(store, membership.url), urls.described(membership.url)
         if where in self._away:
             raise self._away[where]
-        if url not in self._stores:
-            try:
-                self._stores[url] = open_store(url)
-            except ServerAwayError as error:
-                self._away[where] = error
-                raise
+        with patience.started():
+            if url in self._stores and not self._stores[url].is_as_opened(membership.name):
+                self._stores.pop(url).close()
+            if url not in self._stores:
+                try:
+                    self._stores[url] = open_store(url, key=membership.name)
+                except ServerAwayError as error:
+                    self._away[where] = error
+                    raise
         try:
             yield self._stores[url]
         except ServerAwayError:  # it may be back at once, as after a restart
@@ -125,10 +129,20 @@ class Servers:
                 self._stores.pop(url).close()
             raise
 
+    @contextmanager
+    def for_next_run(self) -> Iterator[Self]:
+        """The same, for one of several runs: what was away may be back by then."""
+        self._away.clear()
+        yield self
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all of them."""
         for store in self._stores.values():
             store.close()
 
@@ -137,15 +151,6 @@ def find_membership(own: Project) -> Membership | None:
     """The membership of the project *own*, of this machine; None where it has joined no team."""
     with own.store.snapshot() as connection:
         return memberships.of_project(connection, own.key)
-
-
-def server_url(store: Store, membership: Membership, *, connect_s: int | None = None) -> str:
-    """The URL of the team's database, with the password where one was given to `playbook team join`, and for how long
-    to wait for a connection, where it doesn't say that itself."""
-    url = with_kept_password(store, membership.url)
-    if connect_s and "connect_timeout=" not in url:
-        url += f"{'&' if '?' in url else '?'}connect_timeout={connect_s}"
-    return url
 
 
 def with_kept_password(store: Store, url: str) -> str:
@@ -202,7 +207,7 @@ def ignore(project: Project, *, is_ignored: bool) -> None:
 
 
 __all__ = [
-    "READ_CONNECT_S", "LastKnownProject", "ListedProject", "Membership", "Notify", "Project", "Servers", "Store",
+    "LastKnownProject", "ListedProject", "Membership", "Notify", "Project", "Servers", "Store",
     "TeamProject", "find_membership", "ignore", "is_ignored", "is_known", "list_projects", "open_store",
-    "password_file", "read_playbook", "read_users", "server_url", "with_kept_password",
+    "password_file", "read_playbook", "read_users", "with_kept_password",
 ]  # fmt: skip

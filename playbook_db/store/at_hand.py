@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 SCHEMA = 10  # the migration that this code is written for, as in PRAGMA user_version
-
+# Where a program older than the schema may write, PRAGMA user_version is this times the oldest such, plus the schema.
+WINDOW = 10_000
 
 OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 # A backup's name, after that of its database.
@@ -150,11 +151,22 @@ def open_replica(path: str) -> "Connection":
         raise UnusableError(f"{path} {problem}. The worker writes it anew: playbook work", is_old=is_file) from None
 
 
+def usable_schema(version: int) -> int:
+    """The schema that PRAGMA user_version tells; ours for a newer one that this program may still write to."""
+    oldest, schema = divmod(version, WINDOW)
+    return SCHEMA if schema > SCHEMA >= oldest > 0 else schema
+
+
+def marked_version(schema: int, oldest: int) -> int:
+    """What PRAGMA user_version is for a *schema* that programs from *oldest* on may write to."""
+    return schema if oldest >= schema else oldest * WINDOW + schema
+
+
 def _require_schema(connection: "Connection", path: str) -> None:
     """Forbid writes, and raise UnusableError unless the database in *path* is ours and at our schema."""
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA trusted_schema = OFF")  # the file may be anybody's
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version = usable_schema(connection.execute("PRAGMA user_version").fetchone()[0])
     if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
         raise UnusableError(f"{path} is the database of another program. Set PLAYBOOK_DB_URL to another file")
     if version != SCHEMA:

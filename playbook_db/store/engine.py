@@ -7,10 +7,10 @@ rolls back on any exception. No model call, no file and no sleep belongs inside 
 import functools
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
@@ -19,7 +19,7 @@ from sqlalchemy.exc import DatabaseError as SqlError
 from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, ServerAwayError
 from playbook_db.store import migrate
 from playbook_db.store.connect import dialect_for
-from playbook_db.store.dialect import dialect_of
+from playbook_db.store.dialect import Question, dialect_of
 from playbook_db.store.playbook.playbook_rows import runner_of as runner_of
 from playbook_db.store.playbook.repository import PlaybookRepository
 
@@ -36,6 +36,7 @@ class Store:
         self._engine = engine
         self._dialect = dialect_of(engine)
         self._readers = engine.execution_options(writes=False)
+        self.has_written = False  # since a replica was last brought up to date
 
     @property
     def url(self) -> URL:
@@ -72,6 +73,7 @@ class Store:
                     "all. Look before you ask again: playbook log"
                 ) from None
             raise
+        self.has_written = True
         if is_behind:
             self._catch_up_search()
         self._dialect.after_commit()
@@ -102,6 +104,11 @@ class Store:
         with self.snapshot() as connection:
             yield PlaybookRepository(connection, key)
 
+    def ask(self, key: str, *questions: Question) -> "list[Sequence[Any]]":
+        """The rows that answer each of *questions* about the playbook *key*, whose number is their `:playbook_id`, all
+        from one state of the database; a server gets them at once."""
+        return self._dialect.ask(self._readers, key, questions)
+
     def can_write(self, *, wait_s: float) -> bool:
         """Whether the write lock can be had within *wait_s* seconds; nothing is written."""
         try:
@@ -124,11 +131,11 @@ class Store:
             except (DatabaseError, SqlError):
                 self._engine.dispose()  # what FTS5 failed at stays with its connection
 
-    def is_as_opened(self) -> bool:
+    def is_as_opened(self, key: str = "") -> bool:
         """Whether the database is still the one that was opened, at our schema, so that it can be used on; False where
-        that can't be told."""
+        that can't be told. On a server the number of the playbook *key* is looked up with that."""
         try:
-            return self._dialect.is_as_opened(self._readers)
+            return self._dialect.is_as_opened(self._readers, key)
         except DatabaseError:
             return False
 
@@ -168,15 +175,16 @@ def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:
     return retried
 
 
-def open_store(url: str, *, begins_anew: bool = False) -> Store:
-    """Open the database at *url*; make it, or bring it to our schema after a backup, where need be.
+def open_store(url: str, *, begins_anew: bool = False, key: str = "") -> Store:
+    """Open the database at *url*; make it, or bring it to our schema after a backup, where need be. On a server the
+    number of the playbook *key* is looked up with that, which saves a round trip.
 
     Raises SchemaTooNewError for a database that a newer playbook-db wrote, DatabaseLostError for one that is gone
     though there are backups of it, unless it *begins_anew*, DatabaseError for one that can't be used.
     """
     dialect = dialect_for(url)
     try:
-        migrate.bring_to_schema(url, dialect, begins_anew=begins_anew)
+        migrate.bring_to_schema(url, dialect, begins_anew=begins_anew, key=key)
     except BaseException:
         dialect.close()
         raise

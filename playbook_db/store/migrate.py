@@ -35,7 +35,9 @@ def ensure_current(url: str) -> str | None:
         return bring_to_schema(url, dialect, by_hand=True)
 
 
-def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False) -> str | None:
+def bring_to_schema(
+    url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False, key: str = ""
+) -> str | None:
     """Make or migrate the database at *url*, that of *dialect*, if it isn't at our schema; the backup's path where one
     was made.
 
@@ -43,7 +45,7 @@ def bring_to_schema(url: str, dialect: Dialect, *, begins_anew: bool = False, by
     migrated only *by_hand*. Several processes may call this at once; one does the work. Raises SchemaTooNewError,
     SchemaTooOldError, DatabaseLostError.
     """
-    version = _version(dialect)
+    version = _version(dialect, key)
     if version and begins_anew:
         raise DatabaseError(f"{dialect.where} is there; nothing was begun anew. To do so, move it away first.")
     if version == SCHEMA:
@@ -181,7 +183,9 @@ def print_sql(context: Any, url: str | None) -> None:
     with context.begin_transaction():
         context.run_migrations()
         if migrations and context.get_revision_argument() == context.script.get_current_head():
-            print_all(dialect.making_statements())
+            print_all(
+                (*dialect.making_statements(), dialect.naming_oldest(SCHEMA, _oldest_program(context.script, SCHEMA)))
+            )
 
 
 def run_alembic(context: Any, connection: "Connection") -> None:
@@ -205,7 +209,7 @@ def run_alembic(context: Any, connection: "Connection") -> None:
         begin,
         connection=connection,
         include_name=_is_of_migrations,
-        on_version_apply=_mirror_version,
+        on_version_apply=functools.partial(_mirror_version, context.script),
         process_revision_directives=functools.partial(_number, context),
     )
     with context.begin_transaction():
@@ -258,8 +262,8 @@ def migrations_folder() -> str:
     return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=DatabaseError))
 
 
-def _version(dialect: Dialect) -> int | None:
-    version = dialect.schema_version()
+def _version(dialect: Dialect, key: str = "") -> int | None:
+    version = dialect.schema_version(key)
     refuse_newer(dialect.where, version or 0)
     return version
 
@@ -276,6 +280,13 @@ def _number(context: Any, _migration_context: Any, _revision: Any, scripts: "lis
             script.rev_id = f"{int(context.script.get_current_head() or 0) + 1:04d}"
 
 
-def _mirror_version(*, ctx: Any, heads: Iterable[str], **_: Any) -> None:
+def _mirror_version(scripts: Any, *, ctx: Any, heads: Iterable[str], **_: Any) -> None:
     """Note beside the tables which migration the database is at: reading that takes no Alembic."""
-    dialect_of(ctx.connection).mark_version(ctx.connection, int(max(heads, default="0")))
+    version = int(max(heads, default="0"))
+    dialect_of(ctx.connection).mark_version(ctx.connection, version, _oldest_program(scripts, version))
+
+
+def _oldest_program(scripts: Any, version: int) -> int:
+    """The oldest program that may write at *version*: the migration that lets in the fewest counts."""
+    stated = {each.revision: getattr(each.module, "oldest_program", each.revision) for each in scripts.walk_revisions()}
+    return max((int(oldest) for revision, oldest in stated.items() if int(revision) <= version), default=version)

@@ -19,8 +19,9 @@ from starlette.staticfiles import StaticFiles
 from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.kept_store import REST_S, KeptStore
-from playbook_db.services.opening import open_project
-from playbook_db.services.project import Project, is_known
+from playbook_db.services.opening import OpenStores, open_project
+from playbook_db.services.project import Project, Servers, is_known
+from playbook_db.services.reading.quick_reads import HISTORY
 from playbook_db.web import forget, history, numbers, point, points, review, sessions
 from playbook_db.web.page_request import HERE, Notice, Page, PageRequest, rendered
 
@@ -35,6 +36,7 @@ class Site:
     def __init__(self, url: str, folder: str | None) -> None:
         self._url, self._folder = url, folder
         self._store = KeptStore(url)
+        self._servers = Servers()  # each page would log in again
         self._notices: list[Notice] = []  # for the next page
 
     def application(self) -> Starlette:
@@ -59,6 +61,7 @@ class Site:
     def close(self) -> None:
         """Let go of the database."""
         self._store.rest(after_s=0)
+        self._servers.close()
 
     def _page_response(self, page: Page, request: Request, form: dict[str, str]) -> Response:
         notices: list[Notice] = []
@@ -90,10 +93,12 @@ class Site:
         def notify(line: str) -> None:
             notices.append(Notice(line))
 
-        may_be_old = request.method == "GET"
+        reads = HISTORY if request.method == "GET" else None
         with (
             self._store.opened(alone=_erases(request)) as store,
-            open_project(self._url, folder, may_be_old=may_be_old, store=store, notify=notify) as project,
+            open_project(
+                self._url, folder, reads=reads, open_stores=OpenStores(store, self._servers), notify=notify
+            ) as project,
         ):
             if folder != first and not is_known(project.own):
                 raise ProjectError(_NO_PLAYBOOK.format(key))

@@ -45,8 +45,7 @@ class Team:
 
     def fetch(self) -> None:
         """The worker writes the replica."""
-        with self.database.read(NAME) as book:
-            replica.write(str(self.replica), replica.read(book))
+        replica.write(str(self.replica), replica.read(self.database, NAME))
 
     def join(self, url: str = "postgresql://ann@127.0.0.1:9/playbooks") -> None:
         """The project's playbook is that of the team with the database at *url* from now on."""

@@ -491,8 +491,7 @@ def _join(client: Client, text: str) -> None:
     """The project joins a team whose playbook has one point."""
     with open_store(f"sqlite:///{client.database.with_name('team.db')}") as team:
         edit.add(Project(team, NAME), text)
-        with team.read(NAME) as book:
-            replica.write(replica_of(str(client.database), 1), replica.read(book))
+        replica.write(replica_of(str(client.database), 1), replica.read(team, NAME))
     with open_store(f"sqlite:///{client.database}") as store, store.write(os.path.realpath(client.folder)) as book:
         memberships.join(book, "postgresql://ann@127.0.0.1:9/playbooks", NAME)
 

@@ -241,8 +241,7 @@ def _join(client: Client, *, joined_at: str = _TIME) -> None:
         from playbook_db.services.project import Project
 
         edit.add(Project(team, NAME), "the team's oldest point")
-        with team.read(NAME) as book:
-            replica.write(replica_of(str(client.database), 1), replica.read(book))
+        replica.write(replica_of(str(client.database), 1), replica.read(team, NAME))
     with open_store(f"sqlite:///{client.database}") as store, store.write(os.path.realpath(client.folder)) as book:
         memberships.join(book, "postgresql://ann@127.0.0.1:9/playbooks", NAME)
     client.change(f"UPDATE memberships SET joined_at = '{joined_at}'")

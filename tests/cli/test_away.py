@@ -37,8 +37,7 @@ def team_replica(home: Path, folder: Path, tmp_path: Path) -> Path:
             edit.add(project, text, section="PATTERNS & APPROACHES")
         edit.vote(project, "pat-001", "helpful")
         edit.retire(project, "pat-002", reason="it was wrong")
-        with there.read(NAME) as book:
-            replica.write(str(path), replica.read(book))
+        replica.write(str(path), replica.read(there, NAME))
     os.utime(path, (time.time() - 7200,) * 2)
     return path
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event, make_url
+from sqlalchemy import make_url
 
 from playbook_db import contract
 from playbook_db.claude_code import learner, worker
@@ -104,6 +104,20 @@ def test_what_one_learns_reaches_the_other(ann: Member, bob: Member, team_server
     assert rows(team_server, "SELECT count(*) FROM model_calls") == [(0,)]
 
 
+def test_a_lesson_has_the_name_of_the_role_where_no_variable_names_the_member(
+    ann: Member, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client starts the worker without USER: the lessons of all members would be root's."""
+    ann.session("s-1")
+    with ann.as_him():
+        for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+            monkeypatch.delenv(name, raising=False)
+        worker.run(ann.url)
+
+    host = os.uname().nodename
+    assert rows(team_server, "SELECT actor FROM revisions WHERE source = 'learn'") == [(f"postgres@{host}",)]
+
+
 def test_a_server_that_is_away_is_waited_for(ann: Member, team_server: Store, api: MessagesApi) -> None:
     """Nothing is lost, no try counted, no model asked; the next worker goes on."""
     ann.session("s-1")
@@ -116,6 +130,26 @@ def test_a_server_that_is_away_is_waited_for(ann: Member, team_server: Store, ap
         assert ann.log() == []
 
     assert ann.work().learned == 1
+    assert _lessons(team_server) == [("s-1",)]
+
+
+def test_after_a_short_outage_the_same_run_goes_on(
+    ann: Member, team_server: Store, api: MessagesApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that is restarted costs some seconds, not an hour."""
+    ann.session("s-1")
+    opens: list[str] = []
+
+    def opened(url: str, *, key: str = "") -> Store:
+        opens.append(url)
+        if len(opens) == 1:
+            raise ServerAwayError("it is being restarted")
+        return open_store(url, key=key)
+
+    monkeypatch.setattr(project_service, "open_store", opened)
+    result = ann.work()
+
+    assert (result.learned, result.put_off, result.away) == (1, 0, 0)
     assert _lessons(team_server) == [("s-1",)]
 
 
@@ -449,12 +483,12 @@ def test_a_session_that_is_skipped_is_passed_over_here_and_there(
 def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(
     ann: Member, team_server: Store, api: MessagesApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many projects and jobs are its."""
+    """However many projects and jobs are its: once, and once more before the run ends."""
     asked = []
 
-    def opened(url: str) -> Store:
+    def opened(url: str, *, key: str = "") -> Store:
         asked.append(url)
-        return open_store(url)
+        return open_store(url, key=key)
 
     for number in range(3):
         other = replace(ann, folder=tmp_path / f"other-{number}")
@@ -469,21 +503,21 @@ def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(
     result = ann.work()
 
     assert (result.learned, result.put_off) == (1, 6)
-    assert [url for url in asked if url == AWAY] == [AWAY]
-    assert len(asked) == 2
+    assert [url for url in asked if url == AWAY] == [AWAY] * 2
+    assert len(asked) == 4
     assert _lessons(team_server) == [("s-1",)]
 
 
-def test_a_replica_that_is_current_costs_three_queries(ann: Member, team_url: str) -> None:
-    """One for what is pinned, rests and is proposed, as no revision tells. Its file's time says when that was known."""
+def test_a_replica_that_is_current_is_not_read_again(
+    ann: Member, team_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its file's time says when it was known to be current."""
     membership = ann.membership()
     os.utime(ann.replica, (0, 0))
-    statements: list[str] = []
+    monkeypatch.setattr(replica, "read", _killed)
     with ann.own() as own, open_store(team_url) as server:
-        event.listen(server._engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
         assert not forget.follow_team(own.store, membership, server)
 
-    assert len(statements) == 3
     assert time.time() - ann.replica.stat().st_mtime < 60
 
 
@@ -529,8 +563,8 @@ def test_a_replica_that_can_not_be_written_is_told_and_stops_nothing(
 
 def test_a_replica_of_another_history_is_written_anew(ann: Member) -> None:
     """As of a server that was put back to an earlier day: the number alone doesn't tell."""
-    with ann.shared() as project, project.store.read(NAME) as book:
-        found = replica.read(book)
+    with ann.shared() as project:
+        found = replica.read(project.store, NAME)
     found[replica.revisions][-1]["time"] = "2026-11-21T10:00:00.000000+00:00"
     found[replica.key_points][0]["text"] = "of another history"
     replica.write(str(ann.replica), found)
@@ -542,7 +576,10 @@ def test_a_replica_of_another_history_is_written_anew(ann: Member) -> None:
 
 def _forget(member: Member, request: forget.Request) -> None:
     """The server forgets it, as by a command on another machine; the member's worker has its part to do."""
-    with member.own() as own, open_store(project_service.server_url(own.store, member.membership())) as server:
+    with (
+        member.own() as own,
+        open_store(project_service.with_kept_password(own.store, member.membership().url)) as server,
+    ):
         forget.forget(project_service.Project(server, NAME), request)
 
 

@@ -279,7 +279,7 @@ def test_the_file_is_told_with_its_tables_and_its_backups(project: Project) -> N
 def test_tables_have_no_size_where_sqlite_can_not_tell(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not every SQLite is built to count its pages."""
     _add(project, a_key_point("pat-001"))
-    monkeypatch.setattr(SqliteDialect, "table_bytes", lambda *_: {})
+    monkeypatch.setattr(SqliteDialect, "sizes", lambda *_: (4096, {}))
 
     assert {table.size_bytes for table in _gather(project).file.tables} == {None}
 

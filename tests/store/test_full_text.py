@@ -170,8 +170,8 @@ def test_it_goes_along_into_copies(lived: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     maintenance.transfer(f"sqlite:///{lived}", f"sqlite:///{other}")
     backup = backups.take(str(lived), backups.BY_HAND, now=datetime.now(UTC)).path
-    with open_store(f"sqlite:///{lived}") as store, store.read("/work/harbour") as book:
-        replica.write(str(tmp_path / "replica.db"), replica.read(book))
+    with open_store(f"sqlite:///{lived}") as store:
+        replica.write(str(tmp_path / "replica.db"), replica.read(store, "/work/harbour"))
 
     for path in (lived, other, Path(backup), tmp_path / "replica.db"):
         _require_true(path)

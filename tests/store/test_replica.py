@@ -21,8 +21,7 @@ _POINTS, _REVISIONS, _VOTES = 100, 1500, 60
 
 def _written(project: Project, folder: Path) -> Path:
     path = folder / "replica.db"
-    with project.store.read(project.key) as book:
-        replica.write(str(path), replica.read(book))
+    replica.write(str(path), replica.read(project.store, project.key))
     return path
 
 
@@ -96,7 +95,7 @@ def test_reading_for_a_replica_reads_no_history(store: Store) -> None:
         raw.execute("ANALYZE")
     with store.read("one") as book:
         plan = book.connection.execute(
-            sql(f"EXPLAIN (COSTS OFF) {replica._CHANGES.text}"), {"playbook_id": book.playbook_id}
+            sql(f"EXPLAIN (COSTS OFF) {replica._CHANGES}"), {"playbook_id": book.playbook_id}
         )
         lines = [line for (line,) in plan]
 

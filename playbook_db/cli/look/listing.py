@@ -142,7 +142,7 @@ def show(name: str, as_json: bool) -> None:
     from playbook_db.domain.times import revision_number
     from playbook_db.services.reading import history
 
-    with opened(name, may_be_old=revision_number(name) is None) as project:
+    with opened(name, reads=quick_reads.one_point(name) if revision_number(name) is None else None) as project:
         match = history.details_of(project, name)
         if isinstance(match, history.RevisionDetails):
             _show_revision(match, as_json=as_json)

@@ -80,7 +80,7 @@ def _beside(question: str) -> "tuple[tuple[HistoryHit, float], ...]":
     in_session = bool(settings.session())
     if in_session:
         notify(["proposals are left out inside a session of Claude Code"])
-    with opened(may_be_old=True) as project:
+    with opened(reads=quick_reads.HISTORY) as project:
         return listing.search_history(project, question, proposed=not in_session)
 
 

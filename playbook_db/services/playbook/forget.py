@@ -174,7 +174,7 @@ def finish_waiting(store: Store) -> bool:
 def follow_team(store: Store, membership: Membership, server: Store) -> bool:
     """Replace the replica of a team's playbook if it isn't what the *server* has; whether it was replaced. First the
     project's own playbook forgets each text that the team has forgotten since."""
-    return refresh(store, membership, server, _forget_text)
+    return refresh(store, membership, server, _forget_text)[0] == "new"
 
 
 def _forget_text(own: Project, text: str) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.proposals import ReviewItem
     from playbook_db.services.project import Project
     from playbook_db.store.at_hand import Connection
+    from playbook_db.store.dialect import Question
     from playbook_db.store.hook_sql import StoredPoint, StoredProject
     from playbook_db.store.quick_sql import (
         Job,
@@ -47,6 +48,25 @@ _MOST_REVISIONS = 100  # of a log that is read at once
 
 
 @dataclass(frozen=True, slots=True)
+class Reads:
+    """What a command reads of a team's playbook: the `points` alone, which a current replica answers, or more; and the
+    questions that only the server can answer, which are asked `beside`."""
+
+    points: bool = False
+    beside: "tuple[Question, ...]" = ()
+
+
+HISTORY = Reads()
+POINTS = Reads(points=True)
+MARKED_POINTS = Reads(points=True, beside=((quick_sql.MARKS, {}),))
+
+
+def one_point(name: str) -> Reads:
+    """What is read to show the point *name*."""
+    return Reads(points=True, beside=((quick_sql.EVIDENCE, {"name": name}),))
+
+
+@dataclass(frozen=True, slots=True)
 class ReadSource:
     """Where to read: the database at `url`, and the project in `folder`, or without one the user's own playbook.
     `opened` opens the project in full, with the options of `open_project`."""
@@ -63,18 +83,18 @@ def read(
     *,
     sync: bool = True,
     is_own: bool = False,
-    may_be_old: bool = False,
+    reads: Reads | None = None,
 ) -> T:
     """What *query* finds in one state of the database file, or in the open project if the file doesn't do; there
     *in_full* takes its place, if given.
 
-    With *sync* the mirror must be up to date; with *is_own* a team's playbook is left alone; with *may_be_old* it may
+    With *sync* the mirror must be up to date; with *is_own* a team's playbook is left alone; with *reads* it may
     be what this machine last knew of it. Raises what `open_project` raises.
     """
     result = from_file(source.url, source.folder, query, in_step=sync, is_own=is_own)
     if result is not None:
         return result
-    with source.opened(sync=sync, is_own=is_own, may_be_old=may_be_old) as project:
+    with source.opened(sync=sync, is_own=is_own, reads=reads) as project:
         if in_full is not None:
             return in_full(project)
         with project.store.read(project.key) as book:
@@ -83,7 +103,12 @@ def read(
 
 def listing(source: ReadSource) -> "Listing":
     """The live points in canonical order, and what is known of each beside, by name."""
-    return read(source, list_in, may_be_old=True)
+
+    def in_full(project: "Project") -> "Listing":
+        with project.store.read(project.key) as book:
+            return book.live_points(), book.marks()
+
+    return read(source, list_in, in_full, reads=MARKED_POINTS)
 
 
 def list_in(connection: "Connection", project: "StoredProject") -> "Listing":
@@ -103,7 +128,7 @@ def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str]
             notify(str(listing.DAMAGED))
         return [each.points for each in searched], marks
 
-    return read(source, lambda *where: search_in(*where, *questions), in_full, may_be_old=True)
+    return read(source, lambda *where: search_in(*where, *questions), in_full, reads=MARKED_POINTS)
 
 
 def search_in(connection: "Connection", project: "StoredProject", *questions: str) -> "Hits":
@@ -115,7 +140,7 @@ def search_in(connection: "Connection", project: "StoredProject", *questions: st
 
 def retired_points(source: ReadSource) -> "Sequence[tuple[PromptPoint, Retirement]]":
     """The retired points, most recent first."""
-    return read(source, lambda book, project: quick_sql.retired_points(book, project.id), may_be_old=True)
+    return read(source, lambda book, project: quick_sql.retired_points(book, project.id), reads=POINTS)
 
 
 def find_point(source: ReadSource, name: str) -> "FullPoint | None":
@@ -161,7 +186,7 @@ def prompt(source: ReadSource, *, whole: bool) -> str:
 
         return import_export.prompt_with_all(project) if whole else import_export.prompt(project)
 
-    return read(source, quick, in_full, may_be_old=True)
+    return read(source, quick, in_full, reads=POINTS)
 
 
 def jobs(source: ReadSource, *, of_all: bool) -> "list[Job]":

@@ -50,12 +50,12 @@ def database_of(url: str, folder: str | None) -> tuple[str, str]:
         return url, key  # who opens it says what is wrong, or puts it right
     if project is None or project.team_name is None:
         return url, key
-    from playbook_db.services.project import Project, open_store, server_url
+    from playbook_db.services.project import Project, open_store, with_kept_password
     from playbook_db.services.sharing import team  # late: most projects have joined none
 
     with open_store(url) as store:
         membership = team.require(Project.in_folder(store, folder))
-        return server_url(store, membership), membership.name
+        return with_kept_password(store, membership.url), membership.name
 
 
 def _users_key(url: str) -> str:

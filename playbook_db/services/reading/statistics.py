@@ -197,8 +197,7 @@ class Statistics:
 def gather(project: Project, *, now: datetime | None = None) -> Statistics:
     """The project's playbook in numbers, as of one moment; all zeros where there is none."""
     moment = now or datetime.now(UTC)
-    with project.store.snapshot() as connection:
-        counts = statistics.count(connection, project.key)
+    counts = statistics.count(project.store, project.key)
     taken = database_file.list_backups(project.store.url)
     since = [(days, timestamp(moment - timedelta(days=days))) for days in AGES_DAYS]
     return Statistics(
@@ -233,8 +232,7 @@ def use_of(project: Project, name: str) -> tuple[EventUse, ...]:
 
 def compare_sessions(project: Project) -> SessionComparison:
     """The sessions that were held out beside those that were shown the playbook."""
-    with project.store.snapshot() as connection:
-        return _comparison(statistics.compare(connection, project.key))
+    return _comparison(statistics.compare(project.store, project.key))
 
 
 def _use(counts: Counts) -> Use:

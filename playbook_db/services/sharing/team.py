@@ -14,14 +14,13 @@ from playbook_db.domain.playbook_file import Reading
 from playbook_db.errors import DatabaseError, PlaybookError, Remedy, ServerAwayError, TeamError
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import (
-    READ_CONNECT_S,
     Project,
     Servers,
     find_membership,
     password_file,
-    server_url,
+    with_kept_password,
 )
-from playbook_db.store import at_hand, jobs, urls
+from playbook_db.store import at_hand, jobs, patience, urls
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import RevisionResult
 from playbook_db.store.team import memberships, replica
@@ -51,7 +50,7 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
     replica_path = at_hand.replica_of(own.store.where, membership.playbook_id)
     reading, as_of, problem = None, None, None
     try:
-        with open_store(server_url(own.store, membership, connect_s=READ_CONNECT_S)) as server:
+        with patience.at_most(patience.REPLICA_S), _server(own, membership) as server:
             if takes_copy:
                 reading = _reading(server, membership.name)
             for step in (forget.follow_team, _send):
@@ -79,6 +78,10 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
             os.unlink(path)
     as_of = as_of if copied is not None else None
     return LeaveResult(urls.described(membership.url), membership.name, copied, as_of, problem, untold)
+
+
+def _server(own: Project, membership: Membership) -> Store:
+    return open_store(with_kept_password(own.store, membership.url), key=membership.name)
 
 
 def require(own: Project) -> Membership:
@@ -195,8 +198,7 @@ def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
     if not asks:
         return status
     try:
-        url = server_url(own.store, membership, connect_s=READ_CONNECT_S)
-        with open_store(url) as server:
+        with patience.at_most(patience.REPLICA_S), _server(own, membership) as server:
             with server.read(membership.name) as book:
                 members = tuple(memberships.members(book))
             status = replace(status, schema=at_hand.SCHEMA, revision=book.revision, members=members)

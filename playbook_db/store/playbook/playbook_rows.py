@@ -40,8 +40,10 @@ class PlaybookRows:
 
     def actor(self, name: str | None = None) -> str:
         """Who does something here: *name*, by default the user; in a database that others have, too, the member."""
-        is_shared = dialect_of(self.connection).is_shared
-        return settings.member() if is_shared else (name or "").strip() or settings.actor()
+        dialect = dialect_of(self.connection)
+        if dialect.is_shared:
+            return settings.member(dialect.role(self.connection))
+        return (name or "").strip() or settings.actor()
 
     def strong_votes(self, points: Iterable[KeyPoint], cast: Iterable[Vote] = ()) -> dict[str, int]:
         """The harmful votes of each of *points*, by name, without the weak ones; *cast* are votes to be kept."""

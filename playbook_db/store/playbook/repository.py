@@ -4,13 +4,13 @@
 as one revision; nothing else writes the history.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from sqlalchemy import Connection, CursorResult, Row, delete, select, update
+from sqlalchemy import Connection, CursorResult, Row, TextClause, delete, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain.draft import Draft
@@ -185,11 +185,12 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
     """
 
     def __init__(
-        self, connection: Connection, key: str, *, now: datetime | None = None, locked: int | None = None
+        self, connection: Connection, key: str, *, now: datetime | None = None, locked: tuple[int, Any] | None = None
     ) -> None:
-        playbook_id = locked or connection.execute(_FIND, {"project_key": key}).scalar() or 0
+        known, row = locked or (dialect_of(connection).known_number(key), None)
+        playbook_id = known or connection.execute(_FIND, {"project_key": key}).scalar() or 0
         super().__init__(connection, playbook_id)
-        row = self._execute(_OPEN).first() if playbook_id else None
+        row = row or (self._execute(_OPEN).first() if playbook_id else None)
         self.key = key
         self.is_users = is_users(key)
         self.header = header_of(row.header, row.final_newline) if row else Header()
@@ -203,13 +204,16 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
         """The playbook of the project *key*, made if need be, with other writers kept off it until the end."""
         dialect = dialect_of(connection)
+        known = dialect.known_number(key)
+        if known and (head := dialect.lock_and_read(connection, known, _OPEN.text)):
+            return cls(connection, key, now=now, locked=(known, head))
         locked = dialect.lock_playbook(connection, key)
         if locked is None:  # another may be making it at this moment
             kind = "user" if is_users(key) else "project"
             made_at = timestamp(now or datetime.now(UTC))
             connection.execute(_ADD_PROJECT, {"key": key, "kind": kind, "now": made_at})
             locked = dialect.lock_playbook(connection, key)
-        return cls(connection, key, now=now, locked=locked)
+        return cls(connection, key, now=now, locked=(locked or 0, None))
 
     @cached_property
     def draft(self) -> Draft:
@@ -351,17 +355,23 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def evidence_of(self, name: str) -> tuple[PointEvidence, ...]:
         """What sessions showed for or against the point *name*, the oldest first."""
-        return tuple(map(PointEvidence._make, self._execute(_EVIDENCE, name=name)))
+        return tuple(map(PointEvidence._make, self._answer(_EVIDENCE, name=name)))
 
     def marks(self) -> dict[str, StoredMarks]:
         """What is known of each live point beside what a point is, by name."""
-        return {each.name: each for each in map(StoredMarks._make, self._execute(_MARKS))}
+        return {each.name: each for each in map(StoredMarks._make, self._answer(_MARKS))}
+
+    def _answer(self, question: TextClause, **values: Any) -> Iterable[Any]:
+        """The rows that answer *question*: a replica, which doesn't hold all, was given those of the server."""
+        known = self.connection.get_execution_options().get("answers", {})
+        return known[question.text] if question.text in known else self._execute(question, **values)
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Keep whether the point *name* comes first in every session's start; a pinned one doesn't rest."""
-        self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))
-        if is_pinned:
-            self.note_use([name])
+        with dialect_of(self.connection).pipeline(self.connection):
+            self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))
+            if is_pinned:
+                self.note_use([name])
 
     def created_in(self) -> dict[str, int]:
         """The revision in which each point, live or retired, came to be, by name."""

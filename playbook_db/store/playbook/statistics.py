@@ -4,16 +4,17 @@ Days are those of UTC. A playbook that isn't there gives zeros and empty lists.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, TextClause, func, select
+from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
 from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.domain.trust.outcomes import FEWEST_SESSIONS, Sample
 from playbook_db.store.dialect import dialect_of
+from playbook_db.store.engine import Store
 from playbook_db.store.tables import EVENTS, metadata
 
 _LIVE = sql("SELECT name, section, text, helpful, harmful, created_at FROM live_key_points WHERE playbook = :key")
@@ -99,6 +100,13 @@ _COMPARED = sql(f"""
 SELECT is_held_out, count(*), {", ".join(f"sum({name}), sum(1.0 * {name} * {name})" for name in _MEASURES)}
 FROM session_comparison WHERE playbook = :key AND first_at BETWEEN :since AND :until GROUP BY is_held_out
 """)
+_ROWS = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in metadata.tables)
+_COUNTED = (
+    *(each.text for each in (_LIVE, _RETIRED, _SHOWN_IN, _SHOWN, _CITED_IN, _CITED)),
+    _BY_EVENT.format(of_point=""),
+    *(each.text for each in (_VOTES, _CALLS, _UNPRICED, _LEARNED, _REVISIONS, _HELD_OUT)),
+    _ROWS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,39 +240,60 @@ class Counts:
     tables: list[TableSize]
 
 
-def count(connection: Connection, key: str) -> Counts:
+def count(store: Store, key: str) -> Counts:
     """The counts of the playbook *key*."""
-
-    def rows(query: TextClause) -> Sequence[Any]:
-        return connection.execute(query, {"key": key}).all()
-
-    def sessions(totals: TextClause, by_point: TextClause) -> Sessions:
-        ((since, number),) = rows(totals)
-        return Sessions(since, number, Counter(dict(rows(by_point))))
-
-    dialect = dialect_of(connection)
+    of = {"key": key, "most": MAX_COUNTER}
+    answers = store.ask(key, *((question, of) for question in _COUNTED))
+    (
+        live,
+        retired,
+        shown_in,
+        shown,
+        cited_in,
+        cited,
+        uses,
+        votes,
+        calls,
+        unpriced,
+        learned,
+        revisions,
+        held_out,
+        rows,
+    ) = answers
+    with store.snapshot() as connection:
+        file_bytes, sizes = dialect_of(connection).sizes(connection)
+    tables = [TableSize(name, count, sizes.get(name)) for name, count in rows if count]
     return Counts(
-        live=[LivePoint(*row) for row in rows(_LIVE)],
-        retired=dict(rows(_RETIRED)),
-        shown=sessions(_SHOWN_IN, _SHOWN),
-        cited=sessions(_CITED_IN, _CITED),
-        by_event=use_by_event(connection, key),
-        votes=votes_by_day(connection, key),
-        calls=days_of_calls(connection, key)[::-1],
-        unpriced=rows(_UNPRICED)[0][0],
-        learned_from=rows(_LEARNED)[0],
-        revisions=[Revisions(*row) for row in rows(_REVISIONS)],
-        compared=compare(connection, key),
-        file_bytes=dialect.size_bytes(connection),
-        tables=_tables(connection, dialect.table_bytes(connection)),
+        live=[LivePoint(*row) for row in live],
+        retired=dict(map(tuple, retired)),
+        shown=_sessions(shown_in, shown),
+        cited=_sessions(cited_in, cited),
+        by_event=_event_uses(uses),
+        votes=[DayVotes(*row) for row in votes],
+        calls=[DayCalls(*row) for row in reversed(calls)],
+        unpriced=unpriced[0][0],
+        learned_from=tuple(learned[0]),
+        revisions=[Revisions(*row) for row in revisions],
+        compared=_compared(store, key, *held_out[0]),
+        file_bytes=file_bytes,
+        tables=sorted(tables, key=lambda table: (table.size_bytes or 0, table.rows), reverse=True),
     )
+
+
+def _sessions(totals: Sequence[Any], by_point: Iterable[Any]) -> Sessions:
+    ((since, number),) = totals
+    return Sessions(since, number, Counter(dict(map(tuple, by_point))))
 
 
 def use_by_event(connection: Connection, key: str, name: str | None = None) -> tuple[EventUse, ...]:
     """What became of the points of the playbook *key*, or of the point *name* alone, by the event that told them; those
     by which none was told are left out."""
     query, values = sql(_BY_EVENT.format(of_point="AND name = :name" if name else "")), {"key": key, "name": name}
-    uses = (EventUse(event, *map(int, counts)) for event, *counts in connection.execute(query, values))
+    return _event_uses(connection.execute(query, values))
+
+
+def _event_uses(rows: Iterable[Any]) -> tuple[EventUse, ...]:
+    uses = (EventUse(event, *map(int, counts)) for event, *counts in rows)
     return tuple(sorted(uses, key=lambda use: EVENTS.index(use.event)))
 
 
@@ -290,19 +319,17 @@ def days_of_calls(connection: Connection, key: str, *, most: int | None = None) 
     return [DayCalls(*row) for row in rows]
 
 
-def compare(connection: Connection, key: str) -> Compared:
+def compare(store: Store, key: str) -> Compared:
     """The sessions that were held out beside those that were shown the playbook."""
-    since, until = connection.execute(_HELD_OUT, {"key": key}).one()
+    ((times,),) = store.ask(key, (_HELD_OUT.text, {"key": key}))
+    return _compared(store, key, *times)
+
+
+def _compared(store: Store, key: str, since: str | None, until: str | None) -> Compared:
     groups = dict.fromkeys((0, 1), dict.fromkeys(_MEASURES, Sample(0, 0, 0)))
     values = {"key": key, "since": since, "until": until}
-    for is_held_out, sessions, *sums in connection.execute(_COMPARED, values) if since else ():
+    for is_held_out, sessions, *sums in store.ask(key, (_COMPARED.text, values))[0] if since else ():
         pairs = zip(sums[::2], sums[1::2], strict=True)
         samples = (Sample(sessions, float(total), float(squares)) for total, squares in pairs)
         groups[is_held_out] = dict(zip(_MEASURES, samples, strict=True))
     return Compared(since, until, groups[1], groups[0])
-
-
-def _tables(connection: Connection, sizes: Mapping[str, int]) -> list[TableSize]:
-    counts = {name: connection.scalar(select(func.count()).select_from(each)) for name, each in metadata.tables.items()}
-    tables = [TableSize(name, rows, sizes.get(name)) for name, rows in counts.items() if rows]
-    return sorted(tables, key=lambda table: (table.size_bytes or 0, table.rows), reverse=True)

@@ -1,10 +1,10 @@
 """A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.dialect.Dialect` has it."""
 
+import functools
 import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cached_property
+from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from typing import Any
 
@@ -16,25 +16,22 @@ from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy import text as sql
 from sqlalchemy.engine import URL
 
-from playbook_db import settings
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store import hook_sql
+from playbook_db.store.at_hand import SCHEMA, marked_version, usable_schema
+from playbook_db.store.dialect import Question
 from playbook_db.store.postgres import distributed, letters
+from playbook_db.store.postgres.connection import DRIVER, READS, WRITES, driver_of
 from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata
 from playbook_db.store.urls import described
 
 OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
-# Where the URL doesn't say otherwise: how long to wait for a connection, and for a peer that has gone without a word.
-_CONNECT_DEFAULTS = {
-    "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3,
-    "tcp_user_timeout": 60_000,
-    "hostaddr": "",  # PGHOSTADDR, which a project may bring, would send a password elsewhere
-}  # fmt: skip
+# Where the URL doesn't say otherwise. PGHOSTADDR, which a project may bring, would send a password elsewhere.
+_CONNECT_DEFAULTS = {"connect_timeout": 10, "hostaddr": ""}
 _OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been restarted meanwhile
-_IDLE_LIMIT_S = 60  # how long a transaction may wait for a lost client while others wait for its locks
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
 _SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
 _PREPARED_AFTER = 5  # times that a statement was run; psycopg's own number
@@ -43,17 +40,15 @@ _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
 _LOCK_AT_ONCE = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
 _HAS_HEAD = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id")
 _ADD_HEAD = sql(hook_sql.ADD_HEAD)
-_WHAT_IS_THERE = sql("""
-SELECT to_regclass('alembic_version') IS NOT NULL AS has_version,
-       to_regclass('skipped_operations') IS NOT NULL AS has_tables, pg_backend_pid() AS pid
-""")
-# The playbook's number, and how long this transaction waits for others, others for it, and a statement of it takes.
-_FIND = sql("""
-SELECT id, set_config('lock_timeout', :wait, true), set_config('idle_in_transaction_session_timeout', :idle, true),
-       set_config('statement_timeout', '300s', true)
-FROM playbooks WHERE key = :key
-""")
+_VERSION = """
+SELECT max(version_num) AS version, pg_backend_pid() AS pid,
+       to_regclass('skipped_operations') IS NOT NULL AS has_tables,
+       obj_description(to_regclass('alembic_version'), 'pg_class') AS oldest_program
+FROM alembic_version
+"""
+_FIND = "SELECT id FROM playbooks WHERE key = :key"
 _OURS = "quote_ident(current_schema())::regnamespace"
+_ANY_TABLE = sql(f"SELECT count(*) FROM pg_class WHERE relnamespace = {_OURS} AND relname = ANY(:names)")
 _DROPPED = sql(f"""
 SELECT 'INDEX', quote_ident(relname) FROM pg_class
 WHERE relkind IN ('i', 'I') AND relnamespace = {_OURS} AND relname = ANY(:indexes)
@@ -89,6 +84,10 @@ CROSS JOIN LATERAL (
 ORDER BY w.place, k.id
 """
 _HAS_CITUS = sql("SELECT count(*) FROM pg_extension WHERE extname = 'citus'")
+_SIZES = (
+    "SELECT pg_database_size(current_database())",
+    f"SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = {_OURS}",
+)
 _INVALID = sql(f"""
 SELECT 'the index ' || c.relname || ' isn''t valid' FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
 WHERE NOT i.indisvalid AND c.relnamespace = {_OURS}
@@ -109,6 +108,7 @@ class PostgresDialect:
     def __init__(self, url: URL) -> None:
         self.url = url.set(drivername="postgresql+psycopg")
         self._prepared_after: int | None = None  # until no pooler is known to be between
+        self._numbers: dict[str, int] = {}  # of playbooks, by their keys
 
     @property
     def where(self) -> str:
@@ -121,15 +121,16 @@ class PostgresDialect:
         what looks at the version has opened a connection already."""
         return self._engine
 
-    def is_as_opened(self, readers: Engine) -> bool:
-        """Nobody can tell without asking as much as who opens it does."""
-        return False
+    def is_as_opened(self, readers: Engine, key: str) -> bool:
+        """Whether the server can still be used, and is at our schema."""
+        return self.schema_version(key) == SCHEMA
 
-    @cached_property
+    @functools.cached_property
     def _engine(self) -> Engine:
         defaults = {name: value for name, value in _CONNECT_DEFAULTS.items() if name not in self.url.query}
         engine = create_engine(
-            self.url,
+            self.url.set(drivername=DRIVER),
+            use_native_hstore=False,
             connect_args={**defaults, "client_encoding": "utf8"},
             pool_recycle=_OPEN_FOR_S,
             execution_options={"playbook_dialect": self},
@@ -142,51 +143,62 @@ class PostgresDialect:
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
-            driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
-            reads = not connection.get_execution_options().get("writes", True)
-            level = psycopg.IsolationLevel
-            driver.isolation_level = level.REPEATABLE_READ if reads else level.READ_COMMITTED
-            driver.read_only = True if reads else None  # else as the server has it: one that only reads says so itself
+            driver_of(connection).mode = WRITES if connection.get_execution_options().get("writes", True) else READS
 
         return engine
 
     def explained(self) -> AbstractContextManager[None]:
-        """Turns the driver's errors into ours."""
+        """Turns the driver's errors into ours. Each transaction has its own time."""
         return explained(self.where)
+
+    def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
+        """The rows that answer each of *questions* about the playbook *key*, from one state of the database, in one
+        round trip, where its number is known."""
+        with self.explained(), self._engine.connect() as connection:
+            gather = functools.partial(driver_of(connection).gather, alone=True)
+            number = self._numbers.get(key) or next((row.id for row in gather([(_FIND, {"key": key})])[0]), 0)
+            return gather([(statement, {"playbook_id": number, **values}) for statement, values in questions])
+
+    def role(self, connection: Connection) -> str:
+        """The role that logged in."""
+        return str(driver_of(connection).info.user)
+
+    def known_number(self, key: str) -> int | None:
+        """The number of the playbook *key*, if it was looked up with the version."""
+        return self._numbers.get(key)
 
     # What version the database is at.
 
-    def schema_version(self) -> int | None:
-        """The schema of the database, 0 where nothing of ours is in it. Raises OtherProgramError, ServerError."""
-        with self.unchanged() as connection:
-            return self._version(connection)
-
-    def _version(self, connection: Connection) -> int:
-        there = connection.execute(_WHAT_IS_THERE).one()
-        self._prepare_if_direct(connection, there.pid)
-        if there.has_version:
-            version = connection.scalar(sql("SELECT max(version_num) FROM alembic_version"))
-            if there.has_tables and re.fullmatch(r"\d{4}", version or "0000"):
-                return int(version or 0)
-            raise OtherProgramError(self.where)
-        taken = connection.scalar(
-            sql(f"SELECT count(*) FROM pg_class WHERE relnamespace = {_OURS} AND relname = ANY(:names)"),
-            {"names": list(metadata.tables)},
-        )
-        if taken:
-            raise OtherProgramError(self.where)
-        return 0
+    def schema_version(self, key: str = "") -> int | None:
+        """The schema of the database, 0 where nothing of ours is in it. With a *key* the number of that playbook is
+        looked up, too. Raises OtherProgramError, ServerError."""
+        with self.explained(), self._engine.connect() as connection:
+            try:
+                questions: list[Question] = [(_VERSION, {}), *([(_FIND, {"key": key})] if key else [])]
+                (there,), *numbers = driver_of(connection).gather(questions, alone=True)
+            except psycopg.errors.UndefinedTable:
+                if connection.scalar(_ANY_TABLE, {"names": list(metadata.tables)}):
+                    raise OtherProgramError(self.where) from None
+                return 0
+            self._prepare_if_direct(connection, there.pid)
+        self._numbers = {key: numbers[0][0].id} if numbers and numbers[0] else {}
+        if there.has_tables and re.fullmatch(r"\d{4}", there.version or "0000"):
+            schema = int(there.version or 0)
+            window = re.fullmatch(rf"{schema:04d} (\d{{4}})", there.oldest_program or "")
+            return usable_schema(marked_version(schema, int(window[1]) if window else schema))
+        raise OtherProgramError(self.where)
 
     def _prepare_if_direct(self, connection: Connection, pid: int) -> None:
         """Let statements that are run often be prepared on the server, unless its process *pid* is another than the
         one that we were told of: then a pooler is between, behind which the next transaction may meet what another
         client has prepared under the same name."""
-        driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
+        driver = driver_of(connection)
         if driver.info.backend_pid == pid:
             driver.prepare_threshold = self._prepared_after = _PREPARED_AFTER
 
-    def mark_version(self, connection: Connection, version: int) -> None:
-        """Nothing to do: Alembic's own table holds it, and is read as fast."""
+    def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
+        """Write which programs may write at *version*, which Alembic's own table holds."""
+        connection.exec_driver_sql(naming_oldest(version, oldest_program))
 
     # Making and migrating it.
 
@@ -262,21 +274,25 @@ class PostgresDialect:
 
         Returns its number; None where there is no playbook yet, or where one writes and this one doesn't wait.
         """
-        wait, idle = (f"{int(seconds * 1000)}" for seconds in (settings.LOCK_WAIT_S, _IDLE_LIMIT_S))
-        playbook = connection.execute(_FIND, {"key": key, "wait": wait, "idle": idle}).first()
-        if playbook is None:
+        number = self._numbers.get(key) or connection.scalar(sql(_FIND), {"key": key})
+        if number is None:
             return None
-        lock, of_playbook = _LOCK if waits else _LOCK_AT_ONCE, {"playbook_id": playbook.id}
+        lock, of_playbook = _LOCK if waits else _LOCK_AT_ONCE, {"playbook_id": number}
         if connection.execute(lock, of_playbook).first():
-            return int(playbook.id)
+            return int(number)
         if not connection.scalar(_HAS_HEAD, of_playbook):
             connection.execute(_ADD_HEAD, of_playbook)  # waits for whoever makes it at the same time
-        return int(playbook.id) if connection.execute(lock, of_playbook).first() else None
+        return int(number) if connection.execute(lock, of_playbook).first() else None
+
+    def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
+        """The row that answers *question* about the playbook *number*, locked with that; None where it has no head."""
+        questions: list[Question] = [(each, {"playbook_id": number}) for each in (_LOCK.text, question)]
+        locked, rows = driver_of(connection).gather(questions)
+        return rows[0] if locked else None
 
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         """Statements inside go to the server together; nobody may ask for an answer before the end."""
-        driver: psycopg.Connection[Any] = connection.connection.dbapi_connection  # type: ignore[assignment]
-        return driver.pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
+        return driver_of(connection).together()
 
     def index_hint(self, name: str) -> str:
         """Nothing: PostgreSQL knows its tables and chooses an index by itself."""
@@ -327,17 +343,10 @@ class PostgresDialect:
         """Whether there is one: the server keeps it true."""
         return self.has_search(connection)
 
-    def size_bytes(self, connection: Connection) -> int:
-        """The size of the database."""
-        return int(connection.scalar(sql("SELECT pg_database_size(current_database())")) or 0)
-
-    def table_bytes(self, connection: Connection) -> dict[str, int]:
-        """What each table takes of it, its indexes included."""
-        rows = connection.execute(
-            sql("SELECT relname, pg_total_relation_size(oid) FROM pg_class"
-                " WHERE relkind IN ('r', 'p') AND relnamespace = quote_ident(current_schema())::regnamespace")
-        )  # fmt: skip
-        return {str(name): int(size) for name, size in rows}
+    def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
+        """The size of the database, and what each table takes of it, its indexes included."""
+        ((whole,),), tables = driver_of(connection).gather([(each, {}) for each in _SIZES])
+        return int(whole), {str(name): int(size) for name, size in tables}
 
     # Checking it.
 
@@ -427,6 +436,11 @@ def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
     yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # functions keep it
     for file in files:
         yield from _statements(file)
+
+
+def naming_oldest(version: int, program: int) -> str:
+    """The statement that lets programs from this one on write at *version*: older ones look there."""
+    return f"COMMENT ON TABLE alembic_version IS '{version:04d} {program:04d}';"
 
 
 def dropping_statements() -> Iterator[str]:

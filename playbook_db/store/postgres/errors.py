@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import psycopg
 from sqlalchemy.exc import DBAPIError
 
-from playbook_db import settings
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import (
     ConflictError,
@@ -18,6 +17,7 @@ from playbook_db.errors import (
     ServerAwayError,
     ServerError,
 )
+from playbook_db.store import patience
 
 # By SQLSTATE, or the beginning of one: what is wrong, and what to do. `{where}` is the database, `{reply}` the server's
 # own first line.
@@ -60,7 +60,10 @@ _WRONG = (  # of what the URL says, by the library or the server before there is
     r"unsupported startup parameter|unrecognized SSL|certificate|does not support SSL"
 )
 _NEVER_THERE = r"connection failed|connection is bad"
-_LOST = r"closed the connection|connection is lost|connection is closed|consuming input failed|sending .* failed"
+_LOST = (
+    r"no answer for|closed the connection|connection is lost|connection is closed|consuming input failed|"
+    r"sending .* failed"
+)
 _EACH_ALONE = "statement pooling mode"
 _AGAIN = ("40001", "40P01")  # serialization_failure, deadlock_detected
 _BUSY = "55P03"  # lock_not_available
@@ -69,9 +72,10 @@ _BUSY = "55P03"  # lock_not_available
 @contextmanager
 def explained(where: str, otherwise: str = "") -> Iterator[None]:
     """Turn the errors of the server and the driver at the database *where* into ours; bugs stay, unless *otherwise*
-    says what they are to be called."""
+    says what they are to be called. What is inside has the time of one transaction."""
     try:
-        yield
+        with patience.started():
+            yield
     except (DBAPIError, psycopg.Error) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
         ours = _ours(where, cause) if isinstance(cause, psycopg.Error) else None
@@ -87,7 +91,7 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
     if state in _AGAIN:
         return ConflictError(where)
     if state == _BUSY:
-        return DatabaseBusyError(where, settings.LOCK_WAIT_S)
+        return DatabaseBusyError(where, patience.lock_s())
     if _EACH_ALONE in reply:
         return ServerError(f"{where} is behind a pooler that knows no transactions ({reply}). Give it session mode.")
     for states, text in _BY_STATE:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from importlib import resources
+from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, event
 from sqlalchemy import text as sql
@@ -28,6 +29,7 @@ from playbook_db.files import to_disk
 from playbook_db.projects import upwards
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.at_hand import OLDEST_SQLITE, is_at_rest
+from playbook_db.store.dialect import Question
 from playbook_db.store.hook_sql import ADD_HEAD
 from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.files import Access, open_file
@@ -101,12 +103,29 @@ class SqliteDialect:
 
         return engine
 
-    def is_as_opened(self, readers: Engine) -> bool:
+    def is_as_opened(self, readers: Engine, key: str) -> bool:
         """Whether the file is the one that the last engine was made for, and is at our schema."""
         if self._file is None or _file_at(self.path) != self._file:
             return False
         with self.explained(), readers.connect() as connection:
-            return connection.exec_driver_sql("PRAGMA user_version").scalar() == at_hand.SCHEMA
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+            return at_hand.usable_schema(version) == at_hand.SCHEMA
+
+    def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
+        """The rows that answer each of *questions* about the playbook *key*, from one state of the database."""
+        with self.explained(), readers.connect() as connection:
+            connection.begin()
+            number = next((row.id for row in connection.execute(_FIND, {"key": key})), 0)
+            of = {"playbook_id": number}
+            return [connection.execute(sql(each), {**of, **values}).all() for each, values in questions]
+
+    def role(self, connection: Connection) -> str:
+        """None: a file has no roles."""
+        return ""
+
+    def known_number(self, key: str) -> int | None:
+        """Nothing: to look it up takes no time."""
+        return None
 
     def explained(self) -> AbstractContextManager[None]:
         """Turns the driver's errors into ours."""
@@ -119,7 +138,7 @@ class SqliteDialect:
 
     # What version the file is at.
 
-    def schema_version(self) -> int | None:
+    def schema_version(self, key: str = "") -> int | None:
         """The schema of the database: 0 for an empty file, None where there is none.
 
         Raises DamagedError where the file is no SQLite database, OtherProgramError.
@@ -138,7 +157,7 @@ class SqliteDialect:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables and application != files.APPLICATION_ID:
             raise OtherProgramError(self.where)
-        return int(version)
+        return at_hand.usable_schema(version)
 
     def _version_at_rest(self) -> int | None:
         """The schema as the file's own header has it, None where that can't be relied on.
@@ -157,11 +176,12 @@ class SqliteDialect:
         if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
             return None
         version, application = struct.unpack_from(">i4xi", header, 60)
-        return int(version) if application == files.APPLICATION_ID else None
+        return at_hand.usable_schema(version) if application == files.APPLICATION_ID else None
 
-    def mark_version(self, connection: Connection, version: int) -> None:
-        """Write *version* where `schema_version` reads it, as part of the transaction under way."""
-        connection.exec_driver_sql(f"PRAGMA user_version = {version:d}")
+    def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
+        """Write *version*, and which programs may write at it, where `schema_version` reads it."""
+        marked = at_hand.marked_version(version, oldest_program)
+        connection.exec_driver_sql(f"PRAGMA user_version = {marked:d}")
         connection.exec_driver_sql(f"PRAGMA application_id = {files.APPLICATION_ID:d}")
 
     # Making and migrating it.
@@ -246,6 +266,10 @@ class SqliteDialect:
             connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
         return playbook_id
 
+    def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
+        """Nothing: the transaction locks."""
+        return None
+
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         """Statements inside may be carried out together: nobody asks for an answer before the end."""
         return nullcontext()
@@ -287,21 +311,19 @@ class SqliteDialect:
         """Bring the index for full text up to date."""
         full_text.catch_up(connection.exec_driver_sql)
 
-    def size_bytes(self, connection: Connection) -> int:
-        """The size of the database as the transaction sees it, once its log is worked into the file."""
+    def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
+        """The size of the database as the transaction sees it, once its log is worked into the file; and what each
+        table takes of it, its indexes included, empty where this SQLite can't tell."""
         (pages,) = connection.exec_driver_sql("PRAGMA page_count").one()
         (page_bytes,) = connection.exec_driver_sql("PRAGMA page_size").one()
-        return int(pages) * int(page_bytes)
-
-    def table_bytes(self, connection: Connection) -> dict[str, int]:
-        """What each table takes of the file, its indexes included; empty where this SQLite can't tell."""
+        size_bytes = int(pages) * int(page_bytes)
         if not connection.exec_driver_sql("SELECT 1 FROM pragma_module_list WHERE name = 'dbstat'").first():
-            return {}
+            return size_bytes, {}
         rows = connection.exec_driver_sql(
             "SELECT m.tbl_name, sum(d.pgsize) FROM dbstat AS d JOIN sqlite_master AS m ON m.name = d.name"
             " WHERE d.aggregate = TRUE GROUP BY m.tbl_name"
         )
-        return {str(name): int(size) for name, size in rows}
+        return size_bytes, {str(name): int(size) for name, size in rows}
 
     # Checking it.
 

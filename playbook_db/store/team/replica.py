@@ -7,21 +7,20 @@ it is never changed, so that who reads it needs no lock.
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Table, create_engine, insert, select
-from sqlalchemy import text as sql
+from sqlalchemy import Table, create_engine, insert
 from sqlalchemy.pool import StaticPool
 
 from playbook_db import files
 from playbook_db.domain.erasure import MARK
 from playbook_db.store import at_hand, hook_sql, quick_sql
+from playbook_db.store.dialect import Question
 from playbook_db.store.engine import Store
-from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.sqlite import full_text
 from playbook_db.store.sqlite.dialect import SqliteDialect
 from playbook_db.store.tables import (
@@ -37,21 +36,32 @@ from playbook_db.store.tables import (
 )
 
 _OURS = 1  # the number that the playbook has in its replica
-_AT_ONCE = 500  # values in one statement
-# By the index on points: a playbook's votes are far more than its points.
-_CHANGES = sql("""
+# The revisions in which each point came and last changed, and what was learned last. By the index on points: a
+# playbook's votes are far more than its points.
+_TOUCHED = """
+SELECT k.id, k.created_in AS revision FROM key_points AS k WHERE k.playbook_id = :playbook_id
+UNION
+SELECT n.point_id, n.revision FROM changes AS n WHERE n.playbook_id = :playbook_id AND n.revision = (
+    SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = :playbook_id AND r.source = 'learn')
+UNION
+SELECT k.id, (SELECT max(l.revision) FROM changes AS l WHERE l.playbook_id = :playbook_id AND l.point_id = k.id)
+FROM key_points AS k WHERE k.playbook_id = :playbook_id
+"""
+_CHANGES = f"""
 SELECT c.revision, c.seq, c.point_id, c.kind, c.section, c.position, c.helpful, c.harmful
-FROM (SELECT k.id, k.created_in AS revision FROM key_points AS k WHERE k.playbook_id = :playbook_id
-      UNION
-      SELECT n.point_id, n.revision FROM changes AS n WHERE n.playbook_id = :playbook_id AND n.revision = (
-          SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = :playbook_id AND r.source = 'learn')
-      UNION
-      SELECT k.id, (SELECT max(l.revision) FROM changes AS l WHERE l.playbook_id = :playbook_id AND l.point_id = k.id)
-      FROM key_points AS k WHERE k.playbook_id = :playbook_id) AS w
+FROM ({_TOUCHED}) AS w
 JOIN changes AS c ON c.playbook_id = :playbook_id AND c.point_id = w.id AND c.revision = w.revision
-""")
-
+"""
+_REVISIONS = f"""
+SELECT number, time, source, actor, session_id FROM revisions WHERE playbook_id = :playbook_id AND number IN (
+    SELECT w.revision FROM ({_TOUCHED}) AS w
+    UNION ALL
+    SELECT retired_in FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL
+    UNION ALL
+    SELECT max(number) FROM revisions WHERE playbook_id = :playbook_id)
+"""
 _TIME = "SELECT time FROM revisions WHERE playbook_id = :playbook_id AND number = :number"
+_LAST = "SELECT number, time FROM revisions WHERE playbook_id = :playbook_id ORDER BY number DESC LIMIT 1"
 # What no revision tells: which points are pinned or rest, and which proposals wait, with -1 in place of both.
 _MARKED = """
 SELECT id, pinned, resting FROM key_points WHERE playbook_id = :playbook_id AND (pinned = 1 OR resting = 1)
@@ -59,27 +69,39 @@ UNION ALL
 SELECT id, -1, -1 FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting' ORDER BY 2, 1
 """
 
+
+def _all(table: Table, where: str = "playbook_id = :playbook_id") -> str:
+    return f"SELECT {', '.join(column.name for column in table.columns)} FROM {table.name} WHERE {where}"
+
+
+_READ = {
+    sections: _all(sections, "true"),
+    playbooks: _all(playbooks, "id = :playbook_id"),
+    revisions: _REVISIONS,
+    key_points: _all(key_points),
+    heads: _all(heads),
+    extra_fields: _all(extra_fields),
+    changes: _CHANGES,
+    proposals: _all(proposals, "playbook_id = :playbook_id AND state = 'waiting'"),
+}
+# What the replica has in place of the team's words or numbers.
+_IN_PLACE: dict[Table, dict[str, Any]] = {
+    playbooks: {"id": _OURS, "mirror": "off", "ignored": 0},
+    proposals: {"operation": "{}", "evidence": "[]", "session_id": None},
+}
+
 Rows = dict[Table, list[dict[str, Any]]]
 
 
-def read(book: PlaybookRepository) -> Rows:
-    """What a replica holds of the playbook *book*, in the state that its transaction sees."""
-    number = {"playbook_id": book.playbook_id}
-    known = book.connection.execute(select(playbooks).where(playbooks.c.id == book.playbook_id)).mappings().all()
-    of_points = [{**row, "playbook_id": _OURS} for row in book.connection.execute(_CHANGES, number).mappings()]
-    points = _all(book, key_points)
-    numbers = {book.revision} | {row["revision"] for row in of_points}
-    numbers |= {point["retired_in"] for point in points if point["retired_in"]}
-    return {
-        sections: [dict(row) for row in book.connection.execute(select(sections)).mappings()],
-        playbooks: [{**row, "id": _OURS, "mirror": "off", "ignored": 0} for row in known],
-        revisions: list(_revisions(book, sorted(numbers))),
-        key_points: points,
-        heads: _all(book, heads),
-        extra_fields: _all(book, extra_fields),
-        changes: of_points,
-        proposals: [_wordless(row) for row in _all(book, proposals) if row["state"] == "waiting"],
-    }
+def read(server: Store, key: str) -> Rows:
+    """What a replica holds of the playbook *key*, in one state of the database *server*."""
+    answers = server.ask(key, *((question, {}) for question in _READ.values()))
+    return {table: [_row(table, row) for row in rows] for table, rows in zip(_READ, answers, strict=True)}
+
+
+def _row(table: Table, row: Any) -> dict[str, Any]:
+    number = {} if table in (sections, playbooks) else {"playbook_id": _OURS}
+    return {**row._asdict(), **number, **_IN_PLACE.get(table, {})}
 
 
 def write(path: str, rows: Rows) -> None:
@@ -112,12 +134,13 @@ class State:
     marked: tuple[tuple[int, int, int], ...]
 
 
-def is_current(here: State, book: PlaybookRepository) -> bool:
-    """Whether a replica that holds *here* is what the playbook *book* is now."""
-    if (here.revision, here.time) != (book.revision, book.last_time):
-        return False
-    rows = book.connection.execute(sql(_MARKED), {"playbook_id": book.playbook_id})
-    return here.marked == tuple(map(tuple, rows))
+def compare(server: Store, key: str, here: State | None, *beside: Question) -> tuple[bool, list[Any]]:
+    """Whether a replica that holds *here* is what the playbook *key* in the database *server* is now, and the answers
+    to what is asked *beside*."""
+    last, marked, *answers = server.ask(key, (_LAST, {}), (_MARKED, {}), *beside)
+    revision = tuple(last[0]) if last else (0, None)
+    known = here and (here.revision, here.time, here.marked)
+    return bool(last) and known == (*revision, tuple(map(tuple, marked))), answers
 
 
 def state(path: str, key: str) -> State | None:
@@ -135,9 +158,10 @@ def state(path: str, key: str) -> State | None:
         return None
 
 
-def opened(path: str) -> Store:
-    """The replica at *path* as a database that can only be read."""
-    return Store(SqliteDialect(path, "at rest").make_engine())
+def opened(path: str, answers: Mapping[str, Sequence[Any]] | None = None) -> Store:
+    """The replica at *path* as a database that can only be read; the server's *answers* to some questions, which a
+    replica can't answer."""
+    return Store(SqliteDialect(path, "at rest").make_engine().execution_options(answers=answers or {}))
 
 
 def known_at(path: str) -> datetime | None:
@@ -160,21 +184,3 @@ def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
     now = {row["id"]: row["text"] for row in rows[key_points]}
     erased = {text: now.get(number, "") for number, text in points.items() if MARK not in text}
     return {text: after == MARK for text, after in erased.items() if MARK in after}
-
-
-def _all(book: PlaybookRepository, table: Table) -> list[dict[str, Any]]:
-    rows = book.connection.execute(select(table).where(table.c.playbook_id == book.playbook_id)).mappings()
-    return [{**row, "playbook_id": _OURS} for row in rows]
-
-
-def _wordless(proposal: dict[str, Any]) -> dict[str, Any]:
-    return proposal | {"operation": "{}", "evidence": "[]", "session_id": None}
-
-
-def _revisions(book: PlaybookRepository, numbers: list[int]) -> Iterator[dict[str, Any]]:
-    columns = (revisions.c[name] for name in ("number", "time", "source", "actor", "session_id"))
-    query = select(*columns).where(revisions.c.playbook_id == book.playbook_id)
-    for start in range(0, len(numbers), _AT_ONCE):
-        some = numbers[start : start + _AT_ONCE]
-        for row in book.connection.execute(query.where(revisions.c.number.in_(some))).mappings():
-            yield {**row, "playbook_id": _OURS}

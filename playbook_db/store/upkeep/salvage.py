@@ -24,6 +24,7 @@ from playbook_db.domain.merging.salvaging import SavedPoint, changed_in, is_dama
 from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
 from playbook_db.domain.sections import SLUG_SECTIONS, is_users_name
 from playbook_db.projects import USER_KEY
+from playbook_db.store.at_hand import WINDOW
 from playbook_db.store.playbook import erasure
 from playbook_db.store.playbook.repository import Mirror, PlaybookRepository
 from playbook_db.store.revision_log import header_of
@@ -133,7 +134,7 @@ def is_foreign(pages: Pages) -> bool:
 
 def schema(pages: Pages) -> int:
     """The schema that both the file's header and Alembic's own table say that it is at; 0 where they don't agree."""
-    stated = int.from_bytes(pages.page(1)[SCHEMA_PLACE], "big")
+    stated = int.from_bytes(pages.page(1)[SCHEMA_PLACE], "big") % WINDOW
     for number in pages.tree(_roots(pages).get("alembic_version", 0)):
         if any(record.values == (f"{stated:04d}",) for record in pages.records(number)):
             return stated

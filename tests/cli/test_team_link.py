@@ -1,0 +1,247 @@
+"""Commands of a team's member over a link that is long, or that goes silent: how often and how long they wait."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url
+
+from playbook_db.claude_code import worker
+from playbook_db.mcp_server.tools import PlaybookTools
+from playbook_db.services.playbook import edit
+from playbook_db.services.project import Project, read_playbook
+from playbook_db.store import at_hand, patience
+from playbook_db.store.at_hand import SCHEMA
+from playbook_db.store.engine import Store
+from tests import postgres
+from tests.claude_code.running import Client, write_worker
+from tests.cli.conftest import Playbook
+from tests.link import Link, State
+from tests.members import NAME
+
+pytestmark = pytest.mark.slow  # a server
+
+
+@pytest.fixture
+def shared(team_server: Store) -> Project:
+    """The team's playbook, as others see it."""
+    return Project(team_server, NAME)
+
+
+@pytest.fixture
+def link(socket_enabled: None, team_url: str, playbook: Playbook, shared: Project, folder: Path) -> Iterator[Link]:
+    """The way of a member who has joined to the server; some points are there."""
+    if postgres.GIVEN:
+        pytest.skip("the server is somebody's own, and listens where it likes")
+    for number in range(5):
+        edit.add(shared, f"run the tests number {number}", section="PATTERNS & APPROACHES")
+    with Link(make_url(team_url)) as made:
+        joined = playbook("team", "join", made.text, "--as", NAME, "--yes")
+        assert joined.code == 0, joined.err
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("command", "most"),
+    [
+        (("list",), 2),
+        (("list", "--json"), 2),
+        (("list", "--retired"), 2),
+        (("search", "tests"), 2),
+        (("show", "pat-001"), 2),
+        (("render",), 2),
+        (("vote", "pat-001", "helpful"), 8),
+        (("vote", "pat-001", "harmful"), 8),
+        (("add", "say what was run"), 8),
+        (("edit", "pat-001", "--text", "another text"), 8),
+        (("retire", "pat-001"), 8),
+        (("pin", "pat-001"), 8),
+        (("stats",), 6),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
+)
+def test_a_command_makes_few_round_trips(command: tuple[str, ...], most: int, link: Link, playbook: Playbook) -> None:
+    """After one log-in."""
+    before = link.round_trips, link.connections
+    done = playbook(*command)
+
+    assert done.code == 0, done.err
+    assert link.round_trips - before[0] <= most
+    assert link.connections - before[1] == 1
+
+
+def test_a_replica_that_is_behind_is_brought_up_to_date_in_one_more(
+    link: Link, playbook: Playbook, shared: Project
+) -> None:
+    """And what is shown is what the team has now."""
+    edit.add(shared, "what another member found")
+    before = link.round_trips
+
+    done = playbook("list")
+
+    assert "what another member found" in done.out
+    assert link.round_trips - before <= 3
+
+
+def _waits(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.5) -> None:
+    """Nobody has much time."""
+    for name in ("REPLICA_S", "ANSWER_S"):
+        monkeypatch.setattr(patience, name, seconds)
+
+
+@pytest.mark.parametrize("command", [("list",), ("show", "pat-001"), ("search", "tests"), ("render",)], ids=" ".join)
+@pytest.mark.parametrize("after", [b"BEGIN", b"COMMIT", b"user"])
+def test_what_reads_points_waits_for_a_silent_server_and_then_shows_the_replica(
+    command: tuple[str, ...], after: bytes, link: Link, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it is silent before the log-in, after it, or later on."""
+    _waits(monkeypatch, 2.0 if after == b"user" else 0.5)  # the driver takes no less to connect
+    link.silent_from = after
+    done = playbook(*command)
+
+    assert done.code == 0
+    assert "run the tests number 0" in done.out
+    assert "What follows is what this machine knew of it" in done.err
+    assert ("no answer for 0.5 s" in done.err) == (after != b"user")
+
+
+def test_the_time_of_a_command_that_reads_points_is_for_all_it_asks(
+    link: Link, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that takes half of it for each answer isn't waited for three times."""
+    _waits(monkeypatch, 1.0)
+    link.delay_s = 0.3
+    done = playbook("list")
+
+    assert "no answer for 1 s" in done.err
+    assert "What follows is what this machine knew" in done.err
+
+
+@pytest.mark.parametrize("after", [b"BEGIN", b"INSERT INTO revisions"])
+def test_a_command_that_writes_says_that_the_server_is_silent(
+    after: bytes, link: Link, playbook: Playbook, shared: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one sentence; nothing was changed."""
+    _waits(monkeypatch)
+    link.silent_from = after
+    done = playbook("vote", "pat-001", "helpful")
+
+    assert (done.code, done.out) == (1, ""), done.err
+    assert "was lost (no answer for 0.5 s). Nothing was changed; try again." in done.err
+    assert done.err.count("\n") == 1
+    assert [point.helpful for point in read_playbook(shared).points] == [0] * 5
+
+
+def test_a_lock_is_not_waited_for_longer_than_anything_else(
+    link: Link, team_url: str, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What reads points shows the replica, what writes says so: the server ends both, so that nothing hangs there."""
+    _waits(monkeypatch)
+    with postgres.connected(make_url(team_url)) as other:
+        other.execute("BEGIN")
+        other.execute("LOCK TABLE key_points, heads, revisions IN ACCESS EXCLUSIVE MODE")
+        listed, voted = playbook("list"), playbook("vote", "pat-001", "helpful")
+        other.execute("ROLLBACK")
+    assert listed.code == 0
+    assert "run the tests number 0" in listed.out
+    assert "stayed locked by another process for 0.45 s" in listed.err
+    assert voted.code == 1
+    assert "stayed locked by another process for 0.45 s. Nothing was changed" in voted.err
+
+
+@pytest.mark.parametrize("version", ["0099", "0004"])
+def test_with_another_version_the_points_are_shown_as_known(
+    version: str, link: Link, team_url: str, playbook: Playbook
+) -> None:
+    """And what is to be done is said."""
+    with postgres.connected(make_url(team_url)) as owner:
+        try:
+            owner.execute("UPDATE alembic_version SET version_num = %s", [version])
+            listed, voted = playbook("list"), playbook("vote", "pat-001", "helpful")
+        finally:
+            owner.execute(f"UPDATE alembic_version SET version_num = '{SCHEMA:04d}'")
+    assert listed.code == 0
+    assert "run the tests number 0" in listed.out
+    for done in (listed, voted):
+        assert f"is at schema {version}; this playbook-db" in done.err
+    assert voted.code == 1
+
+
+def test_a_page_and_a_tool_keep_their_connection(link: Link, home: Path, folder: Path) -> None:
+    """A call asks whether it still holds, and no more than a command does."""
+    tools = PlaybookTools(f"sqlite:///{home}/.claude/playbook/playbook.db", str(folder), "a session")
+    tools.list_points()
+    before = link.round_trips, link.connections
+
+    assert "run the tests number 0" in tools.list_points()
+    assert (link.round_trips - before[0], link.connections - before[1]) == (2, 0)
+    tools.close()
+
+
+@pytest.fixture
+def client(link: Link, folder: Path, home: Path) -> Client:
+    """Claude Code in the member's project."""
+    made = Client(folder, home / ".claude" / "playbook" / "playbook.db", home, is_patient=True)
+    write_worker(made)
+    return made
+
+
+def _work(client: Client) -> None:
+    assert worker.run(f"sqlite:///{client.database}") is not None
+
+
+def test_the_first_prompt_of_a_session_finds_what_a_colleague_just_taught(client: Client, shared: Project) -> None:
+    """The worker that the session's start begins fetches it before it does anything else."""
+    edit.add(shared, "restart the message broker when its queue stalls")
+    os.utime(at_hand.replica_of(str(client.database), 1), (0, 0))
+    began = client.inject()
+    assert client.worker_began()
+    _work(client)
+    asked = client.remind(client.prompt("why does the queue of the message broker stall?"))
+
+    assert "message broker" not in began.context
+    assert "restart the message broker" in asked.context
+
+
+def test_an_interactive_session_goes_on_through_a_cut_and_after_leaving(
+    client: Client, link: Link, shared: Project, playbook: Playbook
+) -> None:
+    """Its hooks ask nobody: what others taught reaches it with the next refresh, and leaving needs no server. Then its
+    prompts are answered from the project's own playbook, and its end is for that."""
+    client.inject()
+    edit.add(shared, "restart the message broker when its queue stalls")
+    link.set("cut")
+    cut_off = client.remind(client.prompt("why does the queue of the message broker stall?"))
+    link.set("open")
+    _work(client)
+    back = client.remind(client.prompt("and why does the queue of the message broker stall again?"))
+    link.set("cut")
+    left = playbook("team", "leave")
+    client.add("the chart legend needs a colour blind palette")
+    own = client.remind(client.prompt("which palette does the chart legend need?"))
+    client.enqueue()
+
+    assert not cut_off.has_context
+    assert "restart the message broker" in back.context
+    assert left.code == 0
+    assert "can't be reached" in left.err + left.out
+    assert "colour blind palette" in own.context
+    assert [row[0] for row in client.rows("SELECT text FROM key_points WHERE retired_in IS NULL ORDER BY id")][-2:] == [
+        "restart the message broker when its queue stalls", "the chart legend needs a colour blind palette",
+    ]  # fmt: skip
+    assert client.rows("SELECT count(*) FROM memberships") == [(0,)]
+    assert client.rows("SELECT playbook_id, state FROM jobs") == [(1, "queued")]
+
+
+@pytest.mark.parametrize("state", ["cut", "silent"])
+def test_leaving_takes_what_the_replica_has(
+    state: State, link: Link, playbook: Playbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether nobody is there, or somebody who says nothing; how old it is is told."""
+    _waits(monkeypatch, 2.0)
+    link.set(state)
+    left = playbook("team", "leave")
+
+    assert left.code == 0, left.err
+    assert playbook("list").out.count("run the tests number") == 5
