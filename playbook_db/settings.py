@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_FILE_BYTES = 256 * 1024 * 1024  # of a playbook file; a hostile one must not fill the memory
-_GIT_WAIT_S = 5.0
 LOCK_WAIT_S = 30.0  # how long a writer waits for the database before it gives up
 QUERY_TIMEOUT_S = 60.0  # that SQLite may work on one question of a person's
 COLLECT_AFTER = 100_000  # new objects in a process of ours, before Python looks for garbage among them
@@ -103,8 +102,10 @@ def actor() -> str:
 
 
 def member(role: str = "") -> str:
-    """The same, but never a session, whose id tells nobody on another machine who it was. Where no variable names the
-    user, as in Claude Code's background, it is their *role* in the database, or else the name that git has."""
+    """The person's name, even inside a session: a session id means nothing on another machine.
+
+    If no variable names the user, as in Claude Code's background, it is their *role* in the team's database, if any.
+    """
     from playbook_db import platforms  # late, as for the user's name
 
     return _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(
@@ -175,25 +176,13 @@ def _user_name(role: str) -> str:
     import getpass  # late: the hooks, which make no revisions, don't need it
 
     try:
-        if not any(map(os.environ.get, ("LOGNAME", "USER", "LNAME", "USERNAME"))) and (name := role or _git_name()):
-            return name
+        if not any(map(os.environ.get, ("LOGNAME", "USER", "LNAME", "USERNAME"))) and role:
+            return role
         return getpass.getuser()
     except (KeyError, OSError, ImportError):  # a user id without a name, as in a container
         from playbook_db import platforms
 
         return str(platforms.user_number())
-
-
-def _git_name() -> str:
-    """The user's own name for git; a repository's configuration may be anybody's."""
-    import subprocess
-
-    command = ["git", "config", "--global", "user.name"]
-    try:
-        git = subprocess.run(command, capture_output=True, timeout=_GIT_WAIT_S)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return git.stdout.decode("utf-8", "replace").strip()
 
 
 def _one_line(text: str) -> str:

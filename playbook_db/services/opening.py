@@ -21,11 +21,11 @@ from playbook_db.services.project import (
     find_membership,
 )
 from playbook_db.services.reading.quick_reads import Reads
-from playbook_db.store import at_hand, patience
+from playbook_db.store import at_hand
 from playbook_db.store.dialect import Question
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook import repository
-from playbook_db.store.team import memberships
+from playbook_db.store.team import memberships, patience
 from playbook_db.store.team.memberships import Membership
 
 State = Literal["current", "new", "behind"]  # of a replica

@@ -13,11 +13,11 @@ from playbook_db import projects
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
-from playbook_db.store import at_hand, patience, quick_sql, urls
+from playbook_db.store import at_hand, quick_sql, urls
 from playbook_db.store.engine import Store, open_store, retry_on_conflict, runner_of
 from playbook_db.store.playbook import repository
 from playbook_db.store.quick_sql import ListedProject
-from playbook_db.store.team import memberships
+from playbook_db.store.team import memberships, patience
 from playbook_db.store.team.memberships import Membership
 
 Notify = Callable[[str], object]  # takes a line that the person should read

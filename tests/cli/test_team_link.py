@@ -11,9 +11,10 @@ from playbook_db.claude_code import worker
 from playbook_db.mcp_server.tools import PlaybookTools
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import at_hand, patience
+from playbook_db.store import at_hand
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import Store
+from playbook_db.store.team import patience
 from tests import postgres
 from tests.claude_code.running import Client, write_worker
 from tests.cli.conftest import Playbook

@@ -20,10 +20,10 @@ from playbook_db.services.project import (
     password_file,
     with_kept_password,
 )
-from playbook_db.store import at_hand, jobs, patience, urls
+from playbook_db.store import at_hand, jobs, urls
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import RevisionResult
-from playbook_db.store.team import memberships, replica
+from playbook_db.store.team import memberships, patience, replica
 from playbook_db.store.team.memberships import Member, Membership
 
 _SENT_AT_ONCE = 200  # showings in one transaction

@@ -18,8 +18,8 @@ from sqlalchemy import text as sql
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
-from playbook_db.store import patience
 from playbook_db.store.dialect import Question
+from playbook_db.store.team import patience
 
 T = TypeVar("T")
 DRIVER = "postgresql+patient"

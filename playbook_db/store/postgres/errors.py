@@ -17,7 +17,7 @@ from playbook_db.errors import (
     ServerAwayError,
     ServerError,
 )
-from playbook_db.store import patience
+from playbook_db.store.team import patience
 
 # By SQLSTATE, or the beginning of one: what is wrong, and what to do. `{where}` is the database, `{reply}` the server's
 # own first line.
