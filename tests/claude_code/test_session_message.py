@@ -15,6 +15,7 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.claude_code import running
 from tests.claude_code.running import Client
+from tests.docs import pictures
 
 pytestmark = pytest.mark.slow  # starts processes
 
@@ -56,6 +57,18 @@ def test_what_the_last_sessions_taught_is_told_once(client: Client) -> None:
     assert second.message == 'playbook: learned "say why" [oth-002]'
     assert "say why" in second.context
     assert fourth.message == 'playbook: learned "run the tests" [oth-004] and 1 more (playbook log)'
+
+
+def test_the_readme_shows_the_line_as_it_is(client: Client) -> None:
+    """In its first picture. Else: make pictures."""
+    with open_store(f"sqlite:///{client.database}") as store, store.write(project_key(str(client.folder))) as book:
+        book.draft.add(KeyPoint("pref-001", pictures.LESSON, "USER PREFERENCES"))
+        book.commit("learn", "learned", origin=RevisionOrigin(pictures.SESSION))
+
+    message = client.inject().message
+
+    assert message in pictures.text_of(pictures.LEARNED.read_text(encoding="utf-8"))
+    assert message
 
 
 def test_a_long_text_is_cut_and_can_not_steer_the_terminal(client: Client) -> None:

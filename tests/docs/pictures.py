@@ -1,8 +1,9 @@
 """The pictures of the documentation: `make pictures`.
 
 `docs/pictures/terminal.svg` is what a terminal shows while commands are typed into the project of docs/sql.md, in a
-throw-away home; a test types them again and compares. The others are what Chromium shows of `playbook web` after ten
-weeks, light and dark.
+throw-away home; a test types them again and compares. `learned.svg` is the start of a second session of the real
+client, whose model is scripted; a test with the client compares it. The others are what Chromium shows of
+`playbook web` after ten weeks, light and dark.
 """
 
 import fcntl
@@ -17,8 +18,10 @@ import tempfile
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 from urllib.parse import urljoin
 
@@ -33,8 +36,11 @@ from tests.docs.consoles import ROOT
 from tests.docs.hafen import live_two_weeks
 from tests.terminals import read_to_end
 
+if TYPE_CHECKING:
+    from tests.client.harness import World
+
 PICTURES = ROOT / "docs" / "pictures"
-TERMINAL = PICTURES / "terminal.svg"
+TERMINAL, LEARNED = PICTURES / "terminal.svg", PICTURES / "learned.svg"
 COLUMNS = 96
 HAFEN = "/home/ann/hafen"  # in place of a temporary folder
 WIDTH = 1200  # pixels, of a page
@@ -44,6 +50,9 @@ TYPED = (
     'playbook search "dates in tests" -n 2',
     "playbook undo --session a1d35c66",
 )
+SESSION = "0f3c7a52-4b0d-4f6e-9d3a-2f8b6c5d1e40"  # in which the user said SAID
+SAID = "Deploy with just ship. npm run deploy skips the migrations."
+LESSON = "Deploy with just ship"
 _OURS = ("CLAUDE_", "PLAYBOOK_", "ANTHROPIC_", "AGENTIC_CONTEXT_")
 _DARK = ("484f58", "ff7b72", "3fb950", "d29922", "58a6ff", "bc8cff", "39c5cf", "b1bac4")
 _BRIGHT = ("6e7681", "ffa198", "56d364", "e3b341", "79c0ff", "d2a8ff", "56d4dd", "f0f6fc")
@@ -76,10 +85,41 @@ def hafen(root: Path) -> Iterator[tuple[Path, dict[str, str]]]:
 
 def recorded(folder: Path, env: dict[str, str]) -> str:
     """What a terminal shows, colours included, when all of TYPED is typed in *folder*."""
-    shown = ""
-    for command in TYPED:
-        shown += f"\x1b[1;32m$\x1b[0m {command}\n{_on_terminal(command, folder, env)}\n"
+    shown = "\n".join(_typed(command, _on_terminal(command, folder, env)) for command in TYPED)
     return shown.replace(str(folder), HAFEN).rstrip("\n")
+
+
+def _typed(command: str, printed: str) -> str:
+    return f"\x1b[1;32m$\x1b[0m {command}\n{printed}"
+
+
+def learned(world: "World") -> str:
+    """What the user of the real client in *world* sees after a session in which they said SAID.
+
+    Raises AssertionError if the second session doesn't say what was learned.
+    """
+    from tests.client.harness import run_print
+    from tests.client.ours import ask_playbook, register
+    from tests.client.terminal import interactive
+    from tests.learning.conftest import MessagesApi, answers, curation, reflection
+
+    add = {"type": "ADD", "section": "USER PREFERENCES", "text": LESSON, "evidence": [SAID]}
+    register(world)
+    said = run_print(world, "--session-id", SESSION, SAID).out
+    with MessagesApi(*answers(reflection(), curation(add))) as model:
+        key = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-ant-test"}
+        ask_playbook(replace(world, variables=key), "work")
+    with interactive(world) as session:
+        begun = [line for line in session.screen.splitlines() if "SessionStart" in line]
+    assert len(begun) == 1, session.screen
+    why = _on_terminal("playbook why pref-001", world.project, {"HOME": str(world.home), "TZ": "UTC"})
+    # Many fonts lack the corner that the client prints.
+    steps = (
+        (f'claude -p "{SAID}"', said),
+        ("claude", f"{begun[0].replace('⎿', '└')}\n"),
+        ("playbook why pref-001", why),
+    )
+    return "\n".join(_typed(command, shown) for command, shown in steps).rstrip("\n")
 
 
 def _on_terminal(command: str, folder: Path, env: dict[str, str]) -> str:
@@ -93,12 +133,12 @@ def _on_terminal(command: str, folder: Path, env: dict[str, str]) -> str:
         return read_to_end(leader)
 
 
-def as_svg(shown: str) -> str:
+def as_svg(shown: str, title: str) -> str:
     """The picture of a terminal that has *shown* that; it fetches nothing from elsewhere."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         console = Console(record=True, width=COLUMNS, file=nowhere, force_terminal=True, color_system="truecolor")
         console.print(Text.from_ansi(shown), soft_wrap=True)
-    drawn = console.export_svg(title="hafen", theme=_theme(), unique_id="terminal")
+    drawn = console.export_svg(title=title, theme=_theme(), unique_id="terminal")
     drawn = _FONTS.sub("", drawn).replace("Fira Code", "ui-monospace, SFMono-Regular, Menlo, Consolas")
     return re.sub(r"[ \t]+$", "", drawn, flags=re.MULTILINE) + "\n"
 
@@ -114,6 +154,21 @@ def _theme() -> TerminalTheme:
 def text_of(svg: str) -> str:
     """The words that the picture *svg* shows."""
     return "\n".join(unescape(part).replace("\xa0", " ") for part in _SHOWN.findall(svg))
+
+
+@contextmanager
+def at_the_client(root: Path) -> "Iterator[World]":
+    """The real client with a home and a project below *root*. Raises ClientMissingError."""
+    from tests.client.harness import World, fresh_home
+    from tests.client.install import ensure_client
+    from tests.messages_api import MessagesApi
+
+    home, folder = root / "home", root / "shop"
+    for made in (home, folder):
+        made.mkdir(parents=True)
+    fresh_home(home, folder)
+    with MessagesApi() as api:
+        yield World(ensure_client(), home, folder, api)
 
 
 def take_pages(root: Path) -> None:
@@ -141,7 +196,9 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with short_folder() as root:
         with hafen(root / "terminal") as (folder, env):
-            TERMINAL.write_text(as_svg(recorded(folder, env)), encoding="utf-8")
+            TERMINAL.write_text(as_svg(recorded(folder, env), "hafen"), encoding="utf-8")
+        with at_the_client(root / "learned") as world:
+            LEARNED.write_text(as_svg(learned(world), "shop"), encoding="utf-8")
         take_pages(root / "page")
 
 

@@ -12,7 +12,7 @@ from tests.docs.consoles import ROOT
 def test_the_recorded_terminal_shows_what_the_commands_print() -> None:
     """Typed again in a home of their own, they give the words that stand in the picture. Else: make pictures."""
     with pictures.short_folder() as root, pictures.hafen(root / "terminal") as (folder, env):
-        shown = pictures.as_svg(pictures.recorded(folder, env))
+        shown = pictures.as_svg(pictures.recorded(folder, env), "hafen")
 
     assert pictures.text_of(pictures.TERMINAL.read_text(encoding="utf-8")) == pictures.text_of(shown)
 
