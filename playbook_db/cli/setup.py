@@ -66,13 +66,12 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
     elif done.changed:
         hooks = ", ".join(f"{event} ({hook})" for event, (hook, _) in registration.EVENTS.items())
         say(f"{done.path}: registered the hooks for {hooks}")
-        say(f"interpreter: {done.python}")
-        say(f"worker's interpreter: {done.worker_python}")
         if done.backup:
             say(f"the file as it was: {done.backup}")
         budget = f"{settings.daily_tokens():,}" if settings.daily_tokens() else "any number of"
         say(f"learning may use {budget} tokens a day (UTC); PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
         say(f"learning asks {model_in_words(folder)}")
+        say("next: try it all with `playbook doctor`, then run `playbook init` in a project and start Claude Code there")
     else:
         say(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)

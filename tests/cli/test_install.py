@@ -22,7 +22,7 @@ def _hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file, the interpreter, the backup and the model; the second time, that there was nothing to do."""
+    """The file, the backup, the model and the next commands; the second time, that there was nothing to do."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-not-a-real-key")
     path = home / ".claude" / "settings.json"
     path.parent.mkdir()
@@ -34,7 +34,6 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypat
     assert (first.code, second.code, first.err) == (0, 0, "")
     for told in (
         str(path),
-        install.interpreter(),
         str(backup),
         "SessionStart (inject)",
         "SubagentStart (remind)",
@@ -42,6 +41,8 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypat
     ):
         assert told in first.out
     assert "learning asks claude-sonnet-5-5 at https://api.anthropic.com, key from ANTHROPIC_API_KEY\n" in first.out
+    assert install.interpreter() not in first.out
+    assert first.out.splitlines()[-1].startswith("next: try it all with `playbook doctor`, then run `playbook init`")
     assert second.out == f"{path}: the hooks are registered already; nothing was changed\n"
 
 
