@@ -49,9 +49,9 @@ def choose(
         key = book.project.team_name or projects.project_key(folder)
         text, keep = _news(key, command, shown, book, since=joined_at)
         is_on = bool(text) and urgent is None and _is_on(folder)
-    if not text and urgent is None and not os.path.exists(_told_dir()):
+    if not text and urgent is None and not os.path.exists(_messages_dir()):
         text, is_on = _IS_ON, _is_on(folder)
-        keep = keep if keep is not _keep_nothing else _make_told_dir  # what keeps news makes the folder, too
+        keep = keep if keep is not _keep_nothing else _make_messages_dir  # what keeps news makes the folder, too
     # What is new is on record as told if nobody wants to be told, too: else each start would read it again.
     return (_one_line(text), keep) if is_on else ("", keep)
 
@@ -116,7 +116,7 @@ def _news(key: str, command: str, book: "Book", home: "Book", *, since: str) -> 
     be learned from, and how many proposals wait, if one of them is new: for this playbook, or the user's own, which is
     at *home*, as the jobs are."""
     failures = [at for _, at in hook_sql.job_errors(home.connection, home.project.id) if at]
-    path = os.path.join(_told_dir(), session_folder_name(key)[-200:])
+    path = os.path.join(_messages_dir(), session_folder_name(key)[-200:])
     try:
         marks = f"{projects.read_plain(path).decode('ascii', 'replace')}   ".split(" ")
     except OSError:
@@ -145,18 +145,18 @@ def _news(key: str, command: str, book: "Book", home: "Book", *, since: str) -> 
     return "; ".join(parts), lambda: _keep(path, new_marks)  # also where that is nothing: it is never looked at again
 
 
-def _told_dir() -> str:
+def _messages_dir() -> str:
     """The folder of those small files. If it exists, a session was told something before."""
     return os.path.join(settings.data_dir(), "told")
 
 
-def _make_told_dir() -> None:
-    for folder in (settings.data_dir(), _told_dir()):  # the mode is the last folder's alone
+def _make_messages_dir() -> None:
+    for folder in (settings.data_dir(), _messages_dir()):  # the mode is the last folder's alone
         os.makedirs(folder, mode=0o700, exist_ok=True)
 
 
 def _keep(path: str, text: str) -> None:
-    _make_told_dir()
+    _make_messages_dir()
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         os.write(file, text.encode("ascii", "replace"))
