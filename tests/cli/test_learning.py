@@ -227,7 +227,7 @@ def test_bootstrap_that_nobody_agreed_to_sends_nothing(
         done = playbook("bootstrap")
 
     assert (done.code, done.out, api.messages()) == (2, "", [])
-    assert "1 transcript with something new, at most about" in done.err
+    assert "1 transcript to learn from, at most about" in done.err
     assert "There is no terminal to ask on. To start, add --yes. Nothing was sent." in done.err
 
 
