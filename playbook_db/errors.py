@@ -7,13 +7,15 @@ class Remedy:
     In the sentence `{}` stands for a command, as a person types it. A page or a program offers the commands instead.
     """
 
+    program = "playbook"  # the plugin's command has its full path, since it is on no terminal's PATH
+
     def __init__(self, sentence: str, *commands: "tuple[str, ...]") -> None:
         self.sentence, self.commands = sentence, commands
 
     def __str__(self) -> str:
         from shlex import join  # late: no hook that goes well comes here
 
-        return self.sentence.format(*[join(("playbook", *command)) for command in self.commands])
+        return self.sentence.format(*[join((self.program, *command)) for command in self.commands])
 
 
 class PlaybookError(Exception):

@@ -122,11 +122,12 @@ def require_person() -> None:
     """Raise SettingError within a session of Claude Code: what a page had a session propose, it must not read again in
     another, nor accept."""
     if session():
-        from playbook_db.errors import SettingError
+        from playbook_db.errors import Remedy, SettingError
 
         raise SettingError(
             "Proposals may hold what a web page wants a model to read, so they are neither shown nor decided within a "
-            "session of Claude Code. Run it in a terminal of your own."
+            "session of Claude Code.",
+            Remedy("Decide in your own terminal: {}, or {} for the pages.", ("review",), ("web",)),
         )
 
 

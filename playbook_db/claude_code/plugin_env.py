@@ -29,11 +29,12 @@ _RETRY_AFTER_S = 3600.0  # after a failure; a session starts every few minutes
 _STEP_S = 900  # the longest that one step may take
 _DEPENDENCIES = (
     "import sys, tomllib; told = tomllib.load(open(sys.argv[1], 'rb'))['project']; "
-    "print(*told['dependencies'], sep='\\n'); print(); print(*told['optional-dependencies']['mcp'], sep='\\n')"
+    "extras = told['optional-dependencies']; "
+    "print(*told['dependencies'], sep='\\n'); print(); print(*extras['mcp'], *extras['web'], sep='\\n')"
 )
 _TRIAL = "import alembic, click, filelock, rich, sqlalchemy"
-_TRIAL_OF_TOOLS = "import mcp.server.mcpserver"
-_WITHOUT_TOOLS = "without_mcp"  # in the state: why what serves sessions the playbook's tools isn't there
+_TRIAL_OF_EXTRAS = "import mcp.server.mcpserver, jinja2, python_multipart, starlette, uvicorn"
+_WITHOUT_EXTRAS = "without_extras"  # in the state: why the MCP server and the pages aren't there
 
 
 class SetupError(Exception):
@@ -66,7 +67,7 @@ def main(arguments: "Sequence[str]") -> int:
             if not is_alone:
                 return 0
             state = read_state()
-            if not is_ready() or ("--now" in arguments and _WITHOUT_TOOLS in state):
+            if not is_ready() or ("--now" in arguments and _WITHOUT_EXTRAS in state):
                 has_just_failed = state.get("state") == "failed" and 0 <= time.time() - _time_of(state) < _RETRY_AFTER_S
                 if has_just_failed and "--now" not in arguments:
                     return 0
@@ -98,8 +99,8 @@ def describe(root: str = ROOT) -> str:
     known = read_state()
     state = known.get("state")
     if is_ready(root):
-        without = known.get(_WITHOUT_TOOLS)
-        but = f", without the tools of a session: {str(without).rstrip('.')}. Try again: {retry_command(root)}"
+        without = known.get(_WITHOUT_EXTRAS)
+        but = f", without the MCP server and the pages: {str(without).rstrip('.')}. Try again: {retry_command(root)}"
         return f"playbook's environment is ready: {settings.runtime_dir()}" + (but if without else "")
     since = time.strftime("%Y-%m-%d %H:%M:%S%z", time.localtime(_time_of(known)))
     if state == "working":
@@ -134,16 +135,16 @@ def _make() -> None:
         _run([uv, "venv", "--quiet", "--python", ">=3.11", target] if uv else [_find_python(), "-m", "venv", target])
         python = os.path.join(target, "bin", "python")
         listed = _run([python, "-I", "-c", _DEPENDENCIES, os.path.join(ROOT, "pyproject.toml")])
-        dependencies, extra = (each.split("\n") for each in listed.split("\n\n"))
-        _note("working", step="installing " + ", ".join([*dependencies, *extra]))
+        dependencies, extras = (each.split("\n") for each in listed.split("\n\n"))
+        _note("working", step="installing " + ", ".join([*dependencies, *extras]))
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         install = [uv, "pip", "install", "--quiet", "--python", python] if uv else pip
         without = {}
         try:
-            _run([*install, *dependencies, *extra])
-            _run([python, "-I", "-c", _TRIAL_OF_TOOLS])
+            _run([*install, *dependencies, *extras])
+            _run([python, "-I", "-c", _TRIAL_OF_EXTRAS])
         except SetupError as error:  # learning and the command do without
-            without[_WITHOUT_TOOLS] = str(error)
+            without[_WITHOUT_EXTRAS] = str(error)
             _run([*install, *dependencies])
         _run([python, "-I", "-c", _TRIAL])
         os.symlink(os.path.realpath(python), os.path.join(target, "interpreter"))
@@ -197,8 +198,8 @@ def _made_for(root: str) -> str:
     with open(os.path.join(root, "pyproject.toml"), "rb") as file:
         content = file.read()
     head, _, rest = content.partition(b"\ndependencies = [")
-    extra = content.partition(b"\nmcp = [")[2].partition(b"]")[0]
-    return hashlib.sha256((rest.partition(b"\n]")[0] if rest else head) + extra).hexdigest()
+    extras = b"".join(content.partition(b"\n%b = [" % name)[2].partition(b"]")[0] for name in (b"mcp", b"web"))
+    return hashlib.sha256((rest.partition(b"\n]")[0] if rest else head) + extras).hexdigest()
 
 
 def _note(state: str, **more: str) -> None:

@@ -89,9 +89,9 @@ def bootstrap(yes: bool, as_json: bool) -> None:
     """Learn from all past sessions of this project.
 
     It reads the transcripts that Claude Code kept, oldest first. First it shows an estimate and asks. What you agree
-    to, there or with --yes, is a budget of its own besides today's; without a terminal and --yes, today's applies. You
-    can interrupt it and run it again: nothing is learned twice. For a single transcript use playbook learn; for what is
-    in the queue, playbook work.
+    to, there or with --yes, is a budget of its own besides today's. Without a terminal it needs --yes. You can
+    interrupt it and run it again: nothing is learned twice. For a single transcript use playbook learn; for what is in
+    the queue, playbook work.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
@@ -108,11 +108,11 @@ def bootstrap(yes: bool, as_json: bool) -> None:
             return
         estimate, estimate_text = _estimate(project, [unread[path] for path in new])
         notify([estimate_text])
-        budget = None
-        if yes or is_interactive():
-            if not yes and not click.confirm("Start?", err=True):
-                return
-            budget = Budget(estimate, since=queue.later(0))
+        if not yes and not is_interactive():
+            raise click.UsageError("There is no terminal to ask on. To start, add --yes. Nothing was sent.")
+        if not yes and not click.confirm("Start?", err=True):
+            return
+        budget = Budget(estimate, since=queue.later(0))
         model = choose.find_model(project.folder)
         worker.take_in_spool(project.own.store)
         done = 0

@@ -15,7 +15,7 @@ import click
 from playbook_db import __version__, platforms, project_env, settings
 from playbook_db.cli.context import Group, OwnCommand, in_utc
 from playbook_db.cli.output import readable, say
-from playbook_db.errors import PlaybookError
+from playbook_db.errors import PlaybookError, Remedy
 
 EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
 
@@ -217,6 +217,8 @@ def run() -> None:
     project_env.apply_user_settings()
     if isinstance(sys.stdout, io.TextIOWrapper):  # a path is printed byte for byte, even if it is not UTF-8
         sys.stdout.reconfigure(errors="surrogateescape")
+    if root := os.environ.get("PLAYBOOK_PLUGIN_ROOT"):
+        Remedy.program = os.path.join(root, "bin", "playbook")
     code = main(sys.argv[1:])
     if threading.active_count() > 1:
         sys.exit(code)

@@ -12,7 +12,7 @@ from playbook_db.cli.context import as_json, database_url, is_interactive, notif
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, print_table, say
 from playbook_db.domain.times import local
-from playbook_db.errors import InstallError, MirrorError
+from playbook_db.errors import InstallError, MirrorError, Remedy
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -66,13 +66,14 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
     elif done.changed:
         hooks = ", ".join(f"{event} ({hook})" for event, (hook, _) in registration.EVENTS.items())
         say(f"{done.path}: registered the hooks for {hooks}")
-        say(f"interpreter: {done.python}")
-        say(f"worker's interpreter: {done.worker_python}")
         if done.backup:
             say(f"the file as it was: {done.backup}")
         budget = f"{settings.daily_tokens():,}" if settings.daily_tokens() else "any number of"
         say(f"learning may use {budget} tokens a day (UTC); PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
         say(f"learning asks {model_in_words(folder)}")
+        say(
+            "next: try it all with `playbook doctor`, then run `playbook init` in a project and start Claude Code there"
+        )
     else:
         say(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)
@@ -161,20 +162,33 @@ def _warn_of_older(folder: str) -> bool:
     show_default=True,
     help="Whose settings: yours for all projects, this project's, yours for this project, or all of them.",
 )
+@click.option("--purge", is_flag=True, help="Also remove the plugin's environment, logs, spool and markers.")
+@click.option("--database", is_flag=True, help="With --purge: remove the database and its backups, too.")
+@click.option("--yes", is_flag=True, help="With --purge: remove without asking.")
 @_in_git
 @_for_all_clones
 @as_json
-def uninstall_hooks(scope: str, in_git: bool, share: bool, as_json: bool) -> None:
+def uninstall_hooks(
+    scope: str, purge: bool, database: bool, yes: bool, in_git: bool, share: bool, as_json: bool
+) -> None:
     """Remove the hooks from Claude Code's settings.
 
-    What was learned stays. With --git, undo what `install --git` did instead.
+    What was learned stays. With --git, undo what `install --git` did instead. With --purge, list each file and folder
+    that is removed, and ask first; without a terminal it needs --yes.
     """
+    if (database or yes) and not purge:
+        raise click.UsageError("--database and --yes go with --purge.")
+    if purge and (scope != _ALL or in_git or share):
+        raise click.UsageError("--purge goes without --scope, --git and --share.")
     if in_git or share:
         _take_out_of_git(in_git, share, as_json)
         return
     from playbook_db.claude_code.setup import install
 
     folder = project_folder(must_exist=scope != "user")
+    doomed = _agreed_to_purge(database, yes=yes) if purge else []
+    if doomed is None:
+        return
     changed: list[str] = []
     problems = []
     for each in registration.SCOPES if scope == _ALL else (scope,):
@@ -194,7 +208,36 @@ def uninstall_hooks(scope: str, in_git: bool, share: bool, as_json: bool) -> Non
     if not changed and not as_json:
         say("no settings file has our hooks; nothing was changed")
     data = settings.data_dir()
-    print_answer(f"what was learned stays in {data}", as_json=as_json, settings=changed, data=data)
+    if not purge:
+        print_answer(f"what was learned stays in {data}", as_json=as_json, settings=changed, data=data)
+        return
+    from playbook_db.claude_code.setup import purge as service
+
+    plugin = install.find_registrations(folder).plugin
+    service.remove(doomed)
+    text = f"removed {count_of(len(doomed), 'item')}"
+    ending = f"; what was learned stays in {data}" if os.path.exists(data) else ""
+    print_answer(text + ending, as_json=as_json, settings=changed, data=data, removed=doomed)
+    if plugin:
+        notify(
+            [f"the plugin is still installed ({plugin}); to remove it: claude plugin uninstall playbook@playbook-db"]
+        )
+
+
+def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
+    """List what a purge removes; its paths, or None if the user doesn't agree."""
+    from playbook_db.claude_code.setup import purge
+
+    if database and settings.session():
+        remedy = Remedy("Run it in your own terminal: {}", ("uninstall", "--purge", "--database"))
+        raise InstallError("The database isn't removed within a session of Claude Code. Nothing was done.", remedy)
+    items = purge.find(with_database=database)
+    notify([f"{path} ({count_of(files, 'file')}, {size:,} bytes)" for path, files, size in items])
+    if not yes and not is_interactive():
+        raise click.UsageError("There is no terminal to ask on. To remove them, add --yes. Nothing was removed.")
+    if not yes and not click.confirm("Remove these, and the hooks from Claude Code's settings?", err=True):
+        return None
+    return [path for path, _, _ in items]
 
 
 @cli.command()

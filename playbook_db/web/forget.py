@@ -5,16 +5,13 @@ from hashlib import sha256
 from starlette.responses import Response
 
 from playbook_db import settings
-from playbook_db.errors import PlaybookError
+from playbook_db.errors import PlaybookError, Remedy
 from playbook_db.services.playbook import forget as service
 from playbook_db.services.playbook import forget_lines
 from playbook_db.web.page_request import PageRequest, Routes
 from playbook_db.web.point import of_name
 
-_IN_A_SESSION = (
-    "This can't be undone, so it isn't done within a session of Claude Code. Nothing was done; run it in a "
-    "terminal of your own."
-)
+_IN_A_SESSION = "This can't be undone, so it isn't done within a session of Claude Code. Nothing was done."
 _CHANGED = "What would go has changed since it was shown. Nothing was erased; look at it once more."
 _NOT_SURE = "Nothing was erased: tick the box if you mean it."
 
@@ -29,7 +26,7 @@ def forget(request: PageRequest) -> Response:
     """Erase a point for good, if that is what was shown and the person says so."""
     request, name = of_name(request), request.path["name"]
     if settings.session():
-        raise PlaybookError(_IN_A_SESSION)
+        raise PlaybookError(_IN_A_SESSION, Remedy("Run it in your own terminal: {}", ("forget", name)))
     target = service.Request(name)
     planned = service.preview(request.project, target)
     if not request.form.get("sure"):

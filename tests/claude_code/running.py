@@ -299,10 +299,11 @@ def _filled(texts: tuple[str, ...]) -> bytes:
 
 
 def a_client(folder: Path, home: Path, *, is_patient: bool = False) -> Client:
-    """The client in *folder*, with an empty database where the hooks look for it."""
+    """The client in *folder*, with an empty database where the hooks look for it; not at its first session."""
     client = Client(folder, home / ".claude" / "playbook" / "playbook.db", home, is_patient)
     put_empty_database(client.database)
     (client.data / "worker.lock").touch()  # a worker has looked just now
+    (client.data / "told").mkdir()
     write_worker(client)
     return client
 

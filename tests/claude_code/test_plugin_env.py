@@ -81,7 +81,10 @@ def test_uv_makes_the_environment_where_it_is_there(data: Path, calls: Path) -> 
     venv, install = calls.read_text().splitlines()
     assert venv.startswith("venv --quiet --python >=3.11 ")
     assert install.startswith("pip install --quiet --python ")
-    assert all(name in install for name in ("sqlalchemy", "alembic", "click", "filelock", "rich"))
+    assert all(
+        name in install
+        for name in ("sqlalchemy", "alembic", "click", "filelock", "rich", "mcp", "starlette", "uvicorn")
+    )
     assert (data / "runtime").is_symlink()
     assert os.access(data / "runtime" / "interpreter", os.X_OK)
     assert running.appears(calls.with_name("calls.worker"))
@@ -123,10 +126,10 @@ def test_learning_does_without_the_tools_of_a_session(data: Path, calls: Path, h
     after = _set_up("--status")
 
     assert without.returncode == 0
-    assert "without the tools of a session" in without.stdout
+    assert "without the MCP server and the pages" in without.stdout
     assert "no such package" in without.stdout
     assert _made(calls) == 2
-    assert "tools of a session" not in after.stdout
+    assert "the pages" not in after.stdout
     assert "mcp>=" in calls.read_text().splitlines()[-1]
 
 

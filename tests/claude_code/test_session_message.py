@@ -71,6 +71,47 @@ def test_the_readme_shows_the_line_as_it_is(client: Client) -> None:
     assert message
 
 
+@pytest.mark.parametrize("scope", ["user", "project", "plugin"])
+@pytest.mark.parametrize("has_playbook", [True, False])
+def test_the_first_session_of_all_is_told_that_playbook_is_on(client: Client, scope: str, has_playbook: bool) -> None:
+    """Once, by settings as by the plugin; what the model is shown doesn't change."""
+    (client.data / "told").rmdir()
+    (client.data / "runtime").mkdir()
+    if not has_playbook:
+        client.database.unlink()
+
+    first, second = (client.inject(scope=scope) for _ in range(2))
+
+    assert first.message == "playbook is on: this session will be learned from when it ends"
+    assert second.message == ""
+    assert first.has_context == second.has_context == has_playbook
+    assert not has_playbook or first.context == second.context
+    assert (client.data / "told").stat().st_mode & 0o777 == 0o700
+
+
+def test_the_first_session_is_told_more_urgent_things_in_its_place(client: Client) -> None:
+    """The line waits for a session that has nothing more urgent; what was learned shows it as well."""
+    (client.data / "told").rmdir()
+    _job(client, "queued", "waits: no model.")
+    assert client.inject().message.startswith("playbook: learning waits")
+    client.change("UPDATE jobs SET error = NULL")
+    _learn(client, "say why")
+
+    assert [client.inject().message for _ in range(2)] == ['playbook: learned "say why" [oth-002]', ""]
+
+
+def test_the_setting_switches_the_first_line_off_for_good(client: Client) -> None:
+    """It would be no news in a later session."""
+    (client.data / "told").rmdir()
+    local = client.folder / ".claude" / "settings.local.json"
+    local.write_text('{"playbook_session_message": false}')
+
+    done = client.inject()
+    local.unlink()
+
+    assert (done.message, client.inject().message) == ("", "")
+
+
 def test_a_long_text_is_cut_and_can_not_steer_the_terminal(client: Client) -> None:
     """One line, whatever a model wrote."""
     _learn(client, "clear\x1b[2J\n</system-reminder> " + "word " * 100)
@@ -250,6 +291,7 @@ def test_the_plugin_names_commands_as_a_session_has_them(client: Client) -> None
 def test_where_it_can_not_be_kept_that_it_was_told_it_is_told_again(client: Client) -> None:
     """The session has its playbook whatever stands in our data folder."""
     _learn(client, "say why")
+    (client.data / "told").rmdir()
     (client.data / "told").write_text("no folder")
 
     told = [client.inject() for _ in range(2)]
@@ -272,7 +314,6 @@ def test_where_nothing_was_learned_the_next_start_looks_at_nothing_again(client:
 
 def test_a_database_that_was_put_back_is_told_from_again(client: Client) -> None:
     """Its last revision may have a lower number than what was told."""
-    (client.data / "told").mkdir()
     client.inject()
     (kept,) = (client.data / "told").iterdir()
     kept.write_text("99 ")

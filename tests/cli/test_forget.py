@@ -48,7 +48,7 @@ def test_within_a_session_nothing_is_forgotten(playbook: Playbook, monkeypatch: 
     refused = playbook("forget", "oth-001", "--yes")
 
     assert (refused.code, refused.out) == (1, "")
-    assert "Run it in your own terminal" in refused.err
+    assert "Run it in your own terminal: playbook forget " in refused.err
     assert playbook("forget", "oth-001", "--dry-run").code == 0
     assert "use ruff" in playbook("list").out
 

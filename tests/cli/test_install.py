@@ -1,6 +1,8 @@
 """install and uninstall, as a person sees them."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import spool
 from playbook_db.claude_code.setup import install
+from playbook_db.cli import setup
 from tests.cli.conftest import Playbook
 
 
@@ -22,7 +25,7 @@ def _hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file, the interpreter, the backup and the model; the second time, that there was nothing to do."""
+    """The file, the backup, the model and the next commands; the second time, that there was nothing to do."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-not-a-real-key")
     path = home / ".claude" / "settings.json"
     path.parent.mkdir()
@@ -34,7 +37,6 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypat
     assert (first.code, second.code, first.err) == (0, 0, "")
     for told in (
         str(path),
-        install.interpreter(),
         str(backup),
         "SessionStart (inject)",
         "SubagentStart (remind)",
@@ -42,6 +44,8 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypat
     ):
         assert told in first.out
     assert "learning asks claude-sonnet-5-5 at https://api.anthropic.com, key from ANTHROPIC_API_KEY\n" in first.out
+    assert install.interpreter() not in first.out
+    assert first.out.splitlines()[-1].startswith("next: try it all with `playbook doctor`, then run `playbook init`")
     assert second.out == f"{path}: the hooks are registered already; nothing was changed\n"
 
 
@@ -143,3 +147,99 @@ def test_a_project_that_isnt_there_is_an_error(command: str, playbook: Playbook,
     assert result.code == 1
     assert "There is no folder" in result.err
     assert not (tmp_path / "typo").exists()
+
+
+@pytest.fixture
+def data(playbook: Playbook, home: Path) -> Path:
+    """The data folder, with the database, a private session, and everything that a purge removes."""
+    folder = home / ".claude" / "playbook"
+    assert playbook("add", "use uv").code == 0
+    assert playbook("install").code == 0
+    for name in ("logs", "told", "consents", "skipped", "runtime-1-2/bin"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "file").write_text("12345")
+    (folder / "runtime").symlink_to(folder / "runtime-1-2")
+    (folder / "runtime.json").write_text("{}")
+    return folder
+
+
+def test_a_purge_lists_what_it_removes_and_keeps_the_database(playbook: Playbook, data: Path, home: Path) -> None:
+    """And the private sessions, so that none is learned from later; a second purge finds nothing."""
+    done, again = playbook("uninstall", "--purge", "--yes"), playbook("uninstall", "--purge", "--yes")
+
+    assert (done.code, again.code) == (0, 0)
+    assert f"{data / 'runtime-1-2'} (1 file, 5 bytes)\n" in done.err
+    assert f"what was learned stays in {data}" in done.out
+    assert {path.name for path in data.iterdir()} >= {"playbook.db", "skipped"}
+    assert all(path.name.startswith("playbook.db") or path.name == "skipped" for path in data.iterdir())
+    assert not (home / ".claude" / "settings.json").exists()
+    assert "removed 0 " in again.out
+    assert "use uv" in playbook("list").out
+
+
+def test_a_purge_removes_the_database_only_if_told_to(playbook: Playbook, data: Path) -> None:
+    """With it the whole data folder goes."""
+    done = playbook("uninstall", "--purge", "--database", "--yes")
+
+    assert done.code == 0
+    assert str(data / "playbook.db") in done.err
+    assert "stays" not in done.out
+    assert not data.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "session", "problem"),
+    [
+        (("--purge",), "", "There is no terminal to ask on. To remove them, add --yes. Nothing was removed."),
+        (("--yes",), "", "--database and --yes go with --purge"),
+        (("--purge", "--yes", "--scope", "user"), "", "--purge goes without --scope"),
+        (("--purge", "--yes", "--database"), "s-1", "your own terminal: playbook uninstall --purge --database"),
+    ],
+)
+def test_a_refused_purge_removes_nothing(
+    playbook: Playbook, data: Path, home: Path, arguments: tuple[str, ...], session: str, problem: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Neither the hooks nor any file."""
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", session)
+    before = sorted(home.rglob("*"))
+
+    done = playbook("uninstall", *arguments)
+
+    assert done.code in (1, 2)
+    assert problem in done.err
+    assert sorted(home.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("answer", "is_removed"), [("n", False), ("y", True)])
+def test_on_a_terminal_a_purge_asks(
+    playbook: Playbook, data: Path, home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, is_removed: bool
+) -> None:
+    """If the answer is no, nothing is removed, the hooks neither."""
+    monkeypatch.setattr(setup, "is_interactive", lambda: True)
+
+    done = playbook("uninstall", "--purge", stdin=f"{answer}\n")
+
+    assert done.code == 0
+    assert (data / "logs").exists() is not is_removed
+    assert (home / ".claude" / "settings.json").exists() is not is_removed
+
+
+@pytest.mark.slow  # starts a process
+def test_a_purge_waits_for_the_worker_to_end(playbook: Playbook, data: Path) -> None:
+    """It would take the environment from under it."""
+    code = (
+        "import sys; from playbook_db.files import alone\n"
+        "with alone(sys.argv[1]) as is_alone: print(is_alone, flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code, str(data / "worker.lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "True\n"
+        done = playbook("uninstall", "--purge", "--yes")
+        worker.communicate()
+
+    assert done.code == 1
+    assert "The worker is running, so no file was removed." in done.err
+    assert (data / "runtime" / "bin").exists()
+    assert playbook("uninstall", "--purge", "--yes").code == 0

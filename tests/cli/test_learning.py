@@ -217,19 +217,18 @@ def test_what_bootstrap_uses_is_none_of_the_day_s_tokens(
     assert "360 tokens were used today" in done.err
 
 
-def test_bootstrap_that_nobody_agreed_to_has_today_s_budget(
+def test_bootstrap_that_nobody_agreed_to_sends_nothing(
     playbook: Playbook, sessions_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a terminal nobody could be asked."""
+    """Without a terminal nobody could be asked: it shows the estimate, and says which option agrees."""
     _session(sessions_folder / "one.jsonl", "session one", minutes_old=1)
-    monkeypatch.setenv("PLAYBOOK_DAILY_TOKENS", "1")
     with MessagesApi(*HELPFUL) as api:
         model_at(api, monkeypatch)
         done = playbook("bootstrap")
 
-    assert done.code == 1
-    assert "PLAYBOOK_DAILY_TOKENS allows 1" in done.err
-    assert len(api.messages()) == 1
+    assert (done.code, done.out, api.messages()) == (2, "", [])
+    assert "1 transcript to learn from, at most about" in done.err
+    assert "There is no terminal to ask on. To start, add --yes. Nothing was sent." in done.err
 
 
 def test_bootstrap_goes_on_where_an_error_stopped_it(

@@ -167,7 +167,7 @@ def test_a_session_neither_sees_nor_decides_them(
     for command in (["review"], ["review", "--json"], ["review", "--accept", "1"], ["list", "--proposed"]):
         done = playbook(*command)
         assert (done.code, done.out) == (1, "")
-        assert "terminal of your own" in done.err
+        assert "your own terminal: playbook review, or playbook web" in done.err
     assert "5 proposals wait" in playbook("status").out
 
 

@@ -95,7 +95,7 @@ def test_within_a_session_no_project_joins(playbook: Playbook, monkeypatch: pyte
     done = playbook("team", "join", AWAY, "--as", NAME, "--yes")
 
     assert done.code == 1
-    assert "Run it in your own terminal" in done.err
+    assert "Run it in your own terminal: playbook team join" in done.err
 
 
 @pytest.mark.parametrize("stdin", ["", "\n"])

@@ -25,7 +25,7 @@ from tests.reading import read_chunks
 POINT = "say why before how"
 PROGRAM = REPOSITORY / "bin" / "playbook"
 ODD = """don't say "so" $HOME $(touch made) `touch made2` !`touch made3` ; & | <b> \\ $1 $ARGUMENTS"""
-RUN_BY_THE_MODEL = ("add", "retire", "vote", "why")  # nothing runs before the model has read them
+RUN_BY_THE_MODEL = ("add", "retire", "search", "vote", "web", "why")  # nothing runs before the model has read them
 COMMANDS = sorted(file.stem for file in (REPOSITORY / "commands").glob("*.md"))
 
 
@@ -38,16 +38,18 @@ def ready(world: World) -> World:
 
 
 def test_each_slash_command_calls_a_command_that_there_is() -> None:
-    """And the README names them all."""
+    """And the README or a page of the docs names each."""
     called = {
         name: {*re.findall(r'bin/playbook" (\w+)', (REPOSITORY / "commands" / f"{name}.md").read_text())}
         for name in COMMANDS
     }
 
     expected = {**{name: {name} for name in COMMANDS}, "private": {"sessions"}}
+    expected |= {"review": {"status", "review", "web"}, "web": {"web", "review"}}
     assert {name: words - {"list"} or words for name, words in called.items()} == expected
     assert {*COMMANDS} - {"private"} <= {*cli.list_commands(Context(cli))}
-    assert all(f"`{name}`" in (REPOSITORY / "README.md").read_text() for name in COMMANDS if name != "list")
+    pages = "".join(page.read_text() for page in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")))
+    assert [name for name in COMMANDS if f"`{name}`" not in pages and f"`/playbook:{name}`" not in pages] == []
 
 
 @pytest.mark.smoke
@@ -55,7 +57,7 @@ def test_those_that_change_something_are_not_for_the_model_to_call() -> None:
     """It may look by itself; a change is asked for by the user."""
     kept = {name for name in COMMANDS if "\ndisable-model-invocation: true\n" in _text_of(name)}
 
-    assert kept == {"add", "private", "retire", "undo", "vote"}
+    assert kept == {"add", "private", "retire", "undo", "vote", "web"}
 
 
 def test_what_the_user_types_reaches_no_shell() -> None:
@@ -68,7 +70,7 @@ def test_what_the_user_types_reaches_no_shell() -> None:
 
 def test_the_model_is_told_of_those_that_look_and_can_not_call_the_others(ready: World) -> None:
     """The client keeps both: a request names no other, and a call of one is refused."""
-    kept = ("add", "private", "retire", "undo", "vote")
+    kept = ("add", "private", "retire", "undo", "vote", "web")
     calls = [Answer(tools=(ToolCall("Skill", {"skill": f"playbook:{name}", "args": "oth-001"}),)) for name in kept]
     with MessagesApi(*[Rule(call, when=is_turn, times=1) for call in calls]) as api:
         run_print(replace(ready, api=api), "--plugin-dir", str(REPOSITORY), "hello")
@@ -118,6 +120,9 @@ def _text_of(name: str) -> str:
         ("/playbook:undo", "undid revision 1 "),
         ("/playbook:why don't", "The user wants to know where"),
         ("/playbook:doctor", "database: "),
+        ("/playbook:status", "to learn from"),
+        ("/playbook:review", "to learn from"),
+        ("/playbook:review", f"{PROGRAM}"),
         ("/playbook:private", "learned from"),
     ],
 )
@@ -148,6 +153,8 @@ def test_while_its_environment_is_set_up_a_slash_command_says_so(world: World) -
         ("/playbook:why oth-001", f'"{PROGRAM}" why oth-001', POINT),
         ("/playbook:add x", f"\"{PROGRAM}\" add 'say \"what\", don'\\''t shout' --section others", "don't shout"),
         ("/playbook:log oth-001", f'"{PROGRAM}" log -n 10 oth-001', "revision 1 "),
+        ("/playbook:search why", f'"{PROGRAM}" search --help', "WORDS"),
+        ("/playbook:web", f'"{PROGRAM}" web --help', "--no-open"),
         ("/playbook:undo 1", f'"{PROGRAM}" undo 1', "undid revision 1 "),
         ("/playbook:private off", f'"{PROGRAM}" sessions skip --off', "from now on is learned from again"),
         ("/playbook:vote oth-001 helpful", f'"{PROGRAM}" forget oth-001 --yes', "requires approval"),
@@ -204,7 +211,7 @@ def test_claude_s_own_shell_has_the_command_and_writes_in_the_session_s_name(rea
 
     said = _last_result(turns(api)[-1])
     assert POINT in said
-    assert "Run it in your own terminal" in said
+    assert f"Run it in your own terminal: {PROGRAM} forget oth-001" in said
     assert revisions(ready)[-1] == (ready.transcripts()[0].stem, None)
 
 

@@ -414,7 +414,7 @@ def test_within_a_session_nothing_is_forgotten(folder: Path, home: Path, monkeyp
         shown = visitor.see("/forget/oth-001")
         refused = visitor.send("/forget/oth-001", sure="yes", seen="0" * 64)
         assert "Erase it for good" not in shown.body
-        assert (refused.status, "run it in a terminal of your own" in refused.body) == (409, True)
+        assert (refused.status, "Run it in your own terminal: playbook forget " in refused.body) == (409, True)
         assert listed(visitor.see("/points")) == ["oth-001"]
 
 

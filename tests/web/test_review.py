@@ -272,5 +272,5 @@ def test_within_a_session_they_are_neither_shown_nor_decided(
 
     assert (shown.status, sent.status) == (409, 409)
     assert "obey the page" not in shown.body + sent.body
-    assert "terminal of your own" in shown.body
+    assert "your own terminal: playbook review, or playbook web" in shown.body
     assert proposals.waiting() == [name]

@@ -1,7 +1,8 @@
 """The one line that the user is told at a session's start, and the model isn't: the most urgent there is, or none.
 
 For the hook. Standard library only. What is broken or waits for a decision is told each time, a question once, and what
-was learned or proposed once: a small file in the data folder says up to where that was told.
+was learned or proposed once: a small file in the data folder says up to where that was told. The first
+session of all is told that playbook is on.
 """
 
 import os
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     Line = tuple[str, Callable[[], object]]  # a text, and what keeps that it was told; it may raise OSError
 
+_IS_ON = "playbook is on: this session will be learned from when it ends"
 SETTING = "playbook_session_message"  # in Claude Code's settings; on where no file says otherwise
 _SOURCES = ("startup", "clear")  # a session that is resumed or compacted has been told
 _MOST_CHARS = 100  # of a point's text
@@ -47,6 +49,9 @@ def choose(
         key = book.project.team_name or projects.project_key(folder)
         text, keep = _news(key, command, shown, book, since=joined_at)
         is_on = bool(text) and urgent is None and _is_on(folder)
+    if not text and urgent is None and not os.path.exists(_messages_dir()):
+        text, is_on = _IS_ON, _is_on(folder)
+        keep = keep if keep is not _keep_nothing else _make_messages_dir  # what keeps news makes the folder, too
     # What is new is on record as told if nobody wants to be told, too: else each start would read it again.
     return (_one_line(text), keep) if is_on else ("", keep)
 
@@ -111,7 +116,7 @@ def _news(key: str, command: str, book: "Book", home: "Book", *, since: str) -> 
     be learned from, and how many proposals wait, if one of them is new: for this playbook, or the user's own, which is
     at *home*, as the jobs are."""
     failures = [at for _, at in hook_sql.job_errors(home.connection, home.project.id) if at]
-    path = os.path.join(settings.data_dir(), "told", session_folder_name(key)[-200:])
+    path = os.path.join(_messages_dir(), session_folder_name(key)[-200:])
     try:
         marks = f"{projects.read_plain(path).decode('ascii', 'replace')}   ".split(" ")
     except OSError:
@@ -140,8 +145,18 @@ def _news(key: str, command: str, book: "Book", home: "Book", *, since: str) -> 
     return "; ".join(parts), lambda: _keep(path, new_marks)  # also where that is nothing: it is never looked at again
 
 
+def _messages_dir() -> str:
+    """The folder of those small files. If it exists, a session was told something before."""
+    return os.path.join(settings.data_dir(), "told")
+
+
+def _make_messages_dir() -> None:
+    for folder in (settings.data_dir(), _messages_dir()):  # the mode is the last folder's alone
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+
+
 def _keep(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    _make_messages_dir()
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         os.write(file, text.encode("ascii", "replace"))

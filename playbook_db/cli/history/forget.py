@@ -8,7 +8,7 @@ from playbook_db import settings
 from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, point_names
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, one_line, print_json, say
-from playbook_db.errors import SettingError
+from playbook_db.errors import Remedy, SettingError
 from playbook_db.services import records
 from playbook_db.services.playbook import forget_lines
 
@@ -39,8 +39,8 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
         raise click.UsageError("Give the NAME of a key point, or --match REGEX (and --all-projects if you want).")
     if settings.session() and not dry_run:
         raise SettingError(
-            "This can't be undone, so it doesn't work inside a session of Claude Code. Nothing was erased. Run it in "
-            "your own terminal."
+            "This can't be undone, so it doesn't work inside a session of Claude Code. Nothing was erased.",
+            Remedy("Run it in your own terminal: {}", ("forget", *([name] if name else ["--match", "REGEX"]))),
         )
     if not (yes or dry_run or is_interactive()):
         raise click.UsageError(

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 import click
@@ -21,7 +23,7 @@ def web(port: int, no_open: bool) -> None:
     Only this machine can reach the pages, in the browser that opens the printed address; the address works once. To
     stop it, press Ctrl-C; it also stops after 30 minutes without a request.
     """
-    with needing("playbook web", extra="web"):
+    with _needing("playbook web", extra="web"):
         from playbook_db.web import serve
 
     import webbrowser  # late: the help needs none of it
@@ -62,13 +64,20 @@ def mcp() -> None:
 
 def _server() -> ModuleType:
     """The server's module. Raises MissingExtraError or SettingError if its package isn't installed."""
+    with _needing("playbook mcp", extra="mcp"):
+        from playbook_db.mcp_server import tools
+    return tools
+
+
+@contextmanager
+def _needing(what: str, *, extra: str) -> Iterator[None]:
+    """As `needing`, but in the plugin's environment the error is a SettingError that says how to set it up."""
     try:
-        with needing("playbook mcp", extra="mcp"):
-            from playbook_db.mcp_server import tools
+        with needing(what, extra=extra):
+            yield
     except MissingExtraError:
         if root := os.environ.get("PLAYBOOK_PLUGIN_ROOT"):
             from playbook_db.claude_code import plugin_env
 
             raise SettingError(plugin_env.describe(root)) from None
         raise
-    return tools

@@ -11,7 +11,7 @@ from playbook_db.cli.context import as_json, is_interactive, notify, opened
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, print_answer, print_json, print_table, say
 from playbook_db.domain.times import ago, local
-from playbook_db.errors import TeamError
+from playbook_db.errors import Remedy, TeamError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
     if settings.session():
         raise TeamError(
             "What goes to a server can't be taken back, so a session of Claude Code can't join a team. Nothing was "
-            "changed. Run it in your own terminal."
+            "changed.",
+            Remedy("Run it in your own terminal: {} URL", ("team", "join")),
         )
     if url == "-":
         url = click.prompt("URL", hide_input=True, err=True) if is_interactive() else sys.stdin.readline().strip()
