@@ -131,13 +131,13 @@ def test_words_about_a_row_and_about_an_answer_are_one_line_whatever_the_docs_wr
     )
 
     assert history.about == (
-        "One row for each change; one row with the columns from `seq` on NULL for a revision that changed no point "
-        "(neutral votes alone, skipped operations alone, a top-level key of the file)."
+        "One row for each change. A revision that changed no point has one row, with NULL from `seq` on: for example "
+        "only neutral votes, only skipped operations, or a top-level key of the file."
     )
     assert history.columns["seq"] == "the change's place in the revision, from 1"
     assert wrapped.note.endswith(
-        "With 0 votes left it goes when it next looks, which is when a session is learned from; "
-        "`playbook edit` or a helpful vote may save it."
+        "A point with 0 votes left is retired the next time a session is learned from, "
+        "unless `playbook edit` or a helpful vote saves it."
     )
     assert bare.note == ""
     assert bare.sql.startswith("SELECT reason,")
