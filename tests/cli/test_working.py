@@ -126,7 +126,7 @@ def test_jobs_are_queued_afresh_one_by_one_or_all(playbook: Playbook, client: Cl
     assert playbook("jobs", "retry", "1", "2").out.count("is queued") == 2
     assert playbook("jobs", "retry", "--all").out == "no job failed or waits\n"
     client.change(fail)
-    assert playbook("jobs", "retry", "--all").out == "2 jobs are queued; to begin now: playbook work\n"
+    assert playbook("jobs", "retry", "--all").out == "2 jobs are queued; to run them now: playbook work\n"
     assert [(job["state"], job["attempts"], job["error"]) for job in playbook("jobs", "--json").json] == [
         ("queued", 0, None),
         ("queued", 0, None),

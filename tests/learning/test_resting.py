@@ -40,7 +40,7 @@ def test_three_sessions_that_a_point_harmed_let_it_rest_until_somebody_votes_for
     assert first.endswith("\trests")
     assert not second.endswith("\trests")
     assert json.loads(playbook("show", "pat-001", "--json", *url).out)["resting"] is True
-    assert "; rests: sessions aren't shown it" in playbook("show", "pat-001", *url).out
+    assert "; resting: sessions don't get it" in playbook("show", "pat-001", *url).out
     assert "pat-001" not in playbook("render", *url).out.split("## ", 1)[1]
     assert [entry["name"] for entry in json.loads(playbook("list", "--json", *url).out)] == ["pat-001", "pref-001"]
 
