@@ -33,7 +33,7 @@ def test_a_backup_says_where_it_is_and_what_it_holds(playbook: Playbook, data: P
     assert told == {
         "path": str(folder / "copy.db"),
         "size_bytes": os.path.getsize(folder / "copy.db"),
-        "playbooks": [{"playbook": str(folder), "revision": 1, "points": 1}],
+        "playbooks": [{"project": str(folder), "revision": 1, "points": 1}],
     }
 
 
@@ -98,7 +98,7 @@ def test_restoring_shows_what_goes_and_what_comes_and_keeps_what_was_there(
     (kept,) = (data / "backups").iterdir()
     assert kept.name.endswith(".before-restore.db")
     assert f"the database from before is kept as {kept}" in done.err
-    assert "is merged in by the next command" in done.err
+    assert "the next command there merges it" in done.err
     assert [point["name"] for point in playbook("list", "--json").json] == ["oth-001"]
     with closing(sqlite3.connect(kept)) as connection:
         assert connection.execute("SELECT count(*) FROM live_key_points").fetchone() == (2,)

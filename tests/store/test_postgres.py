@@ -32,11 +32,11 @@ from playbook_db.errors import (
 from playbook_db.services import maintenance
 from playbook_db.services.learning import queue
 from playbook_db.services.playbook import edit, import_export
-from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.project import Project, list_projects, read_playbook
 from playbook_db.store import migrate, tables, user_sql
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store, retry_on_conflict
-from playbook_db.store.playbook.repository import PlaybookRepository, list_projects
+from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.postgres.dialect import PostgresDialect
 from playbook_db.store.sqlite import full_text
 from tests import postgres
@@ -224,8 +224,7 @@ def test_use_cases_that_stand_in_each_other_s_way_are_begun_again_as_a_whole(url
         _at_once(2, lambda number: write_both(keys[number], keys[1 - number]))
 
         assert len(begun) == 3
-        with store.snapshot() as connection:
-            assert [listed.revisions for listed in list_projects(connection)] == [2, 2]
+        assert [listed.revisions for listed in list_projects(store)] == [2, 2]
 
 
 def test_a_transaction_whose_connection_is_lost_leaves_nothing(url: str) -> None:
