@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -211,7 +212,7 @@ def test_claude_s_own_shell_has_the_command_and_writes_in_the_session_s_name(rea
 
     said = _last_result(turns(api)[-1])
     assert POINT in said
-    assert f"Run it in your own terminal: {PROGRAM} forget oth-001" in said
+    assert f"Run it in your own terminal: {shlex.quote(str(PROGRAM))} forget oth-001" in said
     assert revisions(ready)[-1] == (ready.transcripts()[0].stem, None)
 
 
