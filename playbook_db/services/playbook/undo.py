@@ -264,5 +264,6 @@ def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
 
 def _undone_by(book: PlaybookRepository, revisions: RevisionRange) -> RevisionRange | None:
     """The revisions that *revisions* undid, if they are one undo: whoever undoes it redoes those."""
-    is_one = revisions.first == revisions.last
-    return next((each.undone for each in book.undos() if is_one and each.number == revisions.first), None)
+    if revisions.first != revisions.last:
+        return None
+    return next((each.undone for each in book.undos() if each.number == revisions.first), None)
