@@ -37,6 +37,7 @@ from playbook_db.store import migrate, tables, user_sql
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository
+from playbook_db.store.postgres.connection import driver_of
 from playbook_db.store.postgres.dialect import PostgresDialect
 from playbook_db.store.sqlite import full_text
 from tests import postgres
@@ -247,6 +248,15 @@ def test_a_transaction_whose_connection_is_lost_leaves_nothing(url: str) -> None
 
         assert [point.name for point in read_playbook(project).points] == ["oth-001"]
         assert edit.vote(project, "oth-001", "helpful").revision == 2
+
+
+def test_a_connection_that_was_closed_in_a_transaction_is_not_used_again(url: str) -> None:
+    with open_store(url) as store:
+        edit.add(Project(store, "/work/harbour"), "use type hints")
+        with store.snapshot() as connection:
+            driver_of(connection).close()
+
+        assert [listed.key for listed in list_projects(store)] == ["/work/harbour"]
 
 
 class Proxy:

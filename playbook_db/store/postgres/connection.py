@@ -144,6 +144,10 @@ class PatientDialect(PGDialect_psycopg):
             patience.note_wait(monotonic() - began)
         return connection
 
+    def do_ping(self, dbapi_connection: Any) -> bool:
+        """Whether the pool may give out a connection again. No question is sent: that would cost a round trip."""
+        return not dbapi_connection.closed
+
     def _get_server_version_info(self, connection: SqlConnection) -> tuple[int, int]:
         return divmod(driver_of(connection).info.server_version, 10000)
 

@@ -132,6 +132,7 @@ class PostgresDialect:
             self.url.set(drivername=DRIVER),
             use_native_hstore=False,
             connect_args={**defaults, "client_encoding": "utf8"},
+            pool_pre_ping=True,
             pool_recycle=_OPEN_FOR_S,
             execution_options={"playbook_dialect": self},
         )
