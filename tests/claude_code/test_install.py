@@ -512,7 +512,7 @@ def test_another_scope_with_our_hooks_is_named_with_the_one_that_answers(folder:
     """Of several the user's answers, then the project's; a registration whose files are gone counts for nothing."""
     assert install.install("local", str(folder), now=NOW).notes == ()
     (note,) = install.install("project", str(folder), now=NOW).notes
-    assert "local scope too" in note
+    assert "registers the hooks, too" in note
     assert "project scope answer" in note
     notes = install.install("user", str(folder), now=NOW).notes
     assert [("user scope answer" in note) for note in notes] == [True, True]

@@ -577,7 +577,7 @@ def test_the_last_backup_is_told_and_that_it_is_too_old(findings: Findings, play
     assert (none["state"], none["remedy"]) == ("note", "playbook backup")
     assert (old["state"], old["remedy"]) == ("note", "playbook backup")
     assert f"the last of {local('2026-03-01T08:09:10+00:00')}: {folder}" in old["message"]
-    assert "what changed since is in none" in old["message"]
+    assert "it lacks later changes" in old["message"]
 
 
 @pytest.mark.usefixtures("well")

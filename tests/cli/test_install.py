@@ -65,7 +65,7 @@ def test_an_install_tells_what_keeps_it_from_answering(playbook: Playbook, home:
     path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
 
     assert '"disableAllHooks": true' in playbook("install").err
-    assert "user scope too" in playbook("install", "--scope", "local").err
+    assert "registers the hooks, too; those of the user scope" in playbook("install", "--scope", "local").err
 
 
 def test_an_uninstall_finds_every_scope(playbook: Playbook, home: Path, folder: Path) -> None:

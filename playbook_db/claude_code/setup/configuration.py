@@ -1,13 +1,12 @@
-"""Every setting: its value in this project's sessions, where that comes from, and the user's own, which are kept in
-Claude Code's settings.
+"""Every setting: its value in this project's sessions, its source, and changing the user's own.
 
-A session has the `env` of the settings files in place of what the shell says; a terminal has the user's where the
-shell says nothing, and a note says where the two differ.
+In a session the `env` of the settings files replaces the shell's variables. In a terminal the shell's variables come
+first, then the `env` of the user's settings. A note says if the two differ.
 """
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from playbook_db import project_env, settings
@@ -19,9 +18,13 @@ from playbook_db.errors import SettingError
 from playbook_db.llm import anthropic_api
 
 SWITCHES = (*registration.SWITCHES, session_message.SETTING, registration.ON_PROMPT, registration.ON_ERROR)
-_MODES = {registration.REVIEW: registration.REVIEW_MODES, registration.MCP_WRITES: registration.MCP_MODES}
-NAMES_IN_SETTINGS = (*SWITCHES, registration.SUBAGENTS, *_MODES)  # beside their `env`
-VARIABLES = {  # with what counts where they aren't set
+_VALUES = {
+    **dict.fromkeys(SWITCHES, ("true", "false")),
+    registration.REVIEW: registration.REVIEW_MODES,
+    registration.MCP_WRITES: registration.MCP_MODES,
+}
+NAMES_IN_SETTINGS = (*_VALUES, registration.SUBAGENTS)  # keys of their own, not in `env`
+VARIABLES = {  # in `env`, with their defaults
     "PLAYBOOK_DAILY_TOKENS": f"{settings.DAILY_TOKENS}",
     settings.HOLDOUT: "0",
     "PLAYBOOK_DISABLE": "off",
@@ -32,7 +35,7 @@ VARIABLES = {  # with what counts where they aren't set
     "PLAYBOOK_NO_SETUP": "off",
     "PLAYBOOK_EMBEDDER": "none",
     "PLAYBOOK_DB_URL": "playbook.db in the data folder",
-    "AGENTIC_CONTEXT_BACKEND": "the API where there is a key, else claude -p",
+    "AGENTIC_CONTEXT_BACKEND": "the API if there is a key, else claude -p",
     "AGENTIC_CONTEXT_API_KEY": "none",
     "ANTHROPIC_AUTH_TOKEN": "none",
     "ANTHROPIC_API_KEY": "none",
@@ -50,20 +53,22 @@ VARIABLES = {  # with what counts where they aren't set
 }
 _IN_WORDS = '["*"] or ["general-purpose", "reviewer"]'
 _ENVIRONMENT, _DEFAULT = "the environment", "default"
-_NOT_IN_SETTINGS = {  # what a settings file would make worse than a shell's start-up file does
+_NOT_IN_SETTINGS = {  # variables that don't belong into Claude Code's settings, each with the reason
     **dict.fromkeys(project_env.KEYS, "a key would stay in your shell's history"),
     "PLAYBOOK_DB_URL": "your programs would look at another database than your sessions",
     "CLAUDE_CONFIG_DIR": "it says where the settings are",
 }
-_NUMBERS: dict[str, Callable[[str], object]] = {
+_NUMBERS: dict[str, Callable[[str], float]] = {
     "PLAYBOOK_DAILY_TOKENS": int, "AGENTIC_CONTEXT_TIMEOUT_S": float, "AGENTIC_CONTEXT_DEDUP_THRESHOLD": float,
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting as this project's sessions have it: its `value` in words, without secrets; the `source`, a settings
-    file, the environment or the default; and a `note` where that isn't all."""
+    """A setting as this project's sessions have it; its `value` is in words, without secrets.
+
+    `source` is the path of a settings file, the environment or the default. `note` says what else matters, if anything.
+    """
 
     name: str
     value: str
@@ -72,7 +77,7 @@ class Setting:
 
 
 def read_all(folder: str) -> list[Setting]:
-    """All settings as the project in *folder* has them, the switches of Claude Code's settings first."""
+    """All settings as the project in *folder* has them, switches first."""
     waiting = set() if project_env.consent(folder) else project_env.questions(folder).keys()
     return [
         *(_switch(name, folder) for name in SWITCHES),
@@ -84,33 +89,33 @@ def read_all(folder: str) -> list[Setting]:
 
 
 def write(name: str, value: str | None) -> tuple[str, bool]:
-    """Set the user's own setting *name*, or with None take it out; the settings file, and whether that changed.
-    Raises SettingError for a value that can't be used, InstallError."""
+    """Set the user's own setting *name* to *value*; None removes it. Returns the settings file, and whether it changed.
+
+    Raises SettingError for a value that can't be used, InstallError.
+    """
     if reason := _NOT_IN_SETTINGS.get(name):
         raise SettingError(f"{name} isn't kept in Claude Code's settings: {reason}. Set it where your shell starts.")
-    if name in SWITCHES:
-        if value not in ("true", "false", None):
-            raise SettingError(f"{name} is true or false, not {value!r}. Nothing was changed.")
-        return install.set_value([name], None if value is None else value == "true")
+    if name not in NAMES_IN_SETTINGS:
+        if value is not None:
+            _check(name, value)
+        return install.set_value(["env", name], value)
+    if value is None:
+        return install.set_value([name], None)
     if name == registration.SUBAGENTS:
-        return install.set_value([name], None if value is None else _types(value))
-    if known := _MODES.get(name):
-        if value not in (*known, None):
-            raise SettingError(f"{name} is one of {', '.join(known)}, not {value!r}. Nothing was changed.")
-        return install.set_value([name], value)
-    if value is not None:
-        _check(name, value)
-    return install.set_value(["env", name], value)
+        return install.set_value([name], _types(value))
+    if value not in _VALUES[name]:
+        raise SettingError(f"{name} is one of {', '.join(_VALUES[name])}, not {value!r}. Nothing was changed.")
+    return install.set_value([name], {"true": True, "false": False}.get(value, value))
 
 
 def _check(name: str, value: str) -> None:
-    """Raise SettingError where *value* can't be that of the variable."""
-    problem = "" if value.strip() else "it must not be empty; to take it out: --unset"
+    """Raise SettingError if the variable *name* can't be *value*."""
+    problem = "" if value.strip() else "it must not be empty; to remove it: --unset"
     if name == "AGENTIC_CONTEXT_BACKEND" and value not in ("api", "cli"):
         problem = "it must be api or cli"
     if not problem and name in _NUMBERS:
         try:
-            problem = "" if float(_NUMBERS[name](value)) >= 0 else "it must not be negative"  # type: ignore[arg-type]
+            problem = "" if float(_NUMBERS[name](value)) >= 0 else "it must not be negative"
         except ValueError:
             problem = "it must be a number"
     if not problem and name == settings.HOLDOUT:
@@ -125,7 +130,7 @@ def _switch(name: str, folder: str) -> Setting:
 
 
 def _types(value: str) -> list[str]:
-    """The types of subagents that *value* names: a list as JSON has it, or the types with commas between them."""
+    """The types of subagents in *value*: a JSON list, or names with commas between them."""
     try:
         types = json.loads(value) if value.lstrip().startswith("[") else [each.strip() for each in value.split(",")]
     except (ValueError, RecursionError):
@@ -145,13 +150,13 @@ def _subagents(folder: str) -> Setting:
 
 
 def _mode(name: str, choice: tuple[str, str | None, list[str]], users: str) -> Setting:
-    """The setting *name*, of whose modes the user alone can say those that *users* says."""
+    """The setting *name*; *users* says what only the user can do with it, not a project's file."""
     mode, source, unheard = choice
-    note = f"not heard, since only you can {users}: {', '.join(unheard)}" if unheard else ""
+    note = f"ignored, since only you can {users}: {', '.join(unheard)}" if unheard else ""
     return Setting(name, mode, source or _DEFAULT, note)
 
 
-def _variable(name: str, default: str, folder: str, waiting: object) -> Setting:
+def _variable(name: str, default: str, folder: str, waiting: Collection[str]) -> Setting:
     here = os.environ.get(name, "").strip()
     for path in reversed(registration.settings_files(folder)):
         value = (project_env.env_of(path) or {}).get(name, "").strip()
@@ -160,7 +165,7 @@ def _variable(name: str, default: str, folder: str, waiting: object) -> Setting:
             note = f"this terminal has {_shown(name, here) if here else 'none'}"
             if value == here or (is_users and not here):
                 note = ""
-            if name in waiting and not is_users:  # type: ignore[operator]
+            if name in waiting and not is_users:
                 note = "not used until: playbook project trust"
             return Setting(name, _shown(name, value), path, note)
     return Setting(name, _shown(name, here), _ENVIRONMENT) if here else Setting(name, default, _DEFAULT)

@@ -1,7 +1,6 @@
-"""What works on this machine and what doesn't, tried for real, and the command that helps where it doesn't.
+"""What works on this machine, what doesn't, and which command helps: everything is tried for real.
 
-For the command `playbook doctor`. Nothing of the user's changes: the hook that writes is tried in a folder and a
-database of its own.
+For the command `playbook doctor`. Nothing of the user's changes.
 """
 
 import functools
@@ -9,10 +8,11 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from shlex import quote
 
 from playbook_db import project_env, projects, settings
@@ -26,10 +26,8 @@ from playbook_db.errors import (
     ConsentError,
     DatabaseError,
     GitError,
-    ModelError,
     NoModelError,
     PlaybookError,
-    SettingError,
     TemplateError,
 )
 from playbook_db.llm import choose
@@ -48,18 +46,20 @@ _LITTLE_DISK_BYTES = 50 * 1024 * 1024
 _LOG_LINES = 3
 _LONG_WITHOUT_BACKUP = timedelta(days=7)
 _TIMEOUT_S = 20.0
-_ANSWER_S = 60.0  # for the tiny question
-_RECENT = timedelta(days=1)  # of a log; what is older was seen, or is over
+_ANSWER_S = 60.0  # for the answer to _TINY
+_RECENT = timedelta(days=1)  # the age of log lines that are shown
 _TRY = "playbook doctor --online"
 _TINY = Prompt("You answer in one word.", ("Say: ok",), None, max_tokens=100)
-_CAUSES = ("database", "template", "replica")  # of a hook that shows nothing
-_LONG_UNKNOWN = timedelta(days=1)  # that a team's playbook is as this machine last knew it
+_CAUSES = ("database", "template", "replica")  # if one of these is broken, hooks show nothing
+_LONG_UNKNOWN = timedelta(days=1)  # without a comparison of the replica with the team's database
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was examined: `state` is `ok`, `note` (worth knowing) or `broken`; `remedy` is the command that
-    helps, empty where nothing needs to be done."""
+    """One result of a check: its `state` is `ok`, `note` (worth knowing) or `broken`.
+
+    `remedy` is the command that helps; `""` if nothing needs to be done.
+    """
 
     about: str
     state: str
@@ -68,32 +68,32 @@ class Finding:
 
 
 def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
-    """All findings for the database at *url* and the project in *folder*; *online*: the model is asked something."""
+    """All findings for the database at *url* and the project in *folder*; if *online*, the model is asked, too."""
     findings: list[Finding] = []
     _report.cache_clear()
-    checks = (
-        _interpreter, _data_folder, _database, _backups, _templates, _project, _team, _git, _queue, _registrations,
-        _hooks, _worker, _ask_model if online else _model, _spending, _holdout, _mcp, _diagnostics, _logs,
-    )  # fmt: skip
-    for check in checks:
-        about = check.__name__.strip("_").replace("_", " ")
+    checks = _CHECKS | {"model access": partial(_model, asks=online)}
+    for about, check in checks.items():
         try:
             findings += check(url, folder)
         except PlaybookError as error:
-            if not isinstance(error, DatabaseError) or check in (_database, _hooks):  # else _database has told it
-                findings.append(Finding(about, BROKEN, str(error), "playbook doctor"))
-        except Exception as error:  # the outer door: one check that fails must not hide the others
-            message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with what this prints"
+            if not isinstance(error, DatabaseError) or check in (_database, _hooks):  # else _database reports it
+                findings.append(Finding(about, BROKEN, str(error), "playbook config"))
+        except Exception as error:  # one check that fails must not hide the others
+            message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with this output"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
     causes = [each.remedy for each in findings if each.about in _CAUSES and each.state == BROKEN]
     return [
-        replace(
-            each,
-            message=redact_message(each.message, os.environ),
-            remedy=causes[0] if causes and each.about in ("inject", "remind") and each.state == BROKEN else each.remedy,
-        )
+        replace(each, message=redact_message(each.message, os.environ), remedy=_remedy(each, causes))
         for each in findings
     ]
+
+
+def _remedy(finding: Finding, causes: Sequence[str]) -> str:
+    """The remedy of *finding*: none if it is ok, and for a broken hook that of the first of its *causes*."""
+    if finding.state == OK:
+        return ""
+    is_caused = causes and finding.about in ("inject", "remind") and finding.state == BROKEN
+    return causes[0] if is_caused else finding.remedy
 
 
 def _interpreter(url: str, folder: str) -> Iterator[Finding]:
@@ -106,18 +106,14 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
     done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True)
     version, sqlite, has_fts5 = done.stdout.split()
     message = f"{python}: Python {version}, SQLite {sqlite}"
-    number = tuple(map(int, sqlite.split(".")))
+    state = OK
+    if tuple(map(int, sqlite.split("."))) < (3, 37):
+        state, message = BROKEN, f"{message}; 3.37 or later is needed, which newer Pythons have"
+    elif has_fts5 != "True":
+        lack = "which has no FTS5: prompts and errors get no points, and `playbook search` looks for parts of words"
+        state, message = NOTE, f"{message}, {lack}"
     remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
-    if number < (3, 37):
-        yield Finding("interpreter", BROKEN, f"{message}; 3.37 or later is needed, as newer Pythons bring it", remedy)
-        return
-    if has_fts5 != "True":
-        message += (
-            ", which has no FTS5: no prompt or error brings a point, and `playbook search` goes by parts of words"
-        )
-        yield Finding("interpreter", NOTE, message, remedy)
-        return
-    yield Finding("interpreter", OK, message)
+    yield Finding("interpreter", state, message, remedy)
 
 
 def _data_folder(url: str, folder: str) -> Iterator[Finding]:
@@ -139,7 +135,7 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
-    """Whether it can be used. Hooks never wait for a network, so that a server is of no use to them."""
+    """Whether the database can be used. Hooks never wait for a network, so they don't use one on a server."""
     where, on_server = maintenance.location(url), settings.sqlite_file(url) is None
     if not on_server and not _is_there(url) and not at_hand.loss_of(where):
         yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")
@@ -158,8 +154,8 @@ def _database(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("database", OK, f"{where}: schema {at_hand.SCHEMA:04d},{size} sound")
     if on_server and settings.sqlite_file(project_env.database_url(folder)) is None:
         message = (
-            "it is on a server, which hooks don't ask, so that no session waits for a network: none is shown anything. "
-            "Keep your own playbooks in a file, and let this project join the one on the server"
+            "it is on a server, which hooks don't ask, since no session may wait for a network. So sessions are shown "
+            "nothing. Keep your own playbooks in a file, and let this project join the server as a team"
         )
         yield Finding("database", NOTE, message, f"unset PLAYBOOK_DB_URL; playbook team join {quote(where)}")
     if not on_server and not report.problems:
@@ -173,13 +169,12 @@ def _backups(url: str, folder: str) -> Iterator[Finding]:
         return
     last, unsaved = maintenance.unsaved_for(url)
     if last is None:
-        yield Finding("backups", NOTE, "there is none yet; the worker takes one a day", "playbook backup")
+        yield Finding("backups", NOTE, "there is none yet; the worker makes one a day", "playbook backup")
         return
     message = f"the last of {local(last.time.isoformat())}: {last.path}"
-    if unsaved > _LONG_WITHOUT_BACKUP:
-        yield Finding("backups", NOTE, f"{message}; what changed since is in none", "playbook backup")
-    else:
-        yield Finding("backups", OK, message)
+    is_old = unsaved > _LONG_WITHOUT_BACKUP
+    message += "; it lacks later changes" if is_old else ""
+    yield Finding("backups", NOTE if is_old else OK, message, "playbook backup")
 
 
 def _templates(url: str, folder: str) -> Iterator[Finding]:
@@ -200,7 +195,7 @@ def _project(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _git(url: str, folder: str) -> Iterator[Finding]:
-    with suppress(GitError):  # which is of no use here, or refuses a folder that is another user's
+    with suppress(GitError):  # git isn't installed, or refuses a folder of another user
         problem = git.setup_problem(folder)
         if problem:
             yield Finding("git", NOTE, problem, "playbook install --git")
@@ -214,18 +209,19 @@ def _team(url: str, folder: str) -> Iterator[Finding]:
             return
         status = team.read_status(project)
         if status.problem is not None:
-            state = NOTE if status.is_away or status.schema is not None else BROKEN  # who may only read, reads
+            state = NOTE if status.is_away or status.schema is not None else BROKEN  # note: reading still works
             message = f"learning waits: {status.problem}"
         else:
             state, message = OK, f"{status.name} in {status.where}: schema {status.schema:04d}, you may read and write"
-        yield Finding("team", state, message, "playbook team status" if status.problem else "")
+        yield Finding("team", state, message, "playbook team status")
         if status.unsent and status.problem:
-            yield Finding("team", NOTE, f"what {status.unsent} sessions were shown waits, too", "playbook work")
+            message = f"the team hasn't heard yet which points {status.unsent} sessions were shown"
+            yield Finding("team", NOTE, message, "playbook work")
         yield _replica(status, at_hand.replica_of(store.where, membership.playbook_id))
 
 
 def _replica(status: team.TeamStatus, path: str) -> Finding:
-    """How the file stands that sessions are shown the team's playbook from."""
+    """The state of the file from which sessions are shown the team's playbook."""
     if status.replica_at is None:
         return Finding("replica", NOTE, f"{path} isn't there yet: sessions are shown nothing", "playbook work")
     if status.replica is None:
@@ -234,7 +230,7 @@ def _replica(status: team.TeamStatus, path: str) -> Finding:
     now = datetime.now(UTC)
     message = f"{path}: revision {status.replica.revision}, known to be current {ago(status.replica_at, now=now)}"
     is_old = now - status.replica_at > _LONG_UNKNOWN
-    return Finding("replica", NOTE if is_old else OK, message, "playbook work" if is_old else "")
+    return Finding("replica", NOTE if is_old else OK, message, "playbook work")
 
 
 def _queue(url: str, folder: str) -> Iterator[Finding]:
@@ -253,21 +249,18 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
     if failed:
         last = failed[-1]
         message += f"; the last to fail: job {last.id} of {last.key}: {last.error}"
-    if failed or held:
-        yield Finding("queue", NOTE, message, "playbook jobs --all")
-    else:
-        yield Finding("queue", OK, message)
+    yield Finding("queue", NOTE if failed or held else OK, message, "playbook jobs --all")
 
 
 def _held(jobs: Iterable[Job]) -> list[tuple[Job, str]]:
-    """Those of *jobs* that wait through no fault of their own, each with why."""
+    """Those of *jobs* that wait for something else, such as a model, each with the reason."""
     errors = [(job, job.error or "") for job in jobs if job.state == "queued"]
     return [(job, why.removeprefix(hook_sql.WAITS)) for job, why in errors if why.startswith(hook_sql.WAITS)]
 
 
 @contextmanager
 def _opened(url: str) -> Iterator[Store]:
-    """The database. Raises DatabaseError where it isn't there, or can't be used: _database tells that."""
+    """The database. Raises DatabaseError if it doesn't exist or can't be used; `_database` reports that."""
     if not _is_there(url):
         raise DatabaseError(f"{url} isn't there.")
     with open_store(url) as store:
@@ -281,7 +274,7 @@ def _is_there(url: str) -> bool:
 
 @functools.cache
 def _report(url: str) -> maintenance.Report:
-    """What is wrong with the database on a server, asked once: one that is away takes its time to say nothing."""
+    """What is wrong with the database on a server. It is asked once, since a server that is away answers late."""
     return maintenance.check_database(url, quick=True)
 
 
@@ -290,7 +283,7 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
     for path, problem in registrations.unreadable:
         yield Finding("settings", BROKEN, problem, f"python3 -m json.tool {quote(path)}")
     for path in registrations.off:
-        message = f'{path} turns all hooks off ("disableAllHooks": true); take that out of it'
+        message = f'{path} turns all hooks off ("disableAllHooks": true); remove that line'
         yield Finding("settings", BROKEN, message, f"${{EDITOR:-vi}} {quote(path)}")
     for each in registrations.files:
         again = f"playbook install --scope {each.scope}"
@@ -299,15 +292,15 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         elif each.dead:
             yield Finding("hooks", BROKEN, f"{each.path} names {each.dead}, which isn't there", again)
         else:
-            untried = "" if each.scope == "user" else "; doctor tries its own hooks: a clone may bring that file"
+            untried = "" if each.scope == "user" else "; not run, since that file may come with a clone"
             yield Finding("hooks", OK, f"registered in {each.path}{untried}")
     if registrations.plugin:
         yield Finding("plugin", OK, f"{registrations.plugin} is in use")
     if len(registrations.files) + bool(registrations.plugin) > 1:
-        yield Finding("hooks", NOTE, "registered more than once; the first answers, the others stay silent")
+        yield Finding("hooks", NOTE, "registered more than once; only the first of them answers")
     for older in older_hooks.find(folder):
         message = (
-            f"{older.path} has hooks of the older system too: sessions are shown both playbooks and learned from twice"
+            f"{older.path} has hooks of the older system, too: sessions get both playbooks, and are learned from twice"
         )
         yield Finding("hooks", NOTE, message, "playbook install --replace")
     if not registrations.files and not registrations.plugin:
@@ -318,7 +311,7 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
 
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
     for hook, is_well, message in trial.try_hooks(folder):
-        yield Finding(hook, OK if is_well else BROKEN, message, "" if is_well else "playbook db check")
+        yield Finding(hook, OK if is_well else BROKEN, message, "playbook db check")
 
 
 def _worker(url: str, folder: str) -> Iterator[Finding]:
@@ -326,22 +319,11 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("worker", OK, "at work just now")
     programs, registrations = install.programs(folder), install.find_registrations(folder)
     if registrations.plugin:
-        roots = (programs.worker_path, registrations.plugin_root, plugin_env.ROOT)
-        root = next((each for each in roots if each and os.path.isfile(os.path.join(each, "pyproject.toml"))), None)
-        if root is None:
-            message = (
-                f"{registrations.plugin} is enabled, but where it is can't be told; its own /playbook:doctor knows"
-            )
-            yield Finding("worker", NOTE, message)
-        elif plugin_env.read_state().get("state") == "failed":
-            yield Finding("worker", BROKEN, plugin_env.describe(root), plugin_env.retry_command(root))
-        else:
-            is_ready = plugin_env.is_ready(root)
-            yield Finding("worker", OK if is_ready else NOTE, plugin_env.describe(root))
+        yield _plugin_env(registrations, programs.worker_path)
     python = programs.worker_python
     is_plugins = bool(registrations.plugin and not registrations.files)
     if is_plugins and not (programs.worker_path and os.access(python, os.X_OK)):
-        return  # told above
+        return  # reported by _plugin_env
     command = [python, "-P", "-c", f"import {worker_start.WORKER}"]
     environ = {**os.environ, **({"PYTHONPATH": programs.worker_path} if programs.worker_path else {})}
     try:
@@ -351,47 +333,51 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
     except (OSError, subprocess.SubprocessError) as error:
         problem = str(error)
     if problem:
-        anew = f"rm -r {quote(settings.runtime_dir())} && {plugin_env.retry_command(programs.worker_path)}"
-        yield Finding("worker", BROKEN, f"{python} can't run it: {problem}", anew if is_plugins else "playbook install")
+        reinstall = f"rm -r {quote(settings.runtime_dir())} && {plugin_env.retry_command(programs.worker_path)}"
+        remedy = reinstall if is_plugins else "playbook install"
+        yield Finding("worker", BROKEN, f"{python} can't run it: {problem}", remedy)
     else:
         yield Finding("worker", OK, f"{python} can run it")
 
 
-def _model(url: str, folder: str) -> Iterator[Finding]:
+def _plugin_env(registrations: install.Registrations, worker_path: str) -> Finding:
+    """The state of the environment that the plugin sets up for the worker."""
+    roots = (worker_path, registrations.plugin_root, plugin_env.ROOT)
+    root = next((each for each in roots if each and os.path.isfile(os.path.join(each, "pyproject.toml"))), None)
+    if root is None:
+        message = f"{registrations.plugin} is enabled, but its folder isn't known here; run its own /playbook:doctor"
+        return Finding("worker", NOTE, message)
+    if plugin_env.read_state().get("state") == "failed":
+        return Finding("worker", BROKEN, plugin_env.describe(root), plugin_env.retry_command(root))
+    return Finding("worker", OK if plugin_env.is_ready(root) else NOTE, plugin_env.describe(root))
+
+
+def _model(url: str, folder: str, *, asks: bool = False) -> Iterator[Finding]:
+    """Which model is configured; if this *asks* it, whether it answers one tiny question."""
     try:
-        message = f"configured, not tried: {choose.describe_access(folder)}"
-        waits = _refusals(url, folder)
-        if waits:
-            yield Finding("model access", NOTE, f"{message}; work waits, as it was refused: {waits[-1]}", _TRY)
-        else:
-            yield Finding("model access", OK, f"{message}; to ask it something tiny: {_TRY}")
-    except ConsentError as error:
-        yield Finding("model access", NOTE, str(error), "playbook project trust")
+        access = choose.describe_access(folder)
     except NoModelError as error:
-        yield Finding("model access", NOTE, str(error), "npm install -g @anthropic-ai/claude-code")
+        needs_consent = isinstance(error, ConsentError)
+        remedy = "playbook project trust" if needs_consent else "npm install -g @anthropic-ai/claude-code"
+        yield Finding("model access", NOTE, str(error), remedy)
+        return
+    if asks:
+        reply = choose.find_model(folder).ask(_TINY, deadline=time.monotonic() + _ANSWER_S)
+        tokens = reply.usage.input_tokens + reply.usage.cached_tokens + reply.usage.output_tokens
+        yield Finding("model access", OK, f"{access}: answered in {reply.duration_ms:,} ms, {tokens:,} tokens")
+    elif refusals := _refusals(url, folder):
+        message = f"configured, not tried: {access}; work waits, as it was refused: {refusals[-1]}"
+        yield Finding("model access", NOTE, message, _TRY)
+    else:
+        yield Finding("model access", OK, f"configured, not tried: {access}; to ask it something tiny: {_TRY}")
 
 
 def _refusals(url: str, folder: str) -> list[str]:
-    """Why jobs of the project wait through no fault of their own, the day's budget aside."""
+    """Why jobs of the project wait for a model; the daily budget doesn't count."""
     with suppress(DatabaseError), _opened(url) as store:
         held = _held(queue.list_jobs(store, Project.in_folder(store, folder).key))
         return [why for _, why in held if project_env.BUDGET not in why]
     return []
-
-
-def _ask_model(url: str, folder: str) -> Iterator[Finding]:
-    """Ask the model one tiny question."""
-    try:
-        access, model = choose.describe_access(folder), choose.find_model(folder)
-        reply = model.ask(_TINY, deadline=time.monotonic() + _ANSWER_S)
-    except NoModelError:
-        yield from _model(url, folder)
-    except ModelError as error:
-        yield Finding("model access", BROKEN, str(error), "playbook config")
-    else:
-        tokens = reply.usage.input_tokens + reply.usage.cached_tokens + reply.usage.output_tokens
-        message = f"{access}: answered in {reply.duration_ms:,} ms, {tokens:,} tokens"
-        yield Finding("model access", OK, message)
 
 
 def _spending(url: str, folder: str) -> Iterator[Finding]:
@@ -406,12 +392,7 @@ def _spending(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _holdout(url: str, folder: str) -> Iterator[Finding]:
-    try:
-        share = settings.holdout()
-    except SettingError as error:
-        yield Finding("holdout", BROKEN, f"{error} It counts as 0", f"playbook config {settings.HOLDOUT} --unset")
-        return
-    if share:
+    if share := settings.holdout():
         message = f"{share:.4g} of the sessions are shown nothing ({settings.HOLDOUT}), to compare them with the others"
         yield Finding("holdout", NOTE, message, "playbook stats")
 
@@ -420,17 +401,17 @@ def _mcp(url: str, folder: str) -> Iterator[Finding]:
     mode, source, unheard = registration.mcp_choice(folder)
     name = registration.MCP_WRITES
     if mode == "live":
-        message = f"what a session writes by MCP counts at once, without a review ({name} in {source})"
+        message = f"points that a session adds by MCP count at once, without a review ({name} in {source})"
         yield Finding("mcp", NOTE, message, f"playbook config {name} --unset")
     if unheard:
-        message = f"{', '.join(unheard)} asks that what a session writes by MCP counts at once; only you can say that"
+        message = f"{', '.join(unheard)} sets {name} to live; this is ignored, since only you can say that"
         yield Finding("mcp", NOTE, message)
 
 
 def _diagnostics(url: str, folder: str) -> Iterator[Finding]:
     flag = diagnostics.flag_of(folder)
     if diagnostics.is_flag_brought(folder):
-        message = f"{flag} is in git's index, so it switches nothing on; to have diagnostics, take it out of there"
+        message = f"{flag} is in git's index, so it is ignored; to switch diagnostics on, remove it from the index"
         yield Finding("diagnostics", NOTE, message, f"git -C {quote(folder)} rm --cached .claude/diagnostic_mode")
 
 
@@ -444,3 +425,11 @@ def _logs(url: str, folder: str) -> Iterator[Finding]:
         lines = [line for line in content.decode("utf-8", "replace").splitlines() if oldest <= line < "9"]
         for line in lines[-_LOG_LINES:]:
             yield Finding(name, NOTE, line)
+
+
+_CHECKS: dict[str, Callable[[str, str], Iterator[Finding]]] = {
+    "interpreter": _interpreter, "data folder": _data_folder, "database": _database, "backups": _backups,
+    "template": _templates, "project": _project, "team": _team, "git": _git, "queue": _queue, "hooks": _registrations,
+    "hook": _hooks, "worker": _worker, "model access": _model, "spending": _spending, "holdout": _holdout, "mcp": _mcp,
+    "diagnostics": _diagnostics, "logs": _logs,
+}  # fmt: skip

@@ -1,9 +1,8 @@
-"""Registering our hooks in Claude Code's settings files, taking them out again, and finding where they are registered.
+"""Adding our hooks to Claude Code's settings files, removing them, and finding the files that have them.
 
-For the commands and doctor. What the hooks run with is fixed at the time of the install: Claude Code starts them from
-any folder, with any PATH, where an environment of pyenv, uv or conda may not be active. The files are the user's, and
-other programs write them too: nothing is replaced but what was read, and a file is replaced whole or not at all. Every
-error is an InstallError.
+For the commands and doctor. The hooks' interpreter is fixed at the time of the install: Claude Code starts them from
+any folder, with any PATH, while an environment of pyenv, uv or conda may not be active. Other programs write these
+files, too: a file is only replaced if it is as we read it, and it is replaced whole. Every error is an InstallError.
 """
 
 import contextlib
@@ -32,7 +31,7 @@ _NEW = b"{}\n"  # a settings file before it has settings
 class Installed:
     """What an install did to the settings file at `path`.
 
-    `changed` is false where our hooks stood there as they should; `backup` is where the file as it was is kept.
+    `changed` is false if it had our hooks already; `backup` is the path of a copy from before, if one was made.
     """
 
     path: str
@@ -45,9 +44,9 @@ class Installed:
 
 @dataclass(frozen=True)
 class Uninstalled:
-    """What an uninstall did to the settings file at `path`; `removed` is true where nothing else was in it.
+    """What an uninstall did to the settings file at `path`.
 
-    `backups` hold what the file doesn't.
+    `removed` is true if the file held nothing else, and was removed. `backups` are copies that differ from it.
     """
 
     path: str
@@ -57,7 +56,7 @@ class Uninstalled:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A settings file that registers our hooks: events that it lacks, and a file that it names and that isn't there."""
+    """A settings file that has our hooks: their commands, events that have none, and the first missing program."""
 
     scope: str
     path: str
@@ -68,9 +67,11 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Registrations:
-    """What all settings files say of our hooks: the files that register them, the plugin's name where one of ours is
-    enabled, and its folder, the files that turn all hooks off, and those that can't be read, each with what is
-    wrong."""
+    """What all settings files say about our hooks.
+
+    `files` have our hooks; `plugin` is the name of our plugin if it is enabled, and `plugin_root` its folder. Files in
+    `off` switch all hooks off; `unreadable` are files that can't be read, each with the problem.
+    """
 
     files: tuple[Registration, ...]
     plugin: str | None
@@ -81,30 +82,27 @@ class Registrations:
 
 def install(scope: str, folder: str, *, now: datetime) -> Installed:
     """Register our hooks in the settings file of *scope* for the project in *folder*. Raises InstallError."""
-    path = _settings_file(scope, folder)
+    path = os.path.abspath(registration.settings_file(scope, folder))
     python, worker_python = interpreter(), os.path.abspath(sys.executable)
     entries = _entries(scope, python, worker_python)
     data = _read(path)
     new = _edited(path, data, lambda text: settings_json.with_hooks(text, entries))
-    is_off = settings_json.parse(new.decode("utf-8-sig")).get("disableAllHooks") is True
-    notes = [f'{path} has "disableAllHooks": true; no hook runs until that is taken out'] if is_off else []
-    notes += _notes_on_others(scope, folder)
     backup = None
     if new != data:
         was_without_ours = data is not None and data == _edited(path, data, settings_json.without_hooks)
         backup_at = now if was_without_ours and not find_backups(path) else None
         backup = _replace(path, new, expected=data, private=scope == "user", backup_at=backup_at)
-    return Installed(path, new != data, backup, python, worker_python, tuple(notes))
+    return Installed(path, new != data, backup, python, worker_python, tuple(_notes(path, scope, folder)))
 
 
 def uninstall(scope: str, folder: str) -> Uninstalled | None:
     """Remove our hooks from the settings file of *scope*. Returns None if it has none. Raises InstallError.
 
-    A backup that equals the result is removed, and so is a file that holds nothing else and has no backup.
+    A backup that equals the result is removed. A file that holds nothing else is removed if it has no backup.
     """
-    path = _settings_file(scope, folder)
+    path = os.path.abspath(registration.settings_file(scope, folder))
     data = _read(path)
-    if data is None or registration.MARKER.encode() not in data:  # without our hooks, the file need not be JSON
+    if data is None or registration.MARKER.encode() not in data:  # it needn't be JSON if it has no hooks of ours
         return None
     new = _edited(path, data, settings_json.without_hooks)
     if new == data:
@@ -134,7 +132,7 @@ def take_out(path: str, commands: Collection[str], *, now: datetime) -> str | No
 def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
     """Set the key path *way* of the user's settings to *value*, or remove it if *value* is None. Returns the path
     of the file, and whether it changed. Raises InstallError."""
-    path = _settings_file("user", "")
+    path = os.path.abspath(registration.settings_file("user", ""))
     data = _read(path)
     new = _edited(path, data or None, lambda text: settings_json.with_value(text, way, value))
     if changed := new != (data or _NEW):
@@ -143,9 +141,9 @@ def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
 
 
 def find_registrations(folder: str) -> Registrations:
-    """Where our hooks are registered for the project in *folder*."""
+    """Find where our hooks are registered for the project in *folder*."""
     registrations, off, unreadable = [], [], []
-    root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set where the plugin itself runs the command
+    root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set if the plugin itself runs the command
     plugin = f"playbook in {root}" if root else None
     scopes: dict[str, str] = {}
     for scope in registration.SCOPES:  # the home folder as project has one file for two scopes
@@ -158,7 +156,7 @@ def find_registrations(folder: str) -> Registrations:
             if not isinstance(document, dict):
                 raise ValueError("it holds no object")
         except (OSError, ValueError, RecursionError) as error:
-            unreadable.append((path, f"{path} can't be read ({error}); Claude Code passes over it"))
+            unreadable.append((path, f"{path} can't be read ({error}); Claude Code ignores it"))
             continue
         if document.get("disableAllHooks") is True:
             off.append(path)
@@ -173,8 +171,10 @@ def find_registrations(folder: str) -> Registrations:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """What answers in a project: the interpreter of the hooks, their folder, the interpreter of the worker, and where
-    that finds our code; `""` where it is installed there."""
+    """The interpreter of the hooks, their folder, and the interpreter of the worker.
+
+    `worker_path` is the folder in which the worker finds our code; `""` if our package is installed in its Python.
+    """
 
     python: str
     hooks_folder: str
@@ -183,8 +183,10 @@ class Programs:
 
 
 def programs(folder: str) -> Programs:
-    """The programs that answer in *folder*: those that the user's settings register, else the plugin's, else those that
-    an install would register. A project's settings may come with a clone, so that nothing starts what they name."""
+    """The programs that the user's settings register, else the plugin's, else those that an install would register.
+
+    A project's settings may come with a clone, so programs that they name don't count.
+    """
     registrations = find_registrations(folder)
     commands = [command for file in registrations.files if file.scope == "user" for command in file.commands]
     live = [command for command in commands if registration.is_live(command)]
@@ -200,14 +202,15 @@ def programs(folder: str) -> Programs:
 
 
 def interpreter() -> str:
-    """The Python that runs the hooks: the real file, which neither PATH nor an environment's removal changes.
+    """The path of the Python that runs the hooks: a real file that stays if an environment is removed.
 
-    An environment's `python` leads to the one that it was made from. Scripts, as the shims of pyenv are, don't count.
+    An environment's `python` is a link to it. Scripts, such as the shims of pyenv, don't count.
     """
-    for candidate in (getattr(sys, "_base_executable", None), sys.executable):
-        real = os.path.realpath(candidate) if candidate else ""
-        if real and _is_program(real):
-            return real
+    for candidate in filter(None, (getattr(sys, "_base_executable", None), sys.executable)):
+        real: str = os.path.realpath(candidate)
+        with contextlib.suppress(OSError), open(real, "rb") as file:
+            if file.read(2) != b"#!" and os.access(real, os.X_OK):
+                return real
     raise InstallError(
         f"There is no Python interpreter at {sys.executable or '(unknown)'}, which runs this command.",
         Remedy("Install playbook-db with a Python that is a file of its own, and run: {}", ("install",)),
@@ -224,15 +227,11 @@ def find_backups(path: str) -> list[str]:
     return sorted(glob.glob(f"{glob.escape(path)}{_BACKUP}[0-9]*"))
 
 
-def _settings_file(scope: str, folder: str) -> str:
-    return os.path.abspath(registration.settings_file(scope, folder))
-
-
 def _entries(scope: str, python: str, worker_python: str) -> dict[str, settings_json.Entry]:
-    """Our hooks as *scope*'s settings file should have them, by their events."""
+    """Our hooks by their events, as the settings file of *scope* should have them."""
     hooks = hooks_folder()
     for path in (python, worker_python, hooks):
-        if any("\ud800" <= letter <= "\udfff" for letter in path):  # bytes that aren't UTF-8, as Python holds them
+        if any("\ud800" <= letter <= "\udfff" for letter in path):  # how Python keeps bytes that aren't UTF-8
             raise InstallError(f"The path {path!a} isn't UTF-8, as settings must be. Install playbook-db elsewhere.")
     fixed = {"scope": scope, "python": python, "hooks_folder": hooks, "worker_python": worker_python}
     return {
@@ -241,27 +240,20 @@ def _entries(scope: str, python: str, worker_python: str) -> dict[str, settings_
     }
 
 
-def _is_program(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(2) != b"#!" and os.access(path, os.X_OK)
-    except OSError:
-        return False
-
-
-def _notes_on_others(scope: str, folder: str) -> Iterator[str]:
-    """What to know where other scopes register our hooks too: of several, one answers."""
-    own = os.path.realpath(_settings_file(scope, folder))
-    for other in registration.SCOPES:
-        path = _settings_file(other, folder)
-        is_live = any(registration.has_live_hook(path, event) for event in registration.EVENTS)
-        if is_live and os.path.realpath(path) != own:
-            first = min(scope, other, key=registration.SCOPES.index)
-            yield f"the hooks are registered in the {other} scope too, {path}; those of the {first} scope answer"
+def _notes(path: str, scope: str, folder: str) -> Iterator[str]:
+    """What may keep the hooks in the settings file at *path* from answering: files that switch hooks off, other scopes
+    that register them."""
+    registrations = find_registrations(folder)
+    for off in registrations.off:
+        yield f'{off} has "disableAllHooks": true; no hook runs until you remove that'
+    for other in registrations.files:
+        if other.dead is None and not os.path.samefile(other.path, path):
+            first = min(scope, other.scope, key=registration.SCOPES.index)
+            yield f"{other.path} registers the hooks, too; those of the {first} scope answer"
 
 
 def _missing_program(commands: list[str]) -> str | None:
-    """What the first of our *commands* that can't run names and isn't there; the command where that can't be told."""
+    """The missing program of the first of our *commands* that can't run, or that command if no program is missing."""
     dead = next((command for command in commands if not registration.is_live(command)), None)
     if dead is None:
         return None
@@ -270,9 +262,10 @@ def _missing_program(commands: list[str]) -> str | None:
 
 
 def _plugin_root(name: str) -> str | None:
-    """The folder of the plugin *name*, as Claude Code keeps it (seen with client 2.1.329): a marketplace that is a
-    folder is used where it stands, what another one offers is copied."""
+    """The folder of the plugin *name*, as client 2.1.329 records it.
 
+    The plugin of a marketplace that is a folder stays in that folder; from others it is copied.
+    """
     folder = os.path.join(settings.claude_dir(), "plugins")
     absent = (OSError, ValueError, RecursionError, LookupError, TypeError)
     with contextlib.suppress(*absent):
@@ -296,7 +289,7 @@ def _enabled_plugin(document: dict[str, Any]) -> str | None:
 
 
 def _edited(path: str, data: bytes | None, edit: Callable[[str], str]) -> bytes:
-    """*data*, the bytes of the file at *path*, after *edit*. Raises InstallError, which says where the problem is."""
+    """*data*, the bytes of the file at *path*, after *edit*. Raises InstallError with the line of the problem."""
     try:
         text = (_NEW if data is None else data).decode()
         bom = _BOM if text.startswith(_BOM) else ""
@@ -318,7 +311,7 @@ def _edited(path: str, data: bytes | None, edit: Callable[[str], str]) -> bytes:
 
 
 def _read(path: str) -> bytes | None:
-    """The file's bytes; None where there is no file."""
+    """The file's bytes; None if there is no file."""
     with _os_errors_explained(path, "read"):
         try:
             return read_plain(path)
@@ -329,11 +322,11 @@ def _read(path: str) -> bytes | None:
 def _replace(
     path: str, data: bytes | None, *, expected: bytes | None, private: bool = True, backup_at: datetime | None = None
 ) -> str | None:
-    """Put *data* in the place of the file, which holds *expected*; for both, None: no file. A copy of the file is kept
-    beside it if *backup_at* says when; its path.
+    """Replace the content *expected* of the file by *data*; None means that there is no file. Returns the path of the
+    backup, if any.
 
-    An existing file keeps its mode; a new one is for the user alone if *private*. Raises InstallError, also if another
-    program has written the file since we read it.
+    A backup is made next to the file if *backup_at*, its time, is given. An existing file keeps its mode; a new one is
+    for the user alone if *private*. Raises InstallError, also if another program has changed the file since we read it.
     """
 
     def check() -> None:

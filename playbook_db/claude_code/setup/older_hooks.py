@@ -1,8 +1,8 @@
-"""The hooks of the older system, which kept the playbook in one JSON file: finding them, and taking them out.
+"""Finding the hooks of the older system, which kept the playbook in one JSON file, and renaming its templates.
 
-Its installer copies its scripts and `common.py` into `hooks/` of Claude Code's folder, its templates into `prompts/`,
-and registers the scripts in the user's settings, under whatever Python. Other people's hooks have such names, too: what
-tells them apart is the `common.py` beside.
+Its installer copies its scripts and `common.py` into `hooks/` of Claude Code's folder, and its templates into
+`prompts/`. It registers the scripts in the user's settings. Other people's hooks may have such names, too, but not the
+`common.py` next to them.
 """
 
 import os
@@ -16,7 +16,7 @@ from playbook_db.projects import read_plain
 
 _SCRIPTS = ("user_prompt_inject.py", "session_end.py", "precompact.py", "subagent_stop.py")
 _SIGN = b"def load_playbook("  # in its common.py
-# Its templates double their braces, or lack the place that ours need: learning would fail with them.
+# Its templates double their braces, or lack the placeholder that ours need, so learning would fail with them.
 TEMPLATES = {"reflector.txt": "{transcript}", "curator.txt": "{analysis}", "reflection.txt": "{transcript}"}
 
 
@@ -29,14 +29,14 @@ class OlderHooks:
 
 
 def find(folder: str) -> list[OlderHooks]:
-    """Where the older system's hooks are registered for the project in *folder*."""
+    """Find where the older system's hooks are registered for the project in *folder*."""
     files = dict.fromkeys(registration.settings_files(folder))
     hooks = [OlderHooks(path, tuple(_commands(path, folder))) for path in files]
     return [each for each in hooks if each.commands]
 
 
 def set_templates_aside() -> list[str]:
-    """Rename the older system's templates, with which learning fails; where they are now. Raises OSError."""
+    """Rename the older system's templates, which make learning fail. Returns the new paths. Raises OSError."""
     moved = []
     for name, place in TEMPLATES.items():
         path = os.path.join(settings.claude_dir(), "prompts", name)

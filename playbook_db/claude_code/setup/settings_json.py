@@ -1,7 +1,7 @@
-"""Our hooks in the text of a settings file: added, brought up to date, taken out; the user's own settings stay.
+"""Adding our hooks to the text of a settings file, updating and removing them; the user's own settings stay.
 
-Pure; for `install`. A text is parsed, changed and written again: with its own order of keys, numbers as they were
-spelled, indentation and line breaks. The new text is returned only if it says the same as before but for the change.
+Pure; for `install`. The text is parsed, changed and written again. The order of keys, the spelling of numbers,
+indentation and line breaks stay. The new text is only returned if nothing but our part has changed.
 """
 
 import json
@@ -43,17 +43,19 @@ def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
 
 
 def without_hooks(text: str, is_meant: IsMeant = registration.is_ours) -> str:
-    """*text* without our hooks, or those that *is_meant* accepts, and without the lists and objects that held nothing
-    else. Raises JSONDecodeError."""
+    """*text* without our hooks, or without those that *is_meant* accepts. Raises JSONDecodeError.
+
+    Lists and objects that held nothing else are removed, too.
+    """
     content = parse(text)
     _take_out(content, is_meant)
     return _written(text, content, lambda document: _rest(document, is_meant))
 
 
 def with_value(text: str, way: Sequence[str], value: object) -> str:
-    """*text* with *value* under the keys *way*, which lead down from the top; with None, without that key.
+    """*text* with *value* at the key path *way*; if *value* is None, without that key.
 
-    Raises JSONDecodeError, also if *way* leads through a value that is no object.
+    Raises JSONDecodeError, also if a value on that path is no object.
     """
 
     def rest(document: Any) -> Any:
@@ -136,9 +138,9 @@ def _take_out(content: dict[str, Any], is_meant: IsMeant) -> None:
 
 
 def _rest(content: dict[str, Any], is_meant: IsMeant) -> list[Any]:
-    """What *content* says but for the hooks that *is_meant* accepts, and the groups that hold nothing else.
+    """*content* without the hooks that *is_meant* accepts, and without groups that hold nothing else.
 
-    It proves the edits, so it shares no code with them.
+    It proves that the edits are right, so it shares no code with them.
     """
     hooks, rest = content.get("hooks", {}), []
     group: Any

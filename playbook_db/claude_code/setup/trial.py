@@ -1,6 +1,6 @@
-"""The hooks, run with made-up events as Claude Code would, and timed beside a bare interpreter.
+"""Running the hooks for doctor, with made-up events, and timing them.
 
-For doctor. Nothing of the user's changes: the hook that writes is tried in a folder and a database of its own.
+Nothing of the user's changes: the hook that writes is run with a folder and a database of its own.
 """
 
 import json
@@ -29,21 +29,20 @@ _PROMPT = "Which words of playbook/doctor.py does the index for full text find i
 _TIMEOUT_S = 20.0
 _SESSION = "doctor-made-this-up"
 
-# Of what a hook printed, and of what it wrote in its log: what the hook did, in words, or `""` and what is wrong.
+# Takes a hook's output and log. Returns what the hook did, or `""` and the problem.
 _Judge = Callable[[bytes, str], tuple[str, str]]
 
 
 def try_hooks(folder: str) -> Iterator[tuple[str, bool, str]]:
-    """Each hook for the project in *folder*, whether it does what it should, and that in words.
+    """Run each hook for the project in *folder*. Yields its name, whether it works, and a sentence about that.
 
-    Inject and remind are run on the user's own database, where they record nothing, as the session has no id; enqueue
-    on a database and a project of its own.
+    Inject and remind run on the user's own database, but record nothing, since the session has no id.
     """
     silence = _silence(project_env.database_url(folder), folder)
     event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder, "transcript_path": "s.jsonl"}
     here = {"CLAUDE_PROJECT_DIR": folder}
     yield _try("inject", folder, event, here, partial(_judge_inject, silence=silence))
-    # An older installation has no such hook; doctor tells which events it lacks.
+    # An older installation has no such hook; doctor reports the events that it lacks.
     if os.path.exists(os.path.join(install.programs(folder).hooks_folder, "remind.py")):
         event = event | {"hook_event_name": "UserPromptSubmit", "prompt": _PROMPT}
         yield _try("remind", folder, event, here, _judge_remind)
@@ -64,12 +63,14 @@ def try_hooks(folder: str) -> Iterator[tuple[str, bool, str]]:
 
 
 def _silence(url: str, folder: str) -> str:
-    """Why a session in *folder* is shown nothing, where that is as it should be; `""` where it should be shown some."""
+    """Why a session in *folder* is rightly shown nothing; `""` if it should be shown points."""
     path = settings.sqlite_file(url)
     if path is None:
         return "the database is on a server"
-    if at_hand.loss_of(path) or not os.path.exists(path):
-        return "" if at_hand.loss_of(path) else "there is no database yet"
+    if at_hand.loss_of(path):
+        return ""
+    if not os.path.exists(path):
+        return "there is no database yet"
     with suppress(DatabaseError), open_store(url) as store:
         project = Project.in_folder(store, folder)
         if is_ignored(project):
@@ -121,8 +122,8 @@ def _judge_enqueue(output: bytes, log: str, *, store: Store) -> tuple[str, str]:
 def _try(
     hook: str, folder: str, event: Mapping[str, str], variables: Mapping[str, str], judge: _Judge
 ) -> tuple[str, bool, str]:
-    # As registered for the user, which always answers; the worker is a program that does nothing. What it has to say
-    # goes into a log of its own: it is judged, and isn't found again by the next doctor.
+    # It runs as if registered for the user, which always answers, and with a worker that does nothing. It logs into a
+    # temporary folder, so that the next doctor doesn't find these lines.
     programs = install.programs(folder)
     environment = {name: value for name, value in os.environ.items() if name != "PLAYBOOK_DISABLE"} | dict(variables)
 
@@ -151,7 +152,7 @@ def _try(
 
 
 def _log_text(log: str) -> str:
-    """What a hook has written into *log*, without times and its name."""
+    """The messages in *log*, without times and the hook's name."""
     try:
         lines = projects.read_plain(log).decode("utf-8", "replace").splitlines()
     except OSError:
