@@ -1,8 +1,7 @@
-"""A transcript of any size in chunks that fit before a model, cut along turns; and the key points that a text cites.
+"""Cutting a transcript into chunks that fit into a prompt, along turns; and finding the key points that a text cites.
 
-For the learner. Consecutive chunks touch: each begins at the byte where the one before ended, and the same file and
-start always give the same ones. A reader that has come to the end goes on from there when the file has grown. What is
-too long is condensed: it is cut in the middle and says how many characters were left out (`condensing`).
+For the learner. Each chunk begins at the byte at which the one before ended; the same file and start always give the
+same chunks. If the file grows, a reader goes on from the end. Parts that are too long are shortened (`condensing`).
 """
 
 import re
@@ -21,9 +20,9 @@ from playbook_db.domain.trust.evidence import FETCHED, FILES, Place
 from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts, is_correction
 from playbook_db.services.learning.asking import Chunk
 
-_MAX_OUTSIDE = 20  # texts from outside that are carried on to later chunks
-_NOTE_CHARS = 200  # kept free for what a chunk says of lines that were not read
-_LEAST_CHARS = 100  # of a part, with its heading, in an entry that is larger than a chunk
+_MAX_OUTSIDE = 20  # texts from outside that later chunks get, too
+_NOTE_CHARS = 200  # reserved for a note on lines that were not read
+_LEAST_CHARS = 100  # for each part, with its heading, of an entry that is larger than a chunk
 _FORGED = re.compile(r"##(?=[ \t]*(?:User|Assistant|Thinking|Tool|Left out)\b)")
 _NAME = name_pattern()
 _BRACKETED = re.compile(rf"\[({_NAME}(?:\s*[,;]\s*{_NAME})*)\]")
@@ -31,13 +30,12 @@ _ONE_NAME = re.compile(_NAME)
 
 
 class ChunkReader:
-    """Cuts a `transcript` into chunks, each text at most *max_chars* long, as far as it stands.
+    """Cuts a `transcript` into chunks with texts of at most *max_chars* characters.
 
-    Whole turns go together as long as they fit; a turn larger than a chunk is split between its entries, and an entry
-    larger than one is condensed harder. *redact* is given whole what is to be condensed, before it is: half a secret
-    is not known for one. What can be evidence is judged by the project's *files*; the latest texts from outside
-    earlier in the transcript are among the places of each later chunk. Whatever reads raises OSError if the file can't
-    be read.
+    Whole turns stay together if they fit; a larger turn is split between its entries, and a larger entry is shortened.
+    *redact* gets texts before they are shortened, since half a secret isn't recognized. The project's *files* decide
+    what can be evidence. The latest texts from outside are among the places of each later chunk. All reading raises
+    OSError if the file can't be read.
     """
 
     def __init__(
@@ -49,20 +47,20 @@ class ChunkReader:
         files: ProjectFiles | None = None,
     ) -> None:
         self.transcript = transcript
-        self.end = 0  # of what was cut or gone past
+        self.end = 0  # the byte up to which chunks were cut, or lines skipped
         self._limit = max_chars - _NOTE_CHARS
         self._writer = _Writer(redact, files or ProjectFiles(()))
         self._tally = _Tally()
         self._outside: deque[Place] = deque(maxlen=_MAX_OUTSIDE)
 
     def skip(self, end: int) -> None:
-        """Go past what stands before the byte *end*, which was learned from."""
+        """Skip all before the byte *end*, which was learned from."""
         for line in self.transcript.lines(end):
             self._skip(line)
         self.end = end
 
     def skip_entries(self, uuids: Collection[str]) -> None:
-        """Go past the entries of these *uuids*, which a fork has copied from the session it came from."""
+        """Skip the entries with these *uuids*, which a fork has copied from its session."""
         for line in self.transcript.lines():
             if line.entry and line.entry.uuid not in uuids:
                 self.transcript.put_back(line)
@@ -71,10 +69,10 @@ class ChunkReader:
             self.end = line.end
 
     def chunks(self) -> Iterator[Chunk]:
-        """The chunks of all that follows."""
+        """Yield the chunks up to the end."""
         for draft in self._cut():
             chunk = draft.chunk(self.transcript, self._outside)
-            self._outside.extend(filter(_is_outside, draft.places()))  # also of what isn't worth reading by itself
+            self._outside.extend(filter(_is_outside, draft.places()))  # also of chunks that aren't worth reading
             self.end = chunk.end
             yield chunk
 
@@ -106,7 +104,7 @@ class ChunkReader:
 
 
 def cited_names(texts: Iterable[str]) -> tuple[str, ...]:
-    """The key points that *texts* cite, as `[pat-001]` or `[pat-001, kpt_002]`, each once, by their first citation.
+    """The key points that *texts* cite, as `[pat-001]` or `[pat-001, kpt_002]`, each once, in order.
 
     Source: reflector specification, REQ-REFL-001; lists in one pair of brackets: contract, section 6.
     """
@@ -122,13 +120,13 @@ class _Section:
 
     @property
     def size(self) -> int:
-        """The characters that it takes at most; less where the section before has the same heading."""
+        """The characters that it takes at most; fewer if the section before has the same heading."""
         return len(f"\n\n## {self.heading}\n\n") + len(self.body)
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A chunk that still grows, a line or a whole turn at a time; `size` counts characters."""
+    """A chunk that grows by lines or whole turns; `size` is in characters."""
 
     start: int
     end: int
@@ -143,7 +141,7 @@ class _Draft:
     counts: SessionCounts = NOTHING
 
     def append(self, later: "_Draft") -> None:
-        """Take in the draft that begins where this one ends."""
+        """Add the draft that begins at the end of this one."""
         self.end = later.end
         self.size += later.size
         self.sections += later.sections
@@ -156,11 +154,11 @@ class _Draft:
         self.counts += later.counts
 
     def places(self) -> list[Place]:
-        """What can be evidence in it."""
+        """The places in it that can be evidence."""
         return [place for section in self.sections for place in section.places]
 
     def chunk(self, transcript: Transcript, outside: Iterable[Place]) -> Chunk:
-        """The chunk, with the places from *outside* that came before it."""
+        """The finished chunk, with the places from *outside* that came before it."""
         notes = []
         if self.broken_lines:
             notes.append(f"{self.broken_lines} lines of the transcript could not be read.")
@@ -197,20 +195,20 @@ def _draft_line(line: Line, limit: int, writer: "_Writer") -> _Draft:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes entries as sections: what `redact` leaves of them, with what can be evidence by the project's `files`."""
+    """Writes entries as sections, after `redact`; the project's `files` decide what can be evidence."""
 
     redact: Callable[[str], str]
     files: ProjectFiles
 
     def outside(self, entry: Entry, limit: int) -> Iterator[Place]:
-        """Yield the outside texts of *entry*, condensed as in the chunk that holds them."""
+        """Yield the outside texts of *entry*, shortened as in its chunk."""
         known = [place for part in entry.parts for place in places.places_of(part, "", self.files)]
-        if any(place.trust in (FETCHED, FILES) for place in known):  # most entries need not be condensed for it
+        if any(place.trust in (FETCHED, FILES) for place in known):  # most entries have none
             for section in self.sections(entry, limit):
                 yield from filter(_is_outside, section.places)
 
     def sections(self, entry: Entry, limit: int) -> list[_Section]:
-        """The parts of *entry*, condensed harder than usual where they would take more than *limit* characters."""
+        """The parts of *entry* as sections, which together take at most *limit* characters."""
         parts = entry.parts
         sections = [self._section(part, entry.role) for part in parts]
         if sum(section.size for section in sections) <= limit:
@@ -228,14 +226,14 @@ class _Writer:
         whole = part.kind == "call" or len(part.text) > limit_of(part, limit)  # a call's values are cut one by one
         if whole:
             part = replace(part, text=self.redact(part.text))
-        # Nothing that was said may pose as someone else's section; the text keeps its length.
+        # No text may look like the heading of a section; it keeps its length.
         body = _FORGED.sub(r"\\#", condense(part, limit))
         headings = {"result": "Tool (error)" if part.is_error else "Tool", "thinking": "Thinking"}
         heading = headings.get(part.kind, "User" if role == "user" else "Assistant")
         return _Section(heading, body, self._places(part, body, is_clean=whole))
 
     def _places(self, part: Part, body: str, *, is_clean: bool) -> tuple[Place, ...]:
-        """*part* as evidence, if it can be any: what the model reads of it in *body*, or of the user's words in it."""
+        """The evidence in *part*: its *body*, as the model reads it, or the user's words in it."""
         if part.user_text and part.user_text != part.text:
             body, is_clean = condense(Part("text", self.redact(part.user_text))), True
         evidence = places.places_of(part, body, self.files)
@@ -257,15 +255,14 @@ def _render(sections: Iterable[_Section]) -> str:
 class _Tally:
     """Counts how a session went, line by line.
 
-    What the user does between two answers is one correction at most: an interruption, the rejection that goes with it,
-    and the words that say why.
+    An interruption, a rejection and the words about it count as one correction, if there is no answer between them.
     """
 
     def __init__(self) -> None:
         self._may_correct = False  # there is an answer, and no correction since
 
     def count(self, line: Line) -> SessionCounts:
-        """What *line* adds."""
+        """The counts that *line* adds."""
         entry = line.entry
         if entry is None:
             return SessionCounts(tokens=line.tokens)
@@ -273,7 +270,7 @@ class _Tally:
         failed = sum(part.is_error and not part.is_stopped for part in results)
         if entry.role == "assistant":
             texts = [part.text for part in entry.parts if part.kind == "text"]
-            # What answers a question corrects nothing.
+            # An answer to a question is no correction.
             self._may_correct = not (texts and texts[-1].rstrip().endswith(("?", "？")))
             calls = sum(part.kind == "call" for part in entry.parts)
             return SessionCounts(calls, failed, tokens=line.tokens)

@@ -1,7 +1,7 @@
-"""What a reader gets of a part of a transcript that is too long: its ends, and what tells most of what is between.
+"""Shortening a part of a transcript that is too long: its ends stay, and the most important lines between them.
 
-For the learner. What is cut says how many characters were left out; of a tool's result the evidence of what worked
-stays, as exit codes, errors and summaries of tests. Pure, and never longer than it may be.
+For the learner. Each gap says how many characters were left out. Exit codes, errors and summaries of tests stay. Pure;
+a result is never longer than its limit.
 """
 
 import json
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from playbook_db.claude_code.transcripts.telling_lines import telling_lines
 from playbook_db.claude_code.transcripts.transcript import Part
 
-# Characters. Words are generous: what the user asked for and what the assistant concluded is what is learned from.
+# Characters. The limit for words is high, since most is learned from what the user asked and the assistant concluded.
 WORDS_LIMIT = 20_000
 CALL_LIMIT = 800
 RESULT_LIMIT = 2_000
@@ -24,7 +24,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1
 
 
 def condense(part: Part, limit: int | None = None) -> str:
-    """*part* as a reader sees it, within the limit of its kind and within *limit* (characters)."""
+    """The text of *part*, within the limit of its kind and within *limit* (characters)."""
     limit = limit_of(part, limit)
     if part.kind == "call":
         return _condense_call(part.text, limit)
@@ -45,7 +45,7 @@ def cut_middle(text: str, limit: int, *, around: str = "\n") -> str:
 
 
 def share(sizes: Sequence[int], total: int) -> tuple[int, ...]:
-    """How much of *total* each of *sizes* gets: all of it where that is no more than an equal share of the rest."""
+    """How much of *total* each of *sizes* gets: its size, or an equal share of what the smaller ones leave."""
     shares = [0] * len(sizes)
     smallest_first = sorted(range(len(sizes)), key=lambda index: sizes[index])
     for waiting, index in zip(range(len(sizes), 0, -1), smallest_first, strict=True):
@@ -61,7 +61,7 @@ def limit_of(part: Part, limit: int | None = None) -> int:
 
 
 def _plain_output(text: str) -> str:
-    """A tool's output without colours; what was written over another line is a line of its own."""
+    """A tool's output without colors; text that overwrote a line becomes a line of its own."""
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
@@ -72,7 +72,7 @@ def _mark(count: int) -> str:
 
 
 def _condense_call(text: str, limit: int) -> str:
-    """`tool(NAME): ` and the input in one line, long values cut."""
+    """`tool(NAME): ` and its input in one line, with long values shortened."""
     name, _, arguments = text.partition(" ")
     try:
         values = json.loads(arguments)
@@ -113,7 +113,7 @@ def _condense_result(text: str, limit: int) -> str:
     edge += max(rest, 0) // 2
     pieces, at = [], 0
     for start, end in sorted([(0, edge), *lines.items(), (len(text) - edge, len(text))]):
-        if start - at > _MARK:  # a shorter gap is kept
+        if start - at > _MARK:  # text shorter than the note stays
             pieces.append(f"\n{_mark(start - at)}\n")
             at = start
         pieces.append(text[at : max(at, end)])

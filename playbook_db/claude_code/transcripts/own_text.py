@@ -1,6 +1,6 @@
-"""What of a session is no news: the playbook's own text that came back, and what the client's built-in memory said.
+"""Leaving out of a transcript what isn't new: the playbook's own text, and that of the client's built-in memory.
 
-For the transcript's reader. A note stands where something was left out; what the user typed is never looked at here.
+For the transcript's reader. A note replaces what is left out. What the user typed is never changed here.
 """
 
 import re
@@ -33,14 +33,14 @@ _WRITING = tuple(
     (re.compile(rf"(?:>|\btee\b(?:\s+-\w+)*)\s*[\"']?[^\s\"'|;&]*(?:{file})"), note)
     for file, note in ((_OUR_FILE, OURS), (_MEMORY_FILE, MEMORY))
 )
-# An entry as a session is given it: a line of its own, numbered where it was read, or within a string of JSON.
+# A key point as sessions get it: a line of its own, maybe with a line number, or inside a JSON string.
 _NAME = rf"\[{name_pattern()}\]"
 _ENTRY = rf"{_NAME} helpful=-?\d+ harmful=-?\d+ :: "
 _LINE = rf"[ \t]*(?:\d+[\u2192\t:][ \t]*)?{_ENTRY}[^\n]*"
 _QUOTED = rf"{_ENTRY}(?:\\[^n]|[^\\\n\"])*"
 _ENTRIES = re.compile(rf"^{_LINE}(?:\n{_LINE})*|{_QUOTED}(?:\\n{_QUOTED})*", re.MULTILINE)
 _DIFF = re.compile(rf"^diff --git \S*{_OUR_FILE}[^\n]*(?:\n(?!diff --git )[^\n]*)*", re.MULTILINE)
-# What a search prints of such a file: lines that begin with its path.
+# The lines that a search prints for such a file: they begin with its path.
 _HIT_LINES = tuple(
     (re.compile(rf"^{hit}(?:\n{hit})*", re.MULTILINE), note)
     for hit, note in ((rf"[^\s:]*(?:{_OUR_FILE})[^\s:]*(?::|-\d+-)[^\n]*", OURS),
@@ -50,21 +50,23 @@ _REMEMBERED = re.compile(r"[Mm]emory|MEMORY|CLAUDE(?:\.local)?\.md|claudeMd|hook
 
 
 def without_memory(text: str) -> str:
-    """An answer without what it wrapped in the built-in memory's tags; one that isn't closed ends with its line."""
-    if "<" not in text or not _CITED.search(text):
+    """An assistant's *text* without the parts in the built-in memory's tags; an open tag ends with its line."""
+    if "<" not in text:
         return text
-    spans, unclosed = _tagged(text, _CITED)
-    ends = [(start, end if (end := text.find("\n", start)) >= 0 else len(text)) for start in unclosed]
-    return _CITED.sub("", _replaced(text, _joined([*spans, *ends]), MEMORY))
+    for start in reversed(_tagged(text, _CITED)[1]):
+        line_end = text.find("\n", start)
+        end = len(text) if line_end < 0 else line_end
+        text = f"{text[:end]}</cc-memory>{text[end:]}"
+    return _CITED.sub("", _replaced(text, _tagged(text, _CITED)[0], MEMORY))
 
 
 def without_reminders(text: str) -> str:
-    """The user's words without the reminders that the client put between them; only whole ones go."""
+    """The user's *text* without the reminders that the client added, if they are complete."""
     return _replaced(text, _tagged(text, REMINDER)[0], "") if "<system-reminder>" in text else text
 
 
 def of_call(tool: str, inputs: Mapping[str, object]) -> str | None:
-    """What stands in the place of a call's input that writes to such a file; None where it need not."""
+    """The note that replaces a call's input if it writes the playbook or the memory; None if it doesn't."""
     if tool in _WRITERS:
         return next(iter(_notes_of_files(_path(inputs))), None)
     command = inputs.get("command")
@@ -74,12 +76,12 @@ def of_call(tool: str, inputs: Mapping[str, object]) -> str | None:
 
 
 def of_result(text: str, tool: str, inputs: Mapping[str, object], folder: str) -> str:
-    """A result of *tool*, called with *inputs* in *folder*, without what it shows of the playbook and the memory."""
+    """The result of *tool*, called with *inputs* in *folder*, without the playbook's and the memory's text."""
     return _note(tool, inputs, folder) or without_quotes(text)
 
 
 def without_quotes(text: str) -> str:
-    """A tool's output without entries of the playbook, and lines and reminders that show such files."""
+    """A tool's output without key points, and without lines and reminders from the playbook's or the memory's files."""
     if " helpful=" in text:
         text = _ENTRIES.sub(OURS, text)
     if ".claude/" in text or "/memory/" in text:
@@ -98,7 +100,7 @@ def is_our_tool(tool: str) -> bool:
 
 
 def _note(tool: str, inputs: Mapping[str, object], folder: str) -> str | None:
-    """What stands in the place of a whole result."""
+    """The note that replaces a whole result; None if it stays."""
     if is_our_tool(tool):
         return OURS
     command = inputs.get("command")
@@ -124,7 +126,7 @@ def _path(inputs: Mapping[str, object]) -> str:
 
 
 def _tagged(text: str, tag: re.Pattern[str]) -> tuple[list[tuple[int, int]], list[int]]:
-    """Where the outermost whole pairs of *tag* stand, in their order, and where those begin that nothing closes."""
+    """The places of the outermost closed pairs of *tag*, in order, and the starts of tags that aren't closed."""
     spans: list[tuple[int, int]] = []
     opened: list[int] = []
     for match in tag.finditer(text):
@@ -136,17 +138,6 @@ def _tagged(text: str, tag: re.Pattern[str]) -> tuple[list[tuple[int, int]], lis
                 spans.pop()
             spans.append((start, match.end()))
     return spans, opened
-
-
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """*spans* in their order; of two that overlap one."""
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if joined and start < joined[-1][1]:
-            joined[-1] = joined[-1][0], max(joined[-1][1], end)
-        else:
-            joined.append((start, end))
-    return joined
 
 
 def _replaced(text: str, spans: list[tuple[int, int]], note: str) -> str:

@@ -1,5 +1,7 @@
-"""How far a part of a transcript can be trusted as evidence, by who wrote it: the user, the project's own tests and
-builds, its files; all else is fetched, but the assistant's own words, which are no evidence.
+"""How far a part of a transcript can be trusted as evidence: it depends on who wrote it.
+
+The classes are the user, the project's tests and builds, and its files. All else is fetched, except for the assistant's
+own words, which are no evidence.
 """
 
 import os
@@ -13,16 +15,25 @@ from playbook_db.claude_code.transcripts.transcript import Part, ToolCall
 from playbook_db.domain.trust.evidence import ASSISTANT, ASSISTANTS_WORDS, FETCHED, FILES, TESTS, USER, Place
 
 MAX_LABEL_CHARS = 80
-_LEAST_CONSTANT = 6  # characters of what a command says itself
+_LEAST_CONSTANT = 6  # characters of a text in a command, which its output may repeat
 THE_USER = "the user"
-_NAMING_TOOLS = ("Glob", "LS")  # they print names of files, and nothing of their content
+_NAMING_TOOLS = ("Glob", "LS")  # they print names of files, no content
 _WRITING_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _FILE_TOOLS = ("Read", "Grep", "NotebookRead", "Edit", "MultiEdit", "NotebookEdit", *_NAMING_TOOLS)
 _SILENT_TOOLS = ("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode", "EnterPlanMode", "Write", "AskUserQuestion")
-_LABELS = ("command", "file_path", "notebook_path", "url", "query", "pattern", "path", "description")  # the first
+_LABELS = (
+    "command",
+    "file_path",
+    "notebook_path",
+    "url",
+    "query",
+    "pattern",
+    "path",
+    "description",
+)  # the first that a call has
 _OUR_FILE = projects.mirror_path("")
-# A line of a test's output that a dependency wrote: it names a dependency's folder, or a package with its version, or
-# says what is deprecated.
+# A line in a test's output that a dependency wrote: it names a dependency's folder or a package with its version, or
+# something deprecated.
 _FOLDER_OF_OTHERS = (
     r"(?:node_modules|bower_components|(?:site|dist)-packages|vendor|third[_-]party|external|\.venv|Pods"
     r"|\.cargo/(?:registry|git)|pkg/mod|\.gradle|\.m2/repository|/usr/(?:lib|include|share)|_deps)[/\\]"
@@ -30,7 +41,7 @@ _FOLDER_OF_OTHERS = (
 _OF_DEPENDENCY = re.compile(
     rf"{_FOLDER_OF_OTHERS}|^\W*(?:\w+ ){{0,3}}@?[\w./-]+@v?\d+\.\d+[\w.-]*(?::|\s|$)|\b[Dd]eprecat"
 )
-# A program that a test starts may print advice; a line in which a test or a compiler says a result is none.
+# A program that a test starts may print advice. A line with a result of a test or a compiler is no advice.
 _ADVICE = re.compile(
     r"\b(?:always|never|must|should|use|using|enable|disable|set|install|add|skip|prefer|avoid|policy|recommend\w*)\b",
     re.IGNORECASE,
@@ -43,7 +54,7 @@ _RESULT = re.compile(
 )
 _URL = re.compile(r"\w://")
 _NOTE_OF_DEPENDENCY = re.compile(rf"-->\s*\S*{_FOLDER_OF_OTHERS}")
-# Commands after which the branch may have other commits, and after which the files are another person's.
+# Commands that may bring other commits to the branch, and commands that bring another person's files.
 _GIT = r"\bgit\s+(?:-[Cc]\s+[^\s-]\S*\s+|-(?![Cc]\s)\S+\s+)*"
 _NEW_COMMITS = re.compile(
     rf"{_GIT}(?:fetch|pull|merge|rebase|cherry-pick|am|commit|checkout|switch|reset|stash|remote)\b|\bgh\s|\bglab\s"
@@ -58,8 +69,11 @@ _STRANGERS = re.compile(
 
 
 def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
-    """*part* as evidence, of which the model reads *text*: none for what the client wrote, two if lines of a test's
-    output come from a dependency. Parts are given in order, as *files* follow the session."""
+    """The evidence in *part*, of which the model reads *text*.
+
+    None if the client wrote it; two if some lines of a test's output come from a dependency. Call it for all parts in
+    order, since *files* follow the session.
+    """
     if part.user_text:
         return (Place(USER, THE_USER, text),)
     call = part.call or (ToolCall("?", {}) if part.kind == "result" else None)
@@ -71,7 +85,7 @@ def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
     for constant in constants(call.inputs.get("command", "")) if call.tool == "Bash" else ():
         text = text.replace(constant, "") if len(constant) >= _LEAST_CONSTANT else text
     trust, known = _judged(call, text, files)
-    if trust == FETCHED and call.tool in _WRITING_TOOLS:  # what the assistant wrote is no evidence
+    if trust == FETCHED and call.tool in _WRITING_TOOLS:  # the assistant's own text is no evidence
         return ()
     name = label(call, files)
     if trust in (TESTS, FILES) and files.has_strangers:
@@ -83,7 +97,7 @@ def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
 
 
 def _follow(call: ToolCall, files: ProjectFiles) -> None:
-    """Note what *call* did to the project."""
+    """Record in *files* what *call* did to the project."""
     path = next((call.inputs[name] for name in ("file_path", "notebook_path") if name in call.inputs), "")
     if call.tool in _WRITING_TOOLS and path:
         files.written.add(os.path.realpath(os.path.join(call.folder, path)))
@@ -95,8 +109,10 @@ def _follow(call: ToolCall, files: ProjectFiles) -> None:
 
 
 def _without_strangers_lines(text: str) -> tuple[str, str]:
-    """What a test printed, in two: what the project's tests and compilers say, and lines that another program or a
-    dependency wrote. What is indented below a dependency's line belongs to it; so does a whole note on its source."""
+    """Split the output of a test: the lines of the project's tests and compilers, and those of other programs.
+
+    Indented lines below a dependency's line belong to it, and so does a whole note about its source.
+    """
     own: list[str] = []
     others: list[str] = []
     for paragraph in text.split("\n\n"):
@@ -117,7 +133,7 @@ def _is_strangers(line: str) -> bool:
 
 
 def label(call: ToolCall, files: ProjectFiles) -> str:
-    """What *call* was, in a few words; a path from the project's folder on."""
+    """*call* in a few words; a path is relative to the project's folder."""
     name = next((name for name in _LABELS if call.inputs.get(name)), "")
     value = call.inputs.get(name, "")
     if name.endswith("path"):
@@ -127,7 +143,7 @@ def label(call: ToolCall, files: ProjectFiles) -> str:
 
 
 def _judged(call: ToolCall, text: str, files: ProjectFiles) -> tuple[str, str]:
-    """The class of what *call* gave, and what of *text* has it; `""` for our own playbook, which is no news."""
+    """The class of the result of *call*, and the part of *text* that has it; `""` for our own playbook."""
     if own_text.is_our_tool(call.tool):
         return "", ""
     files.read.clear()

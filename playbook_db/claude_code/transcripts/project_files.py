@@ -1,7 +1,7 @@
-"""Which files a session found in its project: the ones that git tracked when it began.
+"""The files that a session found in its project: those that git tracked when it began.
 
-A file that came later, or that lies in a dependency's folder, may hold anybody's words, and so do logs and data. If git
-can't tell, a file counts if it is older than the session. Paths are compared as the file system resolves them.
+A file that came later, a dependency's file, a log and a data file may hold anybody's words, so they don't count.
+Without git, a file counts if it is older than the session. Paths are compared as the file system resolves them.
 """
 
 import os
@@ -14,7 +14,7 @@ from playbook_db import project_env, projects
 from playbook_db.errors import GitError
 from playbook_db.services.sharing import git
 
-# Folders that hold others' code, what was made of it, or caches.
+# Folders with others' code, build results or caches.
 _DEPENDENCIES = frozenset(
     ("node_modules", "bower_components", "jspm_packages", "site-packages", "dist-packages", "venv", ".venv", "env",
      "virtualenv", "vendor", "third_party", "third-party", "external", "target", "dist", "build", "out", "_build",
@@ -22,12 +22,12 @@ _DEPENDENCIES = frozenset(
      ".npm", ".yarn", ".gradle", ".m2")
 )  # fmt: skip
 _MANIFESTS = ("package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml", "composer.json", ".git")
-_DATA = re.compile(  # what holds other people's words: logs, mail, tables, exchanged data
+_DATA = re.compile(  # files with other people's words: logs, mail, tables, exchanged data
     r"\.(?:log|out|err|[ct]sv|jsonl|ndjson|eml|mbox|msg|vcf|ics|har|xlsx?|parquet|db|sqlite3?|dump|txt|json|xml|html?"
     r"|rss|atom|pdf|docx?|rtf|ipynb|diff|patch)$",
     re.IGNORECASE,
 )
-_CONFIGURATION = re.compile(  # what ends like data, and is written by the project's developers
+_CONFIGURATION = re.compile(  # files that look like data, but are written by the project's developers
     r"(?:^|/)(?:[\w.-]*requirements[\w.-]*\.txt|constraints\.txt|CMakeLists\.txt|package\.json|composer\.json|pom\.xml"
     r"|(?:deno|turbo|nx|lerna|vercel|nest-cli|angular|tslint|biome|pyrightconfig|(?:ts|js)config[\w.-]*)\.json"
     r"|\.\w+rc\.json|[\w.-]+\.config\.json|AndroidManifest\.xml)$"
@@ -40,12 +40,11 @@ _NUMBERED = re.compile(r"^\s*(?:[^\s:]*:)?\d+[\u2192\t:|-]\s*|^[^\s:]+:\s*")
 
 @dataclass(slots=True)
 class ProjectFiles:
-    """The files of the project in `folders` that a session found when it began, `began_at` (seconds since 1970);
-    and the `commands` that the user says are tests.
+    """The files of the project in `folders` that a session found; `commands` are those the user calls tests.
 
-    It follows the session: `written` are the files that its tools wrote, `read` the files and folders that its last
-    command showed, by their real paths; `has_new_commits` says that a command may have put other commits on the branch,
-    `has_strangers` that these were another person's.
+    `began_at`, its begin, is in seconds since 1970. The other fields follow the session. `written` are the real paths of
+    files that its tools wrote, `read` those of files and folders that its last command showed. `has_new_commits` says
+    that a command may have brought other commits to the branch, `has_strangers` that they may be another person's.
     """
 
     folders: tuple[str, ...]
@@ -62,8 +61,7 @@ class ProjectFiles:
 
     @classmethod
     def of(cls, folder: str, began_at: float) -> "ProjectFiles":
-        """The files of the project in *folder*, and of all of the repository that it is in, unless that is the home
-        folder."""
+        """The files of the project in *folder* and of the repository around it, unless that is the home folder."""
         folder = projects.as_path(folder)
         repository = projects.repository(folder)
         is_home = repository == os.path.realpath(os.path.expanduser("~"))
@@ -72,7 +70,7 @@ class ProjectFiles:
         return cls(tuple(dict.fromkeys(map(os.path.abspath, names))), commands, began_at)
 
     def holds(self, path: str, folder: str) -> bool:
-        """Whether *path*, written in *folder*, is a file that the session found in the project, or a folder of such."""
+        """Whether *path*, as used in *folder*, is a file that the session found in the project, or a folder of such."""
         real = os.path.realpath(os.path.join(folder, path))
         inner = next((posixpath.relpath(real, root) for root in self._roots() if _is_below(real, root)), None)
         if inner is None or not _DEPENDENCIES.isdisjoint(inner.split("/")):
@@ -83,22 +81,24 @@ class ProjectFiles:
         return name in self._tracked_folders or (name in (self._blobs or {}) and not _is_data(name))
 
     def shows(self, path: str, folder: str) -> bool:
-        """The same, of what a command shows the content of, which is noted."""
+        """As `holds`, and record that a command showed the content of *path*."""
         self.read.append(os.path.realpath(os.path.join(folder, path)))
         return self.holds(path, folder)
 
     def contains(self, path: str, folder: str) -> bool:
-        """Whether *path*, written in *folder*, lies in the project, be it in a folder with others' code."""
-        return any(True for _ in self.inside(path, folder))
+        """Whether *path*, as used in *folder*, is in the project, maybe in a folder with others' code."""
+        return bool(self.inside(path, folder))
 
-    def inside(self, path: str, folder: str) -> Iterable[str]:
-        """*path* as seen from each of the project's folders that it lies in."""
+    def inside(self, path: str, folder: str) -> list[str]:
+        """*path* relative to each of the project's folders that contain it."""
         whole = posixpath.normpath(posixpath.join(folder, path))
         return [posixpath.relpath(whole, root) for root in self.folders if _is_below(whole, root)]
 
     def known_lines(self, text: str, paths: Collection[str]) -> str | None:
-        """The lines of *text*, printed of the files at the real *paths*, that the session found in them; None if the
-        text holds others, which the session's tools didn't write."""
+        """The lines of *text* that the files at the real *paths* had when the session began.
+
+        None if *text* has other lines, and something else than the session's tools wrote the files.
+        """
         changed = [path for path in paths if self._tracked() is not None and not self._is_older(path)]
         if not changed:
             return text
@@ -112,7 +112,7 @@ class ProjectFiles:
         return "\n".join(known) if len(known) == len(lines) or self.written.issuperset(changed) else None
 
     def names_own_only(self, text: str, folders: Iterable[str]) -> bool:
-        """Whether each line of *text*, what a search printed in one of *folders*, names one of these files."""
+        """Whether each line of *text*, printed by a search in one of *folders*, names one of these files."""
         lines = (line for line in text.splitlines() if line.strip() and not _NO_HIT.match(line))
         names = (match[1] if (match := _HIT_PATH.match(line)) else line for line in lines)
         return all(any(self.holds(name, folder) for folder in folders) for name in names)
@@ -121,8 +121,7 @@ class ProjectFiles:
         return tuple(map(os.path.realpath, self.folders))
 
     def _tracked(self) -> dict[str, str] | None:
-        """The files of the commit with which the session began, with git's names for their contents; None if git can't
-        tell."""
+        """The files of the commit at the session's begin, each with git's id of its content; None without git."""
         if not self._is_asked:
             self._is_asked = True
             try:
@@ -141,7 +140,10 @@ class ProjectFiles:
             return []
 
     def _is_older(self, real: str, inner: str | None = None) -> bool:
-        """Whether the file at *real* is older than the session, and no part of a package *inner* to the project."""
+        """Whether the file at *real* is older than the session.
+
+        With *inner*, its path in the project, it must also not be data, hidden, or in a package inside the project.
+        """
         try:
             is_older = os.stat(real).st_ctime < self.began_at
         except OSError:
@@ -154,7 +156,7 @@ class ProjectFiles:
 
 
 def _above(name: str) -> Iterator[str]:
-    """The folders that the file *name* lies in, but the topmost."""
+    """Yield the folders above the file *name*, without the topmost one."""
     while name := posixpath.dirname(name):
         yield name
 

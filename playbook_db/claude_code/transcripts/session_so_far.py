@@ -1,9 +1,9 @@
-"""The session that an MCP server works for: which one it is, and what its transcript holds up to now.
+"""The session that an MCP server works for, and its transcript up to now.
 
-What the client gives a server was seen with client 2.1.330, print mode and interactive, `claude mcp add` and a plugin
-alike: `CLAUDE_CODE_SESSION_ID` and `CLAUDE_PROJECT_DIR` in the environment, the project as the working directory, and
-with each call of a tool the `_meta` key `claudecode/toolUseId`. A server outlives `/clear`, after which its environment
-names a session that is over; the tool use stands in the transcript of the one that calls, 50 to 150 ms after the call.
+Seen with client 2.1.330, in print mode and interactive, by `claude mcp add` and as a plugin: the environment of a
+server has `CLAUDE_CODE_SESSION_ID` and `CLAUDE_PROJECT_DIR`, and its working directory is the project. Each call of a
+tool has the `_meta` key `claudecode/toolUseId`. After `/clear` the environment still names the old session. The id of
+the tool use appears in the transcript of the session that calls, 50 to 150 ms after the call.
 """
 
 import os
@@ -21,18 +21,20 @@ from playbook_db.domain.redaction.redact import redact, secret_values, without_p
 from playbook_db.domain.trust.evidence import FETCHED, Place
 
 TOOL_USE = "claudecode/toolUseId"  # the key in a call's `_meta`
-_PATIENCE_S = 1.0  # for the call to stand in a transcript
+_PATIENCE_S = 1.0  # until the call is in a transcript
 _RETRY_S = 0.03
 _LATEST = 20  # transcripts; more sessions don't run at once in a project
-_TAIL_BYTES = 4 << 20  # of a transcript, in which a call that is under way must stand
-# What a session read that nobody can look up: it may hold a page.
+_TAIL_BYTES = 4 << 20  # at the end of a transcript, with the calls that are under way
+# For a session whose transcript can't be read: it may have read a web page.
 UNKNOWN = (Place(FETCHED, "what the session read, which isn't known", ""),)
 
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """A session, by its `id`: the `places` in its transcripts that can be evidence, of which only labels are redacted;
-    the points that the assistant `cited`, and the `secrets` that must not be kept."""
+    """The session `id` up to now: the `places` in its transcripts that can be evidence, and the points it `cited`.
+
+    Only the labels of places are redacted. `secrets` must not be stored.
+    """
 
     id: str
     places: tuple[Place, ...]
@@ -41,8 +43,10 @@ class SoFar:
 
 
 def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[str, list[str]]:
-    """The session whose call has the id *tool_use*, of those in *folder*, and its transcripts: its own, and that of the
-    subagent that calls; *session*, and the transcript that goes by this name, where that isn't to be found."""
+    """The session in *folder* that makes the call *tool_use*, and its transcripts: its own and the subagent's.
+
+    If no transcript has that call, it is *session*, with the transcript of that name.
+    """
     until = time.monotonic() + _PATIENCE_S
     while tool_use:
         for path in _transcripts(folder):
@@ -56,7 +60,7 @@ def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[st
 
 
 def read(tool_use: str | None, session: str, folder: str) -> SoFar:
-    """What the session in *folder* that makes the call *tool_use* has come to, as `session_of_call` finds it."""
+    """Read what the session that `session_of_call` finds has said and seen up to now."""
     session, paths = session_of_call(tool_use, session, folder)
     secrets = secret_values(os.environ) | secret_values(project_env.project_variables(folder))
     files = ProjectFiles.of(folder, min(map(transcript.began_at, paths), default=0.0))
@@ -70,13 +74,13 @@ def read(tool_use: str | None, session: str, folder: str) -> SoFar:
                 cited.update(chunk.cited)
     except OSError:
         paths = []
-    # Of a place its label alone may be kept, with a quote; to redact all texts takes four times as long as the rest.
+    # Only labels are stored, with a quote. To redact all texts would take four times as long as the rest.
     redacted = (replace(place, label=redact(place.label, secrets)) for place in places)
     return SoFar(session, tuple(redacted) if paths else UNKNOWN, frozenset(cited), secrets)
 
 
 def _transcripts(folder: str) -> list[str]:
-    """The transcripts of sessions and subagents that began in *folder*, the last that was written to first."""
+    """The transcripts of sessions and subagents that began in *folder*, the last changed first."""
     folders = dict.fromkeys((folder, os.path.realpath(folder)))
     paths = {path for each in folders for path in worker.list_transcripts(each)}
     return sorted(paths, key=os.path.getmtime, reverse=True)[:_LATEST]
@@ -90,7 +94,7 @@ def _transcripts_of(session: str, folder: str) -> list[str]:
 
 
 def _has_call(path: str, tool_use: str) -> bool:
-    """Whether the end of the transcript at *path* has the call *tool_use*."""
+    """Whether the call *tool_use* is near the end of the transcript at *path*."""
     try:
         with open(path, "rb") as file:
             file.seek(max(os.fstat(file.fileno()).st_size - _TAIL_BYTES, 0))

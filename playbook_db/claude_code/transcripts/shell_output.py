@@ -1,7 +1,7 @@
-"""How far what a shell command printed can be trusted: tests and builds of the project, its files, or neither.
+"""How far the output of a shell command can be trusted: as a test or build of the project, as its files, or as neither.
 
-A command line has the class of its worst part. What can't be read for sure, as substitutions, here-documents or loops,
-is fetched: better a proposal too many than a web page that speaks as a test.
+A command line has the class of its worst command. If it can't be read for sure, as with substitutions, here-documents
+or loops, its class is "fetched": one proposal too many is better than a web page that passes for a test.
 """
 
 import re
@@ -13,7 +13,7 @@ from posixpath import basename, join
 from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.domain.trust.evidence import FETCHED, FILES, TESTS, TRUST
 
-# What tests, checks, compiles or builds a project. If a second word stands here, the command needs it after options.
+# Programs that test, check, compile or build a project; with `program:word`, only if that word is the first operand.
 _TEST_COMMANDS = """
 pytest py.test unittest tox nox ruff flake8 pylint pyflakes pycodestyle black isort mypy pyright basedpyright ty
 lint-imports bandit doctest py_compile compileall sphinx-build coverage:report hatch:test pdm:test rye:test
@@ -52,20 +52,27 @@ _SCRIPT = re.compile(
     re.IGNORECASE,
 )
 
-# What shows files, or what git keeps of them; what only passes on what comes through a pipe is among them.
+# Programs that print files, or only pass on what they get through a pipe.
 _READERS = """
 cat head tail less more nl bat sed awk grep egrep fgrep rg ls tree find fd wc stat file jq diff cmp sort uniq cut tr
 column tee du
 """
 _READER_NAMES = frozenset(_READERS.split())
 _PATTERN_FIRST = ("sed", "awk", "grep", "egrep", "fgrep", "rg", "jq", "fd", "tr")  # the first word is no path
-_PATTERN_OPTIONS = ("-e", "-f", "-d", "--regexp", "--expression", "--file")  # it stands there instead
+_PATTERN_OPTIONS = (
+    "-e",
+    "-f",
+    "-d",
+    "--regexp",
+    "--expression",
+    "--file",
+)  # the pattern comes after one of these instead
 _LINKS = ("-L", "-H", "-P")
-_NAMING = ("ls", "find", "fd", "tree", "wc", "stat", "file", "du")  # they print names of files, and no content
+_NAMING = ("ls", "find", "fd", "tree", "wc", "stat", "file", "du")  # they print names of files, no content
 _GIT_STATE = ("status", "ls-files", "branch", "rev-parse", "describe")
-_GIT_HISTORY = ("log", "show", "blame")  # of the branch, if they name no other revision
+_GIT_HISTORY = ("log", "show", "blame")  # the branch's own, if no other revision is named
 _OWN_REVISION = re.compile(r"(?:HEAD|@)(?:[~^][\d~^]*)?(?:\.{2,3}(?:HEAD|@))?$")
-_DANGEROUS = {  # a reader's word that can start something else
+_DANGEROUS = {  # words with which a reader can start another program or show other files
     "find": re.compile(r"^-(?:exec|ok|delete|fprint|fls)"), "fd": re.compile(r"^-[xX]|^--exec"),
     "rg": re.compile(r"^--(?:pre|hostname)"), "awk": re.compile(r"system|getline|\|"),
     "sed": re.compile(r"(?:^|[;{0-9$/])\s*(?:e\b|[rR]\s*[/~.])|/[gI0-9]*e[gI0-9]*$"), "sort": re.compile("^--comp"),
@@ -88,7 +95,7 @@ _RUNNERS = frozenset(
         ("bun", "x"), ("coverage", "run"), ("composer", "exec"), ("mise", "exec"),
     )
 )  # fmt: skip
-_VALUED = frozenset(  # options whose value is a word of its own
+_VALUED = frozenset(  # options whose value is the next word
     (
         "--extra", "--group", "--python", "-p", "--with", "--package", "--project", "--directory", "-C", "--prefix",
         "-w", "--workspace", "-F", "--filter", "-pl", "--manifest-path", "--rootdir", "--cwd", "--dir", "-X", "-W",
@@ -101,18 +108,30 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?[smhd]?")
 _BRACES = re.compile(r"\{[^}]*(?:/|\.\.)")
 _SEPARATORS = (";", "&&", "||", "|", "|&", "&", "(", ")", "\n")
-_OPERATOR = re.compile(r"\d*(?:>>|>&|<&|>\||>|<)|&>>?|\|\||&&|\|&|[;|&()\n]")
+_WORD_BEGINS = r"(?<![^\s;|&()<>])(?<!\\[\s;|&()<>])"  # after a blank or an operator; if it is escaped, a word goes on
+# A piece of a command line. None matches a substitution, a here-document, or a quotation that isn't closed.
+_PIECE = re.compile(
+    rf"""(?!`|\$[('"]|\d*<[<(]|>\()(?:
+    (?P<operator>(?:{_WORD_BEGINS}\d+)?(?:>>|>&|<&|>\||>|<)|&>>?|\|\||&&|\|&|[;|&()\n])
+    |(?P<ignored>[ \t\r]+|{_WORD_BEGINS}\#[^\n]*)
+    |'(?P<single>[^']*)'|"(?P<double>(?:[^"\\`$]|\\.|\$(?!\())*)"|\\(?P<escaped>.?)|(?P<plain>[^'"\\])
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPED = re.compile(r'\\(["\\$`])')
 _SYSTEM_FOLDERS = ("/usr/", "/bin/", "/opt/", "~/")
 
 
 class UnreadableCommandError(ValueError):
-    """A command line that isn't read for sure."""
+    """A command line that can't be read for sure."""
 
 
 @dataclass(slots=True)
 class ShellCommand:
-    """One command of a line: its words, without redirections, the files that it reads by `<`, and whether it gets what
-    the one before printed."""
+    """One command of a line: its `words` without redirections, and the files that it `reads` by `<`.
+
+    If it `is_piped`, it gets the output of the command before.
+    """
 
     words: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
@@ -134,20 +153,22 @@ class _Here:
         return self.holds(path) and self.files.shows(path, self.folder)
 
     def is_test(self, words: Sequence[str]) -> bool:
-        """Whether *words* begin as one of the commands that the user says are tests."""
+        """Whether *words* begin with one of the commands that the user calls tests."""
         plain = [word.removeprefix("./") for word in words]
         tests = ([word.removeprefix("./") for word in test.split()] for test in self.files.commands)
         return any(plain[: len(test)] == test for test in tests)
 
     def has(self, program: str) -> bool:
-        """Whether *program* is found by its name, in one of the system's folders, or in the project."""
+        """Whether *program* is on the PATH, in one of the system's folders, or in the project."""
         usual = "/" not in program or program.startswith(_SYSTEM_FOLDERS)
         return usual or self.files.contains(program, self.folder)
 
 
 def trust_of_output(line: str, files: ProjectFiles, folder: str) -> str:
-    """The class of what the command *line* printed, run in *folder* of the project with *files*; `""` where it only
-    said something itself, or showed our own playbook."""
+    """The class of the output of the command *line*, run in *folder* of the project with *files*.
+
+    `""` if the command only printed its own words, or our own playbook.
+    """
     here = _Here(files, folder)
     if not here.holds("."):
         return FETCHED
@@ -169,7 +190,7 @@ def trust_of_output(line: str, files: ProjectFiles, folder: str) -> str:
 
 
 def constants(line: str) -> set[str]:
-    """What the command *line* itself says, which its output may repeat: what it echoes, and texts of several words."""
+    """The texts in the command *line* that its output may repeat: what it echoes, and words with blanks in them."""
     try:
         commands = list(read_commands(line))
     except UnreadableCommandError:
@@ -183,8 +204,10 @@ def constants(line: str) -> set[str]:
 
 
 def read_commands(line: str) -> Iterator[ShellCommand]:
-    """The commands of a shell's *line*, in order. Raises UnreadableCommandError where it substitutes, holds a document,
-    or ends within a quotation."""
+    """The commands of a shell's *line*, in order.
+
+    Raises UnreadableCommandError for substitutions, here-documents and open quotations.
+    """
     command, target = ShellCommand(), ""
     for is_operator, text in _tokens(line):
         if not is_operator:
@@ -204,57 +227,28 @@ def read_commands(line: str) -> Iterator[ShellCommand]:
 
 
 def _tokens(line: str) -> Iterator[tuple[bool, str]]:
-    """The operators (True) and words of *line*, the latter without quotes; comments left out."""
+    """The operators (True) and words (False) of *line*, without quotes and comments."""
     at, word = 0, None
     line = line.replace("\\\n", "")
     while at < len(line):
-        char = line[at]
-        operator = _OPERATOR.match(line, at)
-        if operator and char.isdigit() and word is not None:
-            operator = None
-        if line.startswith(("`", "$(", "<<", "<(", ">(", "$'", '$"'), at):
+        piece = _PIECE.match(line, at)
+        if piece is None:
             raise UnreadableCommandError(line)
-        if operator or char in " \t\r":
+        at, kind = piece.end(), str(piece.lastgroup)
+        if kind in ("operator", "ignored"):
             if word is not None:
                 yield False, word
-                word = None
-            if operator:
-                yield True, operator[0]
-            at = operator.end() if operator else at + 1
-        elif char == "#" and word is None:
-            at = line.find("\n", at) if "\n" in line[at:] else len(line)
-        elif char == "'":
-            end = line.find("'", at + 1)
-            if end < 0:
-                raise UnreadableCommandError(line)
-            word, at = (word or "") + line[at + 1 : end], end + 1
-        elif char == '"':
-            inner, at = _double_quoted(line, at + 1)
-            word = (word or "") + inner
+            word = None
+            if kind == "operator":
+                yield True, piece[0]
         else:
-            if char == "\\":
-                at += 1
-            word, at = (word or "") + line[at : at + 1], at + 1
+            word = (word or "") + (_ESCAPED.sub(r"\1", piece[kind]) if kind == "double" else piece[kind])
     if word is not None:
         yield False, word
 
 
-def _double_quoted(line: str, at: int) -> tuple[str, int]:
-    """What stands in double quotes from *at* on, and where that ends."""
-    text = ""
-    while at < len(line) and line[at] != '"':
-        if line.startswith(("`", "$("), at):
-            break
-        if line[at] == "\\" and line[at + 1 : at + 2] in ('"', "\\", "$", "`"):
-            at += 1
-        text, at = text + line[at : at + 1], at + 1
-    if line[at : at + 1] != '"':
-        raise UnreadableCommandError(line)
-    return text, at + 1
-
-
 def _program(words: list[str], here: _Here) -> list[str]:
-    """*words* from the program on that does the work: without assignments and what only starts it."""
+    """*words* without assignments, and without programs that only start another one."""
     while words:
         if here.is_test(words):
             return words
@@ -276,13 +270,13 @@ def _program(words: list[str], here: _Here) -> list[str]:
 
 
 def _started(words: list[str], here: _Here) -> list[str] | None:
-    """What a runner starts by *words*, as by `pnpm --filter api exec`; None where they name none."""
+    """The command that a runner starts, as in `pnpm --filter api exec ...`; None if *words* name no runner."""
     rest = _after_options(words[1:], here)
     return _after_options(rest[1:], here) if (words[0], *rest[:1]) in _RUNNERS else None
 
 
 def _after_options(words: list[str], here: _Here, *, numbers: bool = False, until: str = "") -> list[str]:
-    """*words* from the first that is neither an option nor the value of one; what leads elsewhere is no program."""
+    """*words* without the options at the beginning; `?` instead of a program if an option leads out of the project."""
     while words and words[0] != until:
         name, _, value = words[0].partition("=")
         if name == "--":
@@ -298,7 +292,7 @@ def _after_options(words: list[str], here: _Here, *, numbers: bool = False, unti
 
 
 def _trust(words: list[str], command: ShellCommand, here: _Here) -> str | None:
-    """The class of what one command adds to the output; None where that is nothing of its own."""
+    """The class of the output of one command; None if it prints nothing of its own."""
     if not all(map(here.shows, command.reads)):
         return FETCHED
     if not words:  # assignments
@@ -342,7 +336,7 @@ def _is_test(program: str, rest: list[str]) -> bool:
 
 
 def _stays_inside(rest: Sequence[str], here: _Here) -> bool:
-    """Whether the words of a test name nothing outside the project to be tested."""
+    """Whether the words of a test name nothing outside the project."""
     for before, word in zip(["", *rest], rest, strict=False):
         name, _, value = word.partition("=")
         path = value if name in _FOLDERS else word
@@ -370,14 +364,14 @@ def _trust_git(rest: list[str], here: _Here) -> str | None:
 
 
 def _trust_reader(program: str, rest: list[str], command: ShellCommand, here: _Here) -> str | None:
-    """The class of what shows files; None where it only passes on what comes through a pipe."""
+    """The class of the output of a reader; None if it only passes on what comes through a pipe."""
     if program in _DANGEROUS and any(_DANGEROUS[program].search(word) for word in rest):
         return FETCHED
     values = [word.partition("=")[2] for word in rest if word.startswith("-")]
-    if program == "find":  # its paths come first, then what they are tried for
+    if program == "find":  # its paths come first, then the conditions
         rest = [*takewhile(lambda word: not word.startswith(("-", "(", "!")), dropwhile(_LINKS.__contains__, rest))]
     options = _PATTERN_OPTIONS if program in (*_PATTERN_FIRST, "cut") else ()
-    operands = [  # what isn't a path among them is taken for one in the folder, which does no harm
+    operands = [  # a word that isn't a path counts as a file in the folder, which does no harm
         word
         for before, word in zip(["", *rest], rest, strict=False)
         if (not word.startswith("-") or word == "-") and not _NUMBER.fullmatch(word) and before not in options

@@ -1,7 +1,7 @@
-"""Which lines of a tool's output tell most: those that say what failed, look rare, and what stands around them.
+"""Finding the lines of a tool's output that matter most: rare lines about errors, and the lines around them.
 
-A weighty word ("error:", "FAILED") is said by the thousand where errors are expected, and warnings are repeated; what
-is to be mended is mostly said once, and looks like nothing else. But hundreds may fail for one reason. Pure.
+Words such as "error:" and "FAILED" alone don't tell: expected errors and warnings come by the thousand, while the line
+that explains the failure mostly comes once. But hundreds of tests may fail for one reason. Pure.
 """
 
 import re
@@ -10,15 +10,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import zip_longest
 
-_WIDTH = 240  # characters of an endless line
+_WIDTH = 240  # characters that are kept of a very long line
 _SEARCHED = 4_000_000  # characters at each end of a larger result
-_EXPLAINED = 4  # lines of evidence whose surroundings are kept too
-_REPEATED = 2  # groups of lines that are met most, of which one line is kept in any case
-_SHAPE_CHARS = 60  # of a line that make its shape
+_EXPLAINED = 4  # lines whose neighbors are kept, too
+_REPEATED = 2  # of the most frequent groups of lines, one line each is kept
+_SHAPE_CHARS = 60  # characters at a line's beginning that make its shape
 _HEADING_LINES = 50
 
-# A regular expression alone is too slow for megabytes: plain words (in lower case) are looked for, and the expression
-# beside one judges it where it stands. The number is how much such a line weighs.
+# Regular expressions alone are too slow for megabytes. So plain words (in lower case) are searched, and the expression
+# next to a word is only tried at its place. The number is the weight of such a line.
 _TELLING = (
     ("error", 8, r"(?<=\w)Error\b(?=[:(]|$)|(?<!\w)[Ee]rror(?:\[\w+\]| [A-Z]+\d+)?!?:(?=\s|$)|\bERROR(?![\w-])"
                  r"|(?<=[ \t])error[ \t]{2}|(?<=npm )error|(?<=\[)error(?=\])|^error |\bError \("),
@@ -71,7 +71,7 @@ _TELLING = (
     ('file "', 2, r'(?:^|(?<=[ \t]))File "[^"\n]*", line \d'),
     ("  at ", 1, r"  at \S"),
 )  # fmt: skip
-_PROGRAM = re.compile(r'"|\braise |\bexcept |\bthrow ')  # before a telling word: a program's text, not what it did
+_PROGRAM = re.compile(r'"|\braise |\bexcept |\bthrow ')  # before a word of _TELLING: the line is source code
 _DETAIL = re.compile(
     r"^[ \t]*(?:[Ee]xpected|[Aa]ctual|[Rr]eceived|[Gg]ot|[Ww]ant|left|right|HINT|DETAIL|LINE \d+|symbol|location)\b"
     r"|[\w/]\.\w+[:(]\d+|line \d+"
@@ -80,7 +80,7 @@ _NOT_SHAPE = dict.fromkeys(map(ord, string.ascii_letters + string.digits + " \t_
 
 
 def telling_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Where the lines worth keeping stand, most telling first: those of a weighty and rare look, and what is around."""
+    """Yield the places (start, end) of the lines worth keeping: heavy and rare ones, then the lines around them."""
     groups: dict[tuple[int, str, str], list[tuple[int, int]]] = defaultdict(list)
     for start, (end, weight, stem) in sorted(_candidates(text).items()):
         groups[weight, stem, text[start : min(end, start + _SHAPE_CHARS)].translate(_NOT_SHAPE)].append((start, end))
@@ -90,7 +90,7 @@ def telling_lines(text: str) -> Iterator[tuple[int, int]]:
         for line in _from_both_ends(groups[key])
     ]
     yield from ranked[:_EXPLAINED]
-    heaviest = sorted(groups, key=lambda key: -len(groups[key]) * key[0])  # hundreds may fail for one reason
+    heaviest = sorted(groups, key=lambda key: -len(groups[key]) * key[0])  # many may fail for one reason
     yield from (groups[key][0] for key in heaviest[:_REPEATED])
     shapes = Counter(
         shape for begin, stop in _searched(text) for shape in text[begin:stop].translate(_NOT_SHAPE).split("\n")
@@ -108,7 +108,7 @@ def _from_both_ends(lines: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _context(text: str, line: tuple[int, int], shapes: Counter[str]) -> Iterator[tuple[int, int]]:
-    """The lines around one that say where and why: its heading, the next, those near it that don't look common."""
+    """Yield the next line, the uncommon lines near *line*, and its heading."""
     common = max(3, shapes.total() // 50)
     for start, end in _around(text, *line):
         near = text[start:end]
@@ -120,7 +120,7 @@ def _context(text: str, line: tuple[int, int], shapes: Counter[str]) -> Iterator
 
 
 def _around(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The lines that aren't blank among the ten after and the four before one, until an endless one comes."""
+    """Yield the lines with text among the ten after and the four before, up to a very long one."""
     for _ in range(10):
         after, end = end + 1, text.find("\n", end + 1)
         if end < 0 or end - after > _WIDTH:
@@ -136,7 +136,7 @@ def _around(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _heading(text: str, start: int) -> tuple[int, int] | None:
-    """Where the line stands under which the indented one at *start* is, if it isn't far."""
+    """The place of the heading of the indented line at *start*, if it is near."""
     if text[start : start + 1] not in (" ", "\t"):
         return None
     for _ in range(_HEADING_LINES):
@@ -149,14 +149,17 @@ def _heading(text: str, start: int) -> tuple[int, int] | None:
 
 
 def _candidates(text: str) -> dict[int, tuple[int, int, str]]:
-    """Where the telling lines begin; where each ends, its weight and why; of an endless line what is around."""
+    """The lines with a word of _TELLING: by their start, the end, the weight and the word.
+
+    Of a very long line, the characters around the word count as a line.
+    """
     lower = text.lower()
-    if len(lower) != len(text):  # a letter or two become longer
+    if len(lower) != len(text):  # lower case can be longer
         lower = text
     lines: dict[int, tuple[int, int, str]] = {}
     for begin, stop in _searched(text):
         for stem, weight, expression in _TELLING:
-            pattern = re.compile(expression, re.MULTILINE)  # `re` keeps it; compiled only where something is long
+            pattern = re.compile(expression, re.MULTILINE)  # `re` caches it
             at = lower.find(stem, begin, stop)
             while at >= 0:
                 if not (match := pattern.match(text, at)):
@@ -171,7 +174,7 @@ def _candidates(text: str) -> dict[int, tuple[int, int, str]]:
 
 
 def _whole_word(text: str, first: int, at: int) -> str:
-    """What stands before *at* of an error's name (`FileNotFound`) that begins its line, or what follows a colon."""
+    """The part before *at* of an error's name (`FileNotFound`), if it begins the line or follows a colon."""
     before = text[first:at]
     if not before or not before[-1].isalnum():
         return ""
@@ -180,7 +183,7 @@ def _whole_word(text: str, first: int, at: int) -> str:
 
 
 def _searched(text: str) -> Iterator[tuple[int, int]]:
-    """Where *text* is searched: all of it, or both ends of what is larger than any tool's output should be."""
+    """Yield the places of *text* that are searched: all of it, or both ends of a very large one."""
     if len(text) <= 2 * _SEARCHED:
         yield 0, len(text)
     else:
@@ -189,7 +192,7 @@ def _searched(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _line_at(text: str, at: int) -> tuple[int, int]:
-    """The line that *at* is in, or what is near *at* of an endless one."""
+    """The place of the line with *at* in it, or of the part around *at* of a very long line."""
     nearest = max(at - _WIDTH // 3, 0)
     begin = text.rfind("\n", nearest, at) + 1 or nearest
     end = text.find("\n", at, begin + _WIDTH)

@@ -1,8 +1,8 @@
-"""What was said and done in a session: Claude Code's transcript, a file of JSON lines.
+"""Reading Claude Code's transcript of a session, a file of JSON lines.
 
-`read_messages` is what was said, for programs. A `Transcript` is what can be learned from: tool calls and their results
-too, by byte offsets. Nothing of what the client wrote itself in someone's name comes through: summaries, echoes of
-commands, notes of finished tasks, reminders, what hooks injected.
+`read_messages` gives programs the words of user and assistant. A `Transcript` also has the tool calls and results, by
+byte offsets. Both leave out what the client wrote in someone's name: summaries, echoes of commands, notes of finished
+tasks, reminders, and the text that hooks added.
 """
 
 import json
@@ -21,13 +21,13 @@ from playbook_db.claude_code.transcripts import own_text
 from playbook_db.domain.playbook import storable
 from playbook_db.projects import as_text, open_plain
 
-LINE_LIMIT = 64 << 20  # bytes; a longer line is passed over
+LINE_LIMIT = 64 << 20  # bytes; a longer line is skipped
 _SKIPPED_AT_ONCE = 1 << 20
-_FIRST_LINES = 100  # of a transcript, one of which tells when the session began
+_FIRST_LINES = 100  # of a transcript, searched for the time when the session began
 
 _ROLES = ("user", "assistant")
 _NOT_SPEECH = ("isMeta", "isVisibleInTranscriptOnly", "isCompactSummary")
-# What the client writes in the user's name: the echo of a local command, a note of a finished background task.
+# The client writes these in the user's name: the echo of a local command, a note of a finished background task.
 _ECHOES = (
     "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<task-notification>",
 )  # fmt: skip
@@ -36,14 +36,14 @@ _NOT_LEARNED_FROM = (*_NOT_SPEECH, "isApiErrorMessage")
 _INJECTED = re.compile(
     r"(?:SessionStart|SubagentStart|UserPromptSubmit)(?::\w+)? hook (?:additional context|success): "
 )
-INTERRUPTED = "[Request interrupted by user"  # the client's words for what the user did
+INTERRUPTED = "[Request interrupted by user"  # the client's words
 _TAG = re.compile(r"<([A-Za-z][\w.:-]*)(?=[\s/>])")
 _QUOTED = re.compile(r"^[ \t]*>.*\n?", re.MULTILINE)
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|<private>.*?</private>", re.DOTALL)  # and what the user keeps private
 _SUMMARY = "This session is being continued from a previous conversation"
 _TYPED_COMMAND = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
 _TYPED_OUTPUT = ("<bash-stdout", "<bash-stderr")
-# How the client words the result of a call that the user refused or stopped.
+# The client's words in the result of a call that the user refused or stopped.
 _STOPPED = (
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action",
@@ -52,16 +52,15 @@ _STOPPED = (
 _REJECTED = re.compile(r"The user doesn't want to proceed with this tool use\..{0,200}? the user said:\n", re.DOTALL)
 
 _TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-_MAX_TOKENS = 10**9  # of a message; more is a slip
-_MAX_CALLS = 200  # the newest, of which one message makes some at once
-_MAX_INPUT_CHARS = 4_000  # of a text in a call's input; half a command would say something else
+_MAX_TOKENS = 10**9  # of a message; a larger number is wrong
+_MAX_CALLS = 200  # calls that are remembered, the newest
+_MAX_INPUT_CHARS = 4_000  # a longer text in a call's input is left out: half a command could mean something else
 _INPUTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "subagent_type")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What a result answers: the `tool`, its `inputs` (the texts among them; none that is overlong), and the folder
-    that the session was in then."""
+    """The call that a result answers: the `tool`, its `inputs` (short texts only), and the session's `folder` then."""
 
     tool: str
     inputs: Mapping[str, str]
@@ -72,10 +71,10 @@ class ToolCall:
 class Part:
     """One piece of a message; *kind* is `text`, `thinking`, `call` or `result`.
 
-    A call's text is the tool's name, a blank, and its input as JSON. `user_text` is what of the text the user typed,
-    answered to a question, or gave as the reason for a rejection. `call` is what a result answers, where that is known;
-    what a command printed that the user typed after `!` is a text with a call. A result that `is_stopped` is an error
-    because the user refused the call, or interrupted it.
+    A call's text is the tool's name, a blank, and its input as JSON. `user_text` is the part that the user typed, as a
+    message, as an answer to a question, or as the reason for a rejection. `call` is the call that a result answers, if
+    it is known. The output of a command that the user typed after `!` is a text with a call. A result that `is_stopped`
+    is an error because the user refused or interrupted the call.
     """
 
     kind: str
@@ -88,10 +87,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one line of a transcript adds to the conversation.
+    """The message, or part of one, in one line of a transcript.
 
-    An assistant's message comes as one entry per content block. A user's own words begin a turn; a tool's result, or a
-    note that the user interrupted, doesn't. One that `is_sidechain` is of a subagent, whose user is the assistant.
+    An assistant's message comes as one entry per content block. The user's own words begin a turn; a tool's result or a
+    note about an interruption doesn't. An entry that `is_sidechain` is a subagent's, whose user is the assistant.
     """
 
     role: str
@@ -106,8 +105,8 @@ class Entry:
 class Line:
     """One whole line of a transcript, from byte *start* to *end*, with the entry in it, if any.
 
-    A line that `is_broken` holds no JSON object; one that `is_overlong`, over LINE_LIMIT, was not read. `tokens` are
-    what it adds to those that its message took, cached ones included.
+    A line that `is_broken` holds no JSON object; one that `is_overlong`, over LINE_LIMIT, was not read. `tokens` is the
+    number that it adds to those of its message, cached ones included.
     """
 
     start: int
@@ -127,11 +126,11 @@ class Conversation:
 
 
 class Transcript:
-    """The transcript at `path`, of the session `session_id`, read once from its beginning on, as far as it stands.
+    """The transcript at `path`, of the session `session_id`, read once, line by line.
 
-    It goes on where it ended, with no more than one line in memory. A line whose uuid stood in the file before holds no
-    entry: some clients repeat the history. A last line without its newline is still being written, and is left for the
-    next time. Whatever reads raises OSError if the file can't be read.
+    If the file grows, reading goes on from the last line. A line with a uuid from before has no entry, since some
+    clients repeat the history. A last line without its newline is still being written, and is read the next time. All
+    reading raises OSError if the file can't be read.
     """
 
     def __init__(self, path: str) -> None:
@@ -153,8 +152,7 @@ class Transcript:
         return self._first_uuid
 
     def lines(self, until: float = math.inf) -> Iterator[Line]:
-        """Go past the whole lines that end by the byte *until*. Of a line that it cuts in two, the rest comes next, and
-        holds no entry."""
+        """Yield the lines that end by the byte *until*. If it is inside a line, the rest of it comes next, with no entry."""
         for line in chain(self._take_ahead(), self._read()):
             if line.end > until:
                 self.put_back(line if line.start >= until else Line(int(until), line.end, None))
@@ -162,7 +160,7 @@ class Transcript:
             yield line
 
     def put_back(self, line: Line) -> None:
-        """Let *line*, the last one, come again."""
+        """Make *line*, the last one, come again."""
         self._ahead.insert(0, line)
 
     def _take_ahead(self) -> Iterator[Line]:
@@ -170,7 +168,7 @@ class Transcript:
             yield self._ahead.pop(0)
 
     def _read(self) -> Iterator[Line]:
-        """The lines after those that were read, which are read then."""
+        """Read the lines after those that were read before."""
         with open(open_plain(self.path), "rb") as file:
             for start, end, raw in _raw_lines(file, self._end):
                 self._end = end
@@ -195,7 +193,7 @@ class Transcript:
 
 
 def session_of(path: str) -> str:
-    """The session that a transcript's name tells; for a subagent's, that of the folder it is in."""
+    """The session in the name of a transcript; for a subagent's, in the name of its folder."""
     folder, name = os.path.split(path)
     if os.path.basename(folder) == "subagents":
         return as_text(os.path.basename(os.path.dirname(folder)))
@@ -203,8 +201,11 @@ def session_of(path: str) -> str:
 
 
 def began_at(path: str) -> float:
-    """When the session of the transcript at *path* began, in seconds since 1970: by its first entry, for a subagent by
-    that of its session. 0 if nothing tells. Raises OSError if the file can't be read."""
+    """When the session of the transcript at *path* began, in seconds since 1970; 0 if that isn't known.
+
+    It is the time of the first entry; for a subagent, of the first entry of its session. Raises OSError if the file
+    can't be read.
+    """
     folder = os.path.dirname(path)
     parent = f"{os.path.dirname(folder)}.jsonl"
     if os.path.basename(folder) == "subagents" and os.path.isfile(parent):
@@ -217,10 +218,10 @@ def began_at(path: str) -> float:
 
 
 def read_messages(path: str) -> Conversation:
-    """What the user and the assistant said in the transcript at *path*, as `{"role", "content"}` with text content.
+    """The words of user and assistant in the transcript at *path*, as `{"role", "content"}` with text content.
 
-    Tool calls, their results and thinking are left out, and so is what nobody said: meta lines, command echoes,
-    summaries. Broken and half-written lines are skipped and counted. Raises OSError where the file can't be read.
+    Tool calls, results, thinking, meta lines, command echoes and summaries are left out. Broken and half-written lines
+    are skipped and counted. Raises OSError if the file can't be read.
     """
     messages: list[dict[str, str]] = []
     broken = 0
@@ -235,7 +236,7 @@ def read_messages(path: str) -> Conversation:
 
 
 def assistant_texts(messages: Iterable[object]) -> Iterator[str]:
-    """All that the assistant wrote or thought in *messages*, whose content is text or a list of content blocks."""
+    """Yield what the assistant wrote or thought in *messages*, whose content is text or a list of content blocks."""
     for message in messages:
         if not isinstance(message, dict) or message.get("role") != "assistant":
             continue
@@ -249,7 +250,7 @@ def assistant_texts(messages: Iterable[object]) -> Iterator[str]:
 
 
 def _raw_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
-    """Where each whole line from byte *start* on begins and ends, and its bytes; none of one over LINE_LIMIT."""
+    """Yield start, end and bytes of each whole line from the byte *start* on; no bytes of one over LINE_LIMIT."""
     file.seek(start)
     while raw := file.readline(LINE_LIMIT):
         end, last = start + len(raw), raw
@@ -279,7 +280,7 @@ def _key_of(text: str) -> int:
 
 
 def _speech(content: dict[str, Any]) -> str:
-    """What the user or the assistant said in a line; `""` where nobody did."""
+    """The words of the user or the assistant in a line; `""` if there are none."""
     if content.get("type") not in _ROLES or any(content.get(mark) for mark in _NOT_SPEECH):
         return ""
     texts = (block.get("text") for block in _blocks(content) if block.get("type") == "text")
@@ -296,7 +297,7 @@ class _Calls:
         self._is_expanding = False
 
     def read(self, content: dict[str, Any]) -> None:
-        """Keep the calls in a line."""
+        """Remember the calls in a line."""
         for block in _blocks(content):
             kind = _string(block.get("type"))
             if kind.endswith("tool_use") and content.get("type") == "assistant":
@@ -305,7 +306,7 @@ class _Calls:
                 self._keep_typed(_string(block.get("text")), _string(content.get("cwd")))
 
     def expands(self, content: dict[str, Any]) -> bool:
-        """Whether a user's line holds the text that the client made of a slash command, which it names before it."""
+        """Whether a user's line holds the text of a slash command; the client names the command in the line before."""
         is_expansion = self._is_expanding and content.get("promptSource") != "typed"
         texts = [_string(block.get("text")).lstrip() for block in _blocks(content)]
         self._is_expanding = any(text.startswith(_COMMAND_ECHOES) for text in texts)
@@ -315,13 +316,13 @@ class _Calls:
         raw = block.get("input")
         texts = {name: raw[name] for name in _INPUTS if _is_short(raw.get(name))} if isinstance(raw, dict) else {}
         key = _string(block.get("id"))
-        self._newest.pop(key, None)  # the newest stands last
+        self._newest.pop(key, None)  # the newest comes last
         self._newest[key] = ToolCall(_tool(block), texts, folder)
         while len(self._newest) > _MAX_CALLS:
             del self._newest[next(iter(self._newest))]
 
     def _keep_typed(self, text: str, folder: str) -> None:
-        """Keep the command that *text* holds, if the user typed one."""
+        """Remember the command in *text*, if the user typed one."""
         if match := _TYPED_COMMAND.match(text.lstrip()):
             self.typed = ToolCall("Bash", {"command": match[1]} if _is_short(match[1]) else {}, folder)
 
@@ -331,13 +332,13 @@ class _Calls:
 
 
 class _Usage:
-    """The tokens of the messages so far. A message comes as several lines with the same usage, or one that grows."""
+    """The tokens of the messages so far. All lines of a message have the same usage, or one that grows."""
 
     def __init__(self) -> None:
         self._by_message: dict[int, int] = {}
 
     def added(self, content: dict[str, Any]) -> int:
-        """The tokens that a line adds to those of its message; 0 where it has none."""
+        """The tokens that a line adds to those of its message."""
         message = content.get("message") if content.get("type") == "assistant" else None
         usage = message.get("usage") if isinstance(message, dict) else None
         if not isinstance(message, dict) or not isinstance(usage, dict):
@@ -393,7 +394,7 @@ def _entry(content: dict[str, Any], calls: _Calls) -> Entry | None:
 
 
 def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Calls) -> Iterator[Part]:
-    """What of a content block can be learned from; a picture and the like as a word that it was there."""
+    """Yield what can be learned from a content block; of a picture and the like only its kind."""
     kind = _string(block.get("type"))
     if kind in ("text", "thinking"):
         text = _string(block.get(kind))
@@ -407,7 +408,7 @@ def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Ca
     elif kind.endswith("tool_result"):
         text, is_error, call = _result(block.get("content")), block.get("is_error") is True, calls.answered(block)
         user_text = _answers(content.get("toolUseResult")) if call and call.tool == "AskUserQuestion" else ""
-        # A server of tools can write the client's words into its error, but not set the mark beside it.
+        # An MCP server can write the client's words into its error, but can't set `toolDenialKind`.
         is_denied = content.get("toolDenialKind") == "user-rejected"
         is_clients = is_denied or (call is not None and call.tool[:5] != "mcp__")
         if is_error and is_clients:
@@ -419,15 +420,17 @@ def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Ca
 
 
 def _news(text: str, is_error: bool, call: ToolCall | None) -> str:
-    """A tool's output without the playbook's own text and the built-in memory's; an error is no listing of either."""
+    """A tool's output without the playbook's own text and the built-in memory's."""
     if call is None or is_error:
         return own_text.without_quotes(text)
     return own_text.of_result(text, call.tool, call.inputs, call.folder)
 
 
 def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
-    """A text in the user's name: what the user said, what a command printed that the user typed, or what somebody else
-    sent. A subagent's user is the assistant."""
+    """A text in the user's name: the user's words, the output of a command that they typed, or another sender's text.
+
+    A subagent's user is the assistant.
+    """
     bare = text.lstrip()
     if bare.startswith(INTERRUPTED) or (_is_persons(content) and content.get("isSidechain")):
         return Part("text", text)
@@ -441,33 +444,32 @@ def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
 
 
 def _is_persons(content: dict[str, Any]) -> bool:
-    """Whether the client doesn't name another sender than the user."""
+    """Whether the sender is the user, as far as the client says."""
     origin = content.get("origin")
     is_human = not isinstance(origin, dict) or origin.get("kind", "human") == "human"
     return is_human and content.get("promptSource") != "system"
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a person could have typed *text*: it holds no block of tags, unless that is marked as code."""
+    """Whether a person could have typed *text*: it has no block of tags, except in code."""
     bare = _CODE.sub("", text)
     has_block = _TAG.match(bare) or any(f"</{name}" in bare for name in set(_TAG.findall(bare)))
     return not (has_block or text.startswith(_SUMMARY) or "<task-notification" in text)
 
 
 def _answers(result: object) -> str:
-    """What the user said to questions, of what the client keeps of them: answers, notes, a free response."""
+    """The user's answers, notes and free response in the client's *result* of a question."""
     if not isinstance(result, dict):
         return ""
     answers, notes = result.get("answers"), result.get("annotations")
     values = list(answers.values()) if isinstance(answers, dict) else []
-    values += (
-        [note.get("notes") for note in notes.values() if isinstance(note, dict)] if isinstance(notes, dict) else []
-    )
+    if isinstance(notes, dict):
+        values += [note.get("notes") for note in notes.values() if isinstance(note, dict)]
     return "\n".join(filter(None, map(_string, [*values, result.get("response")])))
 
 
 def _users_own(text: str) -> str:
-    """*text* without what the client put in: reminders; nothing at all of an echo or of a hook's output."""
+    """*text* without the client's reminders; `""` if it is an echo or a hook's output."""
     own = own_text.without_reminders(text)
     bare = own.lstrip()
     return "" if bare.startswith((*_ECHOES, "<local-command-caveat>")) or _INJECTED.match(bare) else own
