@@ -1,4 +1,4 @@
-"""Learning from a whole transcript: its chunks one after the other, from where the cursor stands.
+"""Learning from a whole transcript, chunk by chunk, from the cursor on.
 
 For the worker and the commands `learn` and `bootstrap`.
 """
@@ -30,15 +30,14 @@ if TYPE_CHECKING:
 
 CHUNK_CHARS = 240_000  # of transcript in one prompt: some 60,000 to 80,000 tokens
 JOB_DEADLINE_S = 900.0  # for all calls of one chunk together
-_MOST_READERS = 8  # readers; more sessions than that seldom run at once
+_MOST_READERS = 8  # more sessions seldom run at once
 
-_readers: dict[tuple[str, str, frozenset[str]], ChunkReader] = {}  # by path, folder and secrets: where learning ended
+_readers: dict[tuple[str, str, frozenset[str]], ChunkReader] = {}  # by path, folder and secrets
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptResult:
-    """What a transcript taught: how many `chunks` were read, what came of those that were new, and which the model
-    `refused` to judge, in words."""
+    """How many `chunks` of a transcript were read, the results of those that were new, and the model's refusals."""
 
     chunks: int
     learned: tuple[LearnResult, ...]
@@ -46,18 +45,18 @@ class TranscriptResult:
 
     @property
     def tokens(self) -> int:
-        """The tokens that it took, as a budget counts them: those from a cache too."""
+        """The tokens used, as a budget counts them: cached ones, too."""
         calls = [call for each in self.learned for call in each.calls]
         return sum(call.input_tokens + call.cached_tokens + call.output_tokens for call in calls)
 
     @property
     def proposals(self) -> int:
-        """How many proposals came of it."""
+        """How many proposals it made."""
         return sum(each.proposals for each in self.learned)
 
     @property
     def revisions(self) -> list[int]:
-        """The revisions that came of it."""
+        """The numbers of the revisions it made."""
         return [each.revision.revision for each in self.learned if each.revision and each.revision.revision]
 
 
@@ -71,13 +70,12 @@ def learn_transcript(
     until: float = math.inf,
     budget: Budget | None = None,
 ) -> TranscriptResult:
-    """Learn from what is new in the transcript at *path*; the job that it *finishes* ends in the last chunk's commit,
-    unless the model refused to judge a chunk.
+    """Learn from what is new in the transcript at *path*.
 
-    *progress* is called with the byte up to which it has come; no chunk is begun after *until* (of `time.monotonic`);
-    without a *budget* the daily one holds.
-    Raises SkippedSessionError, FileNotFoundError, ModelError, NoModelError, BudgetError, TimeOverError, DatabaseError;
-    what was learned until then is kept.
+    The job that it *finishes* ends in the last chunk's commit, unless the model refused to judge a chunk. *progress* is
+    called with the byte reached so far. No chunk is started after *until* (of `time.monotonic`). The default *budget*
+    is the daily one. Raises SkippedSessionError, FileNotFoundError, ModelError, NoModelError, BudgetError,
+    TimeOverError, DatabaseError; what was learned before that is kept.
     """
     source = Transcript(path)
     if pass_over(project, path):
@@ -121,8 +119,10 @@ def learn_transcript(
 
 
 def pass_over(project: Project, path: str) -> bool:
-    """Whether the session of the transcript at *path* is to be kept out; it then counts as learned from to its end, for
-    a fork of it too."""
+    """Whether the user has excluded the session of the transcript at *path*.
+
+    The transcript then counts as learned from to its end, also for a fork of it.
+    """
     source = Transcript(path)
     if not queue.is_skipped(source.session_id):
         return False
@@ -132,7 +132,7 @@ def pass_over(project: Project, path: str) -> bool:
 
 
 def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset[str]) -> ChunkReader:
-    """A reader of *source* where its cursor is *at*: the one that came so far in this process, if there is one."""
+    """A reader of *source* at its cursor *at*: the one of this process that has come so far, or a new one."""
     folder = project.folder or project.key
     earlier = _readers.pop((source.path, folder, secrets), None)
     if earlier is not None and not at.is_new and earlier.end == at.offset:
@@ -154,13 +154,13 @@ def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset
 
 
 def _keep(project: Project, reader: ChunkReader, secrets: frozenset[str]) -> None:
-    """Keep *reader*, which has come to the end, for what its session says later."""
+    """Keep *reader*, which is at the end, for later parts of its session."""
     _readers[reader.transcript.path, project.folder or project.key, secrets] = reader
     for key in list(_readers)[:-_MOST_READERS]:
         del _readers[key]
 
 
 def _uuids(path: str, end: int) -> set[str]:
-    """The entries before the byte *end* of the transcript at *path*, if it is still there."""
+    """The uuids of the entries before the byte *end* of the transcript at *path*, if it still exists."""
     lines = Transcript(path).lines(end) if os.path.isfile(path) else ()
     return {line.entry.uuid for line in lines if line.entry}

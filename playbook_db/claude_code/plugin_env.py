@@ -1,7 +1,7 @@
-"""The environment that the plugin sets up for its worker and its commands, once, in the background, in our data folder.
+"""Setting up the environment for the plugin's worker and commands, once, in the background, in our data folder.
 
-For `hooks/setup.py` and doctor. Runs on any Python that a machine has, with the standard library alone; what it makes
-is a Python of 3.11 or later with our dependencies. It is built aside and put in place whole.
+For `hooks/setup.py` and doctor. Runs on any Python, with the standard library alone. The environment has a Python of
+3.11 or later and our dependencies. It is built in a folder of its own, and then put in place.
 """
 
 import hashlib
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLDEST = (3, 11)
 _NEWEST_MINOR = 20  # how far to look for python3.N
-_RETRY_AFTER_S = 3600.0  # after a failure; a session starts every few minutes
-_STEP_S = 900  # the longest that one step may take
+_RETRY_AFTER_S = 3600.0  # after a failure; sessions start every few minutes
+_STEP_S = 900  # for one step at most
 _DEPENDENCIES = (
     "import sys, tomllib; told = tomllib.load(open(sys.argv[1], 'rb'))['project']; "
     "extras = told['optional-dependencies']; "
@@ -38,25 +38,25 @@ _WITHOUT_EXTRAS = "without_extras"  # in the state: why the MCP server and the p
 
 
 class SetupError(Exception):
-    """The environment can't be made; the text says what to do."""
+    """The environment can't be set up; the text says what to do."""
 
 
 def main(arguments: "Sequence[str]") -> int:
-    """Set up the environment, unless that is done or under way, and start the worker in it. The exit code.
+    """Set up the environment, unless that is done or under way, and start the worker in it. Returns the exit code.
 
-    With `--status`, say how far that is, and do of the command that stands behind it what can't wait; `mcp` is to serve
-    a session, so that is said there. With `--now` a failure of the last hour doesn't keep it from being tried again.
+    With `--status` and a command, say how far the set-up is; of the command only `sessions skip` is done at once, and
+    `mcp` runs a server that says so. With `--now` try it again, even after a failure in the last hour.
     """
     problem = platforms.unsupported()
     if list(arguments) == ["--status", "mcp"]:
         from playbook_db.claude_code.setup import mcp_unready
 
-        return mcp_unready.serve(problem or f"{describe()}. Where it is ready, the next session has them.")
+        return mcp_unready.serve(problem or f"{describe()}. Sessions that start later have them.")
     if problem:
-        print(problem)  # noqa: T201 - in a session, the command playbook says no more than this either
+        print(problem)  # noqa: T201 - the answer of the command
         return 1
     if "--status" in arguments:
-        print(describe())  # noqa: T201 - what it was asked for
+        print(describe())  # noqa: T201 - the answer of the command
         if list(arguments[-2:]) == ["sessions", "skip"] and settings.session():
             _keep_out(settings.session())
         return 0 if is_ready() else 1
@@ -80,12 +80,12 @@ def main(arguments: "Sequence[str]") -> int:
 
 
 def is_ready(root: str = ROOT) -> bool:
-    """Whether the environment is there, made for what the plugin in the folder *root* depends on."""
+    """Whether the environment exists, with the dependencies of the plugin in the folder *root*."""
     return os.access(settings.runtime_python(), os.X_OK) and read_state().get("made_for") == _made_for(root)
 
 
 def read_state() -> "dict[str, object]":
-    """How far the set-up is: `state` is working, failed or ready, `at` when that was; nothing where it never began."""
+    """How far the set-up is: `state` is working, failed or ready, since the time `at`; empty if it never began."""
     try:
         with open(_state_path(), "rb") as file:
             state = json.load(file)
@@ -95,7 +95,7 @@ def read_state() -> "dict[str, object]":
 
 
 def describe(root: str = ROOT) -> str:
-    """How far the set-up of the plugin in *root* is, in a line, and what to do where it failed."""
+    """How far the set-up of the plugin in *root* is, in one line, and what to do if it failed."""
     known = read_state()
     state = known.get("state")
     if is_ready(root):
@@ -119,7 +119,7 @@ def retry_command(root: str = ROOT) -> str:
 
 
 def _keep_out(session: str) -> None:
-    """What `playbook sessions skip` does: before that is said again, a worker may have learned from the session."""
+    """Do what `playbook sessions skip` does, since a worker may learn from the session before the set-up is done."""
     path = settings.skip_mark(os.path.basename(session))
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with open(path, "wb"):
@@ -143,7 +143,7 @@ def _make() -> None:
         try:
             _run([*install, *dependencies, *extras])
             _run([python, "-I", "-c", _TRIAL_OF_EXTRAS])
-        except SetupError as error:  # learning and the command do without
+        except SetupError as error:  # learning and the commands don't need them
             without[_WITHOUT_EXTRAS] = str(error)
             _run([*install, *dependencies])
         _run([python, "-I", "-c", _TRIAL])
@@ -156,7 +156,7 @@ def _make() -> None:
 
 
 def _put_in_place(target: str) -> None:
-    """Let `runtime` be *target* from one moment to the next; what it was before is removed."""
+    """Let the link `runtime` lead to *target*, in one step, and remove the environment from before."""
     link = settings.runtime_dir()
     if os.path.isdir(link) and not os.path.islink(link):
         raise SetupError(f"{link} is a folder that playbook didn't make. Move it away.")
@@ -169,7 +169,7 @@ def _put_in_place(target: str) -> None:
 
 
 def _find_python() -> str:
-    """A Python of 3.11 or later: this one, else one on the path."""
+    """The path of a Python of 3.11 or later: this one, or one on the PATH."""
     if sys.version_info >= OLDEST:
         return os.path.realpath(sys.executable)
     for minor in range(_NEWEST_MINOR, OLDEST[1] - 1, -1):
@@ -182,9 +182,9 @@ def _find_python() -> str:
 
 
 def _run(command: "Sequence[str]") -> str:
-    """Run *command*; what it prints. Raises SetupError with its last words.
+    """Run *command* and return its output. Raises SetupError with the end of its error messages.
 
-    It runs in `/`: `python -m` imports from the current folder, and uv reads settings there.
+    It runs in `/`, since `python -m` imports from the current folder, and uv reads settings there.
     """
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_STEP_S, cwd="/")
     if done.returncode:
@@ -194,7 +194,7 @@ def _run(command: "Sequence[str]") -> str:
 
 
 def _made_for(root: str) -> str:
-    """What the environment depends on, as a digest: another version of the plugin may want other packages."""
+    """A digest of the dependencies, since another version of the plugin may need other packages."""
     with open(os.path.join(root, "pyproject.toml"), "rb") as file:
         content = file.read()
     head, _, rest = content.partition(b"\ndependencies = [")
@@ -204,7 +204,7 @@ def _made_for(root: str) -> str:
 
 def _note(state: str, **more: str) -> None:
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
-    more = {name: without_secrets(text) for name, text in more.items()}  # an installer may say which address it asked
+    more = {name: without_secrets(text) for name, text in more.items()}  # an installer may print a password
     replace_file(_state_path(), json.dumps(dict(more, state=state, at=time.time())).encode("utf-8"))
     append_line(os.path.join(settings.logs_dir(), "setup.log"), " ".join([state, *more.values()]))
 

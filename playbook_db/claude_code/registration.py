@@ -38,7 +38,7 @@ MCP_MODES = ("live", "propose")  # it counts at once, or waits for a person
 
 
 def own_scope() -> str:
-    """Where the hook that runs is registered: its first argument, `plugin` without one."""
+    """The scope in which the running hook is registered: its first argument, or else `plugin`."""
     return sys.argv[1] if len(sys.argv) > 1 else PLUGIN
 
 
@@ -50,42 +50,42 @@ def settings_file(scope: str, folder: str) -> str:
 
 
 def settings_files(folder: str) -> "list[str]":
-    """The settings files of a project in *folder*, the last of which wins: the user's, the project's, the local."""
+    """The settings files of a project in *folder*: the user's, the project's and the local one. The last one wins."""
     return [settings_file(scope, folder) for scope in SCOPES]
 
 
 def is_on(switch: str, folder: str) -> bool:
-    """Whether *switch*, one of SWITCHES or alike, is on for the project in *folder*; it is, where no file says
-    otherwise."""
+    """Whether *switch* is on for the project in *folder*; it is on by default."""
     return switch_choice(switch, folder)[0]
 
 
 def switch_choice(switch: str, folder: str) -> "tuple[bool, str | None]":
-    """The same, and the file that says so, the last one; None where it is the default."""
+    """As `is_on`, with the file that says so; None if it is the default."""
     return _last(switch, folder, True, lambda value: isinstance(value, bool))
 
 
 def review_mode(folder: str) -> str:
-    """What of learning a person is asked about first in the project in *folder*: `none`, `fetched` (what rests on words
-    of a page, or on none) or `all`. The user says it; a file of the project, which may come with a clone, can only make
-    more of it."""
+    """Which lessons in the project in *folder* become proposals: `none`, `fetched` (from a web page, or without
+    evidence) or `all`. A project's file, which may come with a clone, can only ask for more than the user."""
     return review_choice(folder)[0]
 
 
 def review_choice(folder: str) -> "tuple[str, str | None, list[str]]":
-    """The same, the file that says so (None: it is the default), and the files that say less, and aren't heard."""
+    """As `review_mode`, with the file that says so (None if it is the default) and the files that are ignored."""
     return _strictest(REVIEW, REVIEW_MODES, "fetched", folder)
 
 
 def mcp_choice(folder: str) -> "tuple[str, str | None, list[str]]":
-    """What becomes of what a session writes by MCP in the project in *folder*, `propose` or `live`; the file that says
-    so (None: it is the default), and the files that say `live` and aren't heard: the user alone can say that, not what
-    may come with a clone."""
+    """Whether points that a session adds by MCP count at once (`live`) or wait (`propose`), in the project in *folder*.
+
+    With the file that says so (None if it is the default), and the project's files that are ignored: only the user can
+    say `live`, as a project's file may come with a clone.
+    """
     return _strictest(MCP_WRITES, MCP_MODES, "propose", folder)
 
 
 def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -> "tuple[str, str | None, list[str]]":
-    """What the user says of *name*, else *default*, unless a file of the project says one of the later of *modes*."""
+    """The mode that the user sets for *name*, or *default*, or a stricter (later) one that a project's file sets."""
     users, *others = dict.fromkeys(settings_files(folder))  # home as project: two scopes, one file
     choice = _setting(name, users)
     mode, source = (choice, users) if choice in modes else (default, None)
@@ -100,14 +100,13 @@ def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -
 
 
 def is_shown_to_subagent(agent_type: str, folder: str) -> bool:
-    """Whether a subagent of that type is told of the playbook in the project in *folder*."""
+    """Whether subagents of that type get the playbook of the project in *folder*."""
     types, _ = subagents_choice(folder)
     return agent_type in types or (ALL_TYPES in types and agent_type not in ("", *LOOKING))
 
 
 def subagents_choice(folder: str) -> "tuple[list[str], str | None]":
-    """The types of subagents that are told of the playbook in the project in *folder*, and the file that says so, the
-    last one; None where it is the default."""
+    """The types of subagents that get the playbook in *folder*, and the file that says so (None: the default)."""
 
     def is_list(value: object) -> bool:
         return isinstance(value, list) and all(isinstance(each, str) for each in value)
@@ -116,7 +115,7 @@ def subagents_choice(folder: str) -> "tuple[list[str], str | None]":
 
 
 def _last(name: str, folder: str, default: "Any", is_one: "Callable[[object], bool]") -> "tuple[Any, str | None]":
-    """What the last of the settings files says of *name* that *is_one*, and that file; else the *default*, and None."""
+    """The last valid value (*is_one*) of *name* in the settings files, and its file; or else *default* and None."""
     value, source = default, None
     for path in settings_files(folder):
         choice = _setting(name, path)

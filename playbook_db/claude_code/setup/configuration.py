@@ -78,10 +78,13 @@ class Setting:
 
 def read_all(folder: str) -> list[Setting]:
     """All settings as the project in *folder* has them, switches first."""
+    switches = {name: registration.switch_choice(name, folder) for name in SWITCHES}
+    types, types_source = registration.subagents_choice(folder)
+    note = f"* is all but {' and '.join(registration.LOOKING)}" if registration.ALL_TYPES in types else ""
     waiting = set() if project_env.consent(folder) else project_env.questions(folder).keys()
     return [
-        *(_switch(name, folder) for name in SWITCHES),
-        _subagents(folder),
+        *(Setting(name, json.dumps(is_on), source or _DEFAULT) for name, (is_on, source) in switches.items()),
+        Setting(registration.SUBAGENTS, json.dumps(types, ensure_ascii=False), types_source or _DEFAULT, note),
         _mode(registration.REVIEW, registration.review_choice(folder), "ask for less"),
         _mode(registration.MCP_WRITES, registration.mcp_choice(folder), "say live"),
         *(_variable(name, default, folder, waiting) for name, default in VARIABLES.items()),
@@ -124,11 +127,6 @@ def _check(name: str, value: str) -> None:
         raise SettingError(f"{name} can't be {value!r}: {problem}. Nothing was changed.")
 
 
-def _switch(name: str, folder: str) -> Setting:
-    is_on, source = registration.switch_choice(name, folder)
-    return Setting(name, "true" if is_on else "false", source or _DEFAULT)
-
-
 def _types(value: str) -> list[str]:
     """The types of subagents in *value*: a JSON list, or names with commas between them."""
     try:
@@ -141,12 +139,6 @@ def _types(value: str) -> list[str]:
             f"[] for none, not {value!r}. Nothing was changed."
         )
     return types
-
-
-def _subagents(folder: str) -> Setting:
-    types, source = registration.subagents_choice(folder)
-    note = f"* is all but {' and '.join(registration.LOOKING)}" if registration.ALL_TYPES in types else ""
-    return Setting(registration.SUBAGENTS, json.dumps(types, ensure_ascii=False), source or _DEFAULT, note)
 
 
 def _mode(name: str, choice: tuple[str, str | None, list[str]], users: str) -> Setting:

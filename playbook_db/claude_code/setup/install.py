@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from playbook_db import settings
 from playbook_db.claude_code import registration
@@ -160,7 +159,9 @@ def find_registrations(folder: str) -> Registrations:
             continue
         if document.get("disableAllHooks") is True:
             off.append(path)
-        plugin = _enabled_plugin(document) or plugin
+        enabled = document.get("enabledPlugins")
+        for name, is_on in enabled.items() if isinstance(enabled, dict) else ():
+            plugin = name if is_on and name.split("@")[0] == "playbook" else plugin
         hooks = {event: registration.our_hooks(document, event) for event in registration.EVENTS}
         if commands := [hook["command"] for event in hooks.values() for hook in event]:
             missing = tuple(event for event, ours in hooks.items() if not ours)
@@ -278,33 +279,24 @@ def _plugin_root(name: str) -> str | None:
     return None
 
 
-def _enabled_plugin(document: dict[str, Any]) -> str | None:
-    enabled = document.get("enabledPlugins")
-    if not isinstance(enabled, dict):
-        return None
-    return next((name for name, on in enabled.items() if on and name.split("@")[0] == "playbook"), None)
-
-
 # The settings file as text.
 
 
 def _edited(path: str, data: bytes | None, edit: Callable[[str], str]) -> bytes:
-    """*data*, the bytes of the file at *path*, after *edit*. Raises InstallError with the line of the problem."""
+    """*data*, the bytes of the file at *path*, after *edit*. Raises InstallError with the problem."""
     try:
         text = (_NEW if data is None else data).decode()
         bom = _BOM if text.startswith(_BOM) else ""
         return (bom + edit(text.removeprefix(_BOM))).encode()
     except json.JSONDecodeError as error:
-        problem = error
-    except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode()
-        problem = json.JSONDecodeError("this is not UTF-8.", before, len(before))
+        problem = f", line {error.lineno}, column {error.colno}: {error.msg}"
+    except UnicodeDecodeError:
+        problem = ": this is not UTF-8."
     except RecursionError:
-        problem = json.JSONDecodeError("this is nested too deeply to be edited.", "", 0)
-    raise InstallError(
-        f"{path}, line {problem.lineno}, column {problem.colno}: {problem.msg} The file was left as it is; correct it, "
-        "and run the command again."
-    )
+        problem = ": this is nested too deeply to be edited."
+    except ValueError as error:
+        problem = f": {error}"
+    raise InstallError(f"{path}{problem} The file was left as it is; correct it, and run the command again.")
 
 
 # The settings file on the disk. A link is followed and stays a link.

@@ -6,6 +6,7 @@ indentation and line breaks stay. The new text is only returned if nothing but o
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from json import JSONDecodeError
 from typing import Any
@@ -18,17 +19,16 @@ IsMeant = Callable[[object], bool]  # of such a hook
 
 _KINDS: dict[type, str] = {dict: "an object, { ... }", list: "a list, [ ... ]"}
 _BUG = "the edit would have changed more than it should. This is a bug in playbook-db."
-_TOKEN = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>\s*:\s*)?|[{}\[\]]|(?P<constant>-?\b(?:NaN|Infinity)\b)')
 
 
 def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
     """*text* with exactly the hooks *entries*, one per event, as ours; *text* itself if it has them already.
 
-    Keys that someone added to one of ours stay. Raises JSONDecodeError.
+    Keys that someone added to one of ours stay. Raises ValueError.
     """
     content, current_ids = parse(text), set()
     for event, entry in entries.items():
-        groups = _container(text, content, ("hooks", event), list)
+        groups = _container(content, ("hooks", event), list)
         ours = registration.our_hooks(content, event)
         if not ours:
             ours = [{}]
@@ -38,12 +38,12 @@ def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
     _take_out(content, lambda hook: registration.is_ours(hook) and id(hook) not in current_ids)
     registered = {event: ours for event in content.get("hooks", {}) if (ours := registration.our_hooks(content, event))}
     if registered != {event: [{**registered.get(event, [{}])[0], **entry}] for event, entry in entries.items()}:
-        raise JSONDecodeError(_BUG, text, 0)
+        raise ValueError(_BUG)
     return _written(text, content, lambda document: _rest(document, registration.is_ours))
 
 
 def without_hooks(text: str, is_meant: IsMeant = registration.is_ours) -> str:
-    """*text* without our hooks, or without those that *is_meant* accepts. Raises JSONDecodeError.
+    """*text* without our hooks, or without those that *is_meant* accepts. Raises ValueError.
 
     Lists and objects that held nothing else are removed, too.
     """
@@ -55,15 +55,15 @@ def without_hooks(text: str, is_meant: IsMeant = registration.is_ours) -> str:
 def with_value(text: str, way: Sequence[str], value: object) -> str:
     """*text* with *value* at the key path *way*; if *value* is None, without that key.
 
-    Raises JSONDecodeError, also if a value on that path is no object.
+    Raises ValueError, also if a value on that path is no object.
     """
 
     def rest(document: Any) -> Any:
-        _container(text, document, way[:-1]).pop(way[-1], None)
+        _container(document, way[:-1]).pop(way[-1], None)
         return document
 
     content = parse(text)
-    holder = _container(text, content, way[:-1])
+    holder = _container(content, way[:-1])
     if value is not None:
         holder[way[-1]] = value
     elif way[-1] in holder:
@@ -74,52 +74,35 @@ def with_value(text: str, way: Sequence[str], value: object) -> str:
 
 
 def parse(text: str) -> Any:
-    """The settings in *text*; numbers keep their spelling. Raises JSONDecodeError, also for a key that is used twice,
-    and RecursionError."""
+    """The settings in *text*; numbers keep their spelling. Raises RecursionError, and ValueError, also for a key used
+    twice."""
     try:
-        content = read_json(text, read_int=SpelledNumber)
+        content = read_json(text, read_int=SpelledNumber, object_pairs_hook=_unique, parse_constant=_refuse)
     except JSONDecodeError as error:
         hint = "JSON has no comments and no comma before a closing bracket."
         problem = f"this is no JSON ({error.msg}). {hint}" if text.strip() else "the file is empty."
         raise JSONDecodeError(problem, text, error.pos) from None
-    _places(text)
-    return _container(text, content, ())
+    return _container(content, ())
 
 
-def _places(text: str) -> dict[tuple[int, str], int]:
-    """The positions of all values in objects of *text*, by the position of their object and their key.
-
-    Raises JSONDecodeError for what Python's parser lets pass: a key used twice, NaN and Infinity.
-    """
-    places: dict[tuple[int, str], int] = {}
-    outer: list[int] = []
-    for token in _TOKEN.finditer(text):
-        if token.group() in "{[":
-            outer.append(token.start())
-        elif token.group() in "}]":
-            outer.pop()
-        elif token["constant"]:
-            problem = f"this is no JSON ({token['constant']} is no number there)."
-            raise JSONDecodeError(problem, text, token.start())
-        elif token["colon"]:
-            place = outer[-1], json.loads(token["string"])
-            if place in places:
-                problem = f"the key {token['string']} is used here for the second time; keep one of them."
-                raise JSONDecodeError(problem, text, token.start())
-            places[place] = token.end()
-    return places
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    for key, count in Counter(key for key, _ in pairs).items():
+        if count > 1:
+            raise ValueError(f"the key {json.dumps(key)} is used twice in one object; keep one of them.")
+    return dict(pairs)
 
 
-def _container(text: str, content: Any, way: Sequence[str], kind: type = dict) -> Any:
-    """The object, or the list if that is the *kind*, under the keys *way* of *content*, the parsed *text*; added if
-    missing. Raises JSONDecodeError if another value is there."""
-    container = _container(text, content, way[:-1]).setdefault(way[-1], kind()) if way else content
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number in JSON.")
+
+
+def _container(content: Any, way: Sequence[str], kind: type = dict) -> Any:
+    """The object, or the list if that is the *kind*, at the key path *way* of *content*; added if missing. Raises
+    ValueError if another value is there."""
+    container = _container(content, way[:-1]).setdefault(way[-1], kind()) if way else content
     if not isinstance(container, kind):
-        position, places = len(text) - len(text.lstrip()), _places(text)
-        for key in way:
-            position = places[position, key]
-        name = json.dumps(way[-1]) if way else "the content"
-        raise JSONDecodeError(f"{name} must be {_KINDS[kind]}.", text, position)
+        name = json.dumps(".".join(way)) if way else "the content"
+        raise ValueError(f"{name} must be {_KINDS[kind]}.")
     return container
 
 
@@ -157,7 +140,7 @@ def _rest(content: dict[str, Any], is_meant: IsMeant) -> list[Any]:
 def _written(text: str, content: Any, rest: Callable[[Any], Any]) -> str:
     """*content* in the style of *text*; *text* itself if it says the same.
 
-    *rest* removes all that the edit may change: without it, both texts must say the same, or JSONDecodeError is raised.
+    *rest* removes all that the edit may change: without it, both texts must say the same, or ValueError is raised.
     """
     old, target = parse(text), write_json(content)
     if write_json(old) == target:
@@ -169,5 +152,5 @@ def _written(text: str, content: Any, rest: Callable[[Any], Any]) -> str:
     new = text.replace(body, formatted.encode(errors="backslashreplace").decode())  # half surrogates as escapes
     again = parse(new)
     if write_json(again) != target or write_json(rest(again)) != write_json(rest(old)):
-        raise JSONDecodeError(_BUG, text, 0)
+        raise ValueError(_BUG)
     return new

@@ -165,11 +165,14 @@ class _Draft:
         if self.unread_bytes:
             notes.append(f"{self.unread_bytes} bytes of overlong lines were not read.")
         note = [_Section("Left out", " ".join(notes))] if notes else []
+        lines: list[str] = []
+        for heading, group in groupby([*self.sections, *note], lambda section: section.heading):
+            lines += [f"## {heading}", *(section.body for section in group)]
         return Chunk(
             transcript.path,
             self.start,
             self.end,
-            _render([*self.sections, *note]) if self.is_worth_reading else "",
+            "\n\n".join(lines) if self.is_worth_reading else "",
             tuple(self.cited),
             self.session_id or transcript.session_id,
             self.last_uuid or None,
@@ -243,13 +246,6 @@ class _Writer:
 
 def _is_outside(place: Place) -> bool:
     return influence.has_outside([place])
-
-
-def _render(sections: Iterable[_Section]) -> str:
-    lines: list[str] = []
-    for heading, group in groupby(sections, lambda section: section.heading):
-        lines += [f"## {heading}", *(section.body for section in group)]
-    return "\n\n".join(lines)
 
 
 class _Tally:

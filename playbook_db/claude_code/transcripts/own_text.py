@@ -77,7 +77,20 @@ def of_call(tool: str, inputs: Mapping[str, object]) -> str | None:
 
 def of_result(text: str, tool: str, inputs: Mapping[str, object], folder: str) -> str:
     """The result of *tool*, called with *inputs* in *folder*, without the playbook's and the memory's text."""
-    return _note(tool, inputs, folder) or without_quotes(text)
+    if is_our_tool(tool):
+        return OURS
+    command = inputs.get("command")
+    if not isinstance(command, str):
+        return next(iter(_notes_of_files(_path(inputs))), None) or without_quotes(text)
+    inside = folder + "/"
+    for part in map(str.strip, _SEPARATORS.split(command)):
+        if _OUR_COMMAND.match(part):
+            return OURS
+        if _ENTERING.match(part):
+            inside = part.rstrip(" \"'/") + "/"
+        elif _READING.match(part) and (notes := [*_notes_of_files(part), *_notes_of_files(inside)]):
+            return notes[0]
+    return without_quotes(text)
 
 
 def without_quotes(text: str) -> str:
@@ -97,24 +110,6 @@ def without_quotes(text: str) -> str:
 def is_our_tool(tool: str) -> bool:
     """Whether *tool* is one of our MCP server's."""
     return _OUR_TOOL.match(tool) is not None
-
-
-def _note(tool: str, inputs: Mapping[str, object], folder: str) -> str | None:
-    """The note that replaces a whole result; None if it stays."""
-    if is_our_tool(tool):
-        return OURS
-    command = inputs.get("command")
-    if not isinstance(command, str):
-        return next(iter(_notes_of_files(_path(inputs))), None)
-    inside = folder + "/"
-    for part in map(str.strip, _SEPARATORS.split(command)):
-        if _OUR_COMMAND.match(part):
-            return OURS
-        if _ENTERING.match(part):
-            inside = part.rstrip(" \"'/") + "/"
-        elif _READING.match(part) and (notes := [*_notes_of_files(part), *_notes_of_files(inside)]):
-            return notes[0]
-    return None
 
 
 def _notes_of_files(text: str) -> list[str]:

@@ -42,9 +42,9 @@ _NUMBERED = re.compile(r"^\s*(?:[^\s:]*:)?\d+[\u2192\t:|-]\s*|^[^\s:]+:\s*")
 class ProjectFiles:
     """The files of the project in `folders` that a session found; `commands` are those the user calls tests.
 
-    `began_at`, its begin, is in seconds since 1970. The other fields follow the session. `written` are the real paths of
-    files that its tools wrote, `read` those of files and folders that its last command showed. `has_new_commits` says
-    that a command may have brought other commits to the branch, `has_strangers` that they may be another person's.
+    `began_at`, its begin, is in seconds since 1970. The other fields follow the session. `written` are the real paths
+    of files that its tools wrote, `read` those of files and folders that its last command showed. `has_new_commits`
+    says that a command may have brought other commits to the branch, `has_strangers` that they may be another's.
     """
 
     folders: tuple[str, ...]

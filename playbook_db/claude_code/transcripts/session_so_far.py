@@ -48,8 +48,10 @@ def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[st
     If no transcript has that call, it is *session*, with the transcript of that name.
     """
     until = time.monotonic() + _PATIENCE_S
+    folders = {folder, os.path.realpath(folder)}
     while tool_use:
-        for path in _transcripts(folder):
+        paths = {path for each in folders for path in worker.list_transcripts(each)}
+        for path in sorted(paths, key=os.path.getmtime, reverse=True)[:_LATEST]:
             if _has_call(path, tool_use):
                 own = transcript.session_of(path)
                 return own, list(dict.fromkeys([*_transcripts_of(own, folder), path]))
@@ -77,13 +79,6 @@ def read(tool_use: str | None, session: str, folder: str) -> SoFar:
     # Only labels are stored, with a quote. To redact all texts would take four times as long as the rest.
     redacted = (replace(place, label=redact(place.label, secrets)) for place in places)
     return SoFar(session, tuple(redacted) if paths else UNKNOWN, frozenset(cited), secrets)
-
-
-def _transcripts(folder: str) -> list[str]:
-    """The transcripts of sessions and subagents that began in *folder*, the last changed first."""
-    folders = dict.fromkeys((folder, os.path.realpath(folder)))
-    paths = {path for each in folders for path in worker.list_transcripts(each)}
-    return sorted(paths, key=os.path.getmtime, reverse=True)[:_LATEST]
 
 
 def _transcripts_of(session: str, folder: str) -> list[str]:

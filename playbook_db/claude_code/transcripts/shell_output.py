@@ -78,30 +78,26 @@ _DANGEROUS = {  # words with which a reader can start another program or show ot
     "sed": re.compile(r"(?:^|[;{0-9$/])\s*(?:e\b|[rR]\s*[/~.])|/[gI0-9]*e[gI0-9]*$"), "sort": re.compile("^--comp"),
     "git": re.compile(r"^-c$|^--(?:ext-diff|textconv|no-index|open-files|all|branches|remotes|tags|glob|reflog)|^-O"),
 }  # fmt: skip
-_SILENT = (
-    "cd", "pushd", "popd", "export", "unset", "set", "true", "false", ":", "sleep", "mkdir", "touch", "test", "[",
-    "clear", "pwd", "date",
-)  # fmt: skip
+_SILENT_NAMES = """
+cd pushd popd export unset set true false : sleep mkdir touch test [ clear pwd date
+"""
+_SILENT = frozenset(_SILENT_NAMES.split())
 _ECHO = ("echo", "printf")
 
-_WRAPPERS = (
-    "env", "time", "timeout", "nice", "nohup", "command", "stdbuf", "unbuffer", "xvfb-run", "npx", "bunx", "uvx",
-    "pnpx",
-)  # fmt: skip
-_RUNNERS = frozenset(
-    (
-        ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("rye", "run"),
-        ("bundle", "exec"), ("pnpm", "exec"), ("npm", "exec"), ("yarn", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"),
-        ("bun", "x"), ("coverage", "run"), ("composer", "exec"), ("mise", "exec"),
-    )
-)  # fmt: skip
-_VALUED = frozenset(  # options whose value is the next word
-    (
-        "--extra", "--group", "--python", "-p", "--with", "--package", "--project", "--directory", "-C", "--prefix",
-        "-w", "--workspace", "-F", "--filter", "-pl", "--manifest-path", "--rootdir", "--cwd", "--dir", "-X", "-W",
-        "--env-file", "--console", "--tests", "-f", "-n", "-k", "-s", "-u",
-    )
-)  # fmt: skip
+_WRAPPER_NAMES = """
+env time timeout nice nohup command stdbuf unbuffer xvfb-run npx bunx uvx pnpx
+"""
+_WRAPPERS = frozenset(_WRAPPER_NAMES.split())
+_STARTERS = """
+uv:run poetry:run pipenv:run pdm:run hatch:run rye:run bundle:exec pnpm:exec npm:exec yarn:exec pnpm:dlx yarn:dlx bun:x
+coverage:run composer:exec mise:exec
+"""
+_RUNNERS = frozenset(tuple(entry.split(":")) for entry in _STARTERS.split())
+_OPTIONS = """
+--extra --group --python -p --with --package --project --directory -C --prefix -w --workspace -F --filter -pl
+--manifest-path --rootdir --cwd --dir -X -W --env-file --console --tests -f -n -k -s -u
+"""
+_VALUED = frozenset(_OPTIONS.split())  # options whose value is the next word
 _FOLDERS = ("-C", "--prefix", "--manifest-path", "--rootdir", "--directory", "--project", "--cwd", "--dir", "-f")
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*|py")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -256,8 +252,8 @@ def _program(words: list[str], here: _Here) -> list[str]:
             words = words[1:]
         elif words[0] in _WRAPPERS:
             words = _after_options(words[1:], here, numbers=True)
-        elif (started := _started(words, here)) is not None:
-            words = started
+        elif (words[0], *(rest := _after_options(words[1:], here))[:1]) in _RUNNERS:  # as `pnpm --filter api exec`
+            words = _after_options(rest[1:], here)
         elif _PYTHON.fullmatch(basename(words[0])) and here.has(words[0]):
             inner = _after_options(words[1:], here, until="-m")
             if inner[:1] == ["-m"]:
@@ -267,12 +263,6 @@ def _program(words: list[str], here: _Here) -> list[str]:
         else:
             return words
     return words
-
-
-def _started(words: list[str], here: _Here) -> list[str] | None:
-    """The command that a runner starts, as in `pnpm --filter api exec ...`; None if *words* name no runner."""
-    rest = _after_options(words[1:], here)
-    return _after_options(rest[1:], here) if (words[0], *rest[:1]) in _RUNNERS else None
 
 
 def _after_options(words: list[str], here: _Here, *, numbers: bool = False, until: str = "") -> list[str]:
