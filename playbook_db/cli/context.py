@@ -1,4 +1,4 @@
-"""What commands share: global options, the project and database they name, input, messages to the person."""
+"""Shared by all commands: global options, opening the project that they name, input, and messages."""
 
 import os
 import sys
@@ -51,19 +51,27 @@ _OF_ONE_PLAYBOOK = {
 }  # fmt: skip
 
 
-class Command(click.Command):
+class _GlobalOptions(click.Command):
+    """Adds to a command or a group the rule for `--user`, and the names of the global options in its help."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        is_users = (ctx.find_object(dict) or {}).get("is_user")
+        if ctx.parent is not None and is_users and _USER_OPTION not in self.params:
+            raise click.UsageError(f"`{ctx.command_path}` isn't about one playbook, so it doesn't take --user.")
+        return super().invoke(ctx)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        names = "--project, --db, --user, --utc" if _USER_OPTION in self.params else "--project, --db, --utc"
+        formatter.write_paragraph()
+        formatter.write_text(f"Global options ({names}): see playbook --help")
+
+
+class Command(_GlobalOptions):
     """A command that takes the global options after its name, too."""
 
     def __init__(self, *args: Any, **attrs: Any) -> None:
         super().__init__(*args, **attrs)
         self.params += PROJECT_OPTIONS
-
-    def invoke(self, ctx: click.Context) -> Any:
-        _refuse_user(ctx, self)
-        return super().invoke(ctx)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        _name_global_options(self, formatter)
 
 
 class OwnCommand(Command):
@@ -75,30 +83,10 @@ class OwnCommand(Command):
             self.params += [_USER_OPTION]
 
 
-class Group(click.Group):
+class Group(_GlobalOptions, click.Group):
     """A group of such commands."""
 
     command_class = Command
-
-    def invoke(self, ctx: click.Context) -> Any:
-        if ctx.parent is not None:
-            _refuse_user(ctx, self)
-        return super().invoke(ctx)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        _name_global_options(self, formatter)
-
-
-def _name_global_options(command: click.Command, formatter: click.HelpFormatter) -> None:
-    names = "--project, --db, --user, --utc" if _USER_OPTION in command.params else "--project, --db, --utc"
-    formatter.write_paragraph()
-    formatter.write_text(f"Global options ({names}): see playbook --help")
-
-
-def _refuse_user(ctx: click.Context, command: click.Command) -> None:
-    """Raise a usage error if `--user` comes before a *command* that doesn't take it."""
-    if (ctx.find_object(dict) or {}).get("is_user") and _USER_OPTION not in command.params:
-        raise click.UsageError(f"`{ctx.command_path}` isn't about one playbook, so it doesn't take --user.")
 
 
 def database_url() -> str:

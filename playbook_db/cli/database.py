@@ -1,5 +1,4 @@
-"""Commands on the database as a whole: backup, restore-backup, db path, check, upgrade, repair, metadata, transfer,
-distribute."""
+"""Commands on the whole database: backup, restore-backup, and the group db."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -95,9 +94,7 @@ def check(quick: bool, rebuild_search: bool, repair_points: bool, as_json: bool)
         if not report.problems:
             say(f"{report.where}: all is well" + (f"; not checked: {', '.join(left_out)}" if left_out else ""))
     if report.problems:
-        count = len(report.problems)
-        problems = "a problem" if count == 1 else f"{count} problems"
-        raise DatabaseError(f"{report.where} has {problems}.", report.remedy)
+        raise DatabaseError(f"{report.where} has {count_of(len(report.problems), 'problem')}.", report.remedy)
 
 
 _KINDS = {"hand": "by hand", "daily": "daily", "before-restore": "before a restore"}
@@ -113,9 +110,9 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
     The copy is one file: FILE, or a new one in the folder backups/ next to the database. Others may write meanwhile.
     No file is ever overwritten.
     """
-    if lists and file is not None:
-        raise click.UsageError("--list takes no FILE.")
     if lists:
+        if file is not None:
+            raise click.UsageError("--list takes no FILE.")
         _print_list(quick_reads.backups(database_url()), as_json=as_json)
         return
     from playbook_db.services import maintenance
@@ -179,8 +176,7 @@ def _print_list(listed: "list[tuple[Backup, int | None]]", *, as_json: bool) -> 
 
 def _show(chosen: "Candidate") -> None:
     """Show on stderr what the backup holds, next to what the database holds."""
-    current = {held.key: _state_text(held) for held in chosen.here}
-    restored = {held.key: _state_text(held) for held in chosen.holds}
+    current, restored = ({held.key: _state_text(held) for held in each} for each in (chosen.here, chosen.holds))
     notify([f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path} would be replaced:"])
     for key in sorted(current | restored):
         notify([f"  {playbook_of(key)}: {current.get(key, 'not there')} -> {restored.get(key, 'not there')}"])
@@ -204,7 +200,7 @@ def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
     from playbook_db.services import repair as repair_service
 
     folder = project_folder()
-    if not dry_run and not yes and is_interactive():
+    if not (dry_run or yes) and is_interactive():
         planned = repair_service.repair(database_url(), folder=folder, dry_run=True)
         if planned.is_damaged:
             notify(one_line(line) for line in _repair_text(planned))

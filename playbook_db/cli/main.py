@@ -55,8 +55,8 @@ _GROUPS = {
         "apply": ("change.points", "Apply a batch of operations from a JSON file."),
         "prune": ("change.points", "Retire key points that did more harm than good."),
         "dedup": ("change.dedup", "List pairs of key points that may say the same."),
-        "promote": ("change.promotion", "Move a key point into your personal playbook."),
-        "demote": ("change.promotion", "Move a personal key point into this project's playbook."),
+        "promote": ("change.points", "Move a key point into your personal playbook."),
+        "demote": ("change.points", "Move a personal key point into this project's playbook."),
     },
     "History and undo": {
         "log": ("history.history", "List revisions, newest first."),
@@ -71,8 +71,8 @@ _GROUPS = {
         "export": ("share.files", "Print the playbook as a playbook.json."),
         "mirror": ("setup", "Keep .claude/playbook.json up to date, or stop doing so."),
         "team": ("share.team", "Share this project's playbook through a team's database."),
-        "merge-driver": ("share.git", "Merge three playbook files; git runs this."),
-        "textconv": ("share.git", "Print a playbook file as lines to compare; git runs this."),
+        "merge-driver": ("share.files", "Merge three playbook files; git runs this."),
+        "textconv": ("share.files", "Print a playbook file as lines to compare; git runs this."),
     },
     "Learn": {
         "learn": ("learn", "Learn from one transcript now."),

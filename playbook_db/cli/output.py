@@ -70,8 +70,10 @@ def _unseen() -> dict[int, str]:
 def print_points(
     points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks] | None" = None, *, by_section: bool = True
 ) -> None:
-    """Print the points: tables on a terminal, one for each section unless *by_section* is off; else a line with tabs
-    for each. *marks* say which points are pinned or rest; a wide table also says since when points exist."""
+    """Print the points: on a terminal in tables, one for each section, or one in all if *by_section* is off.
+
+    In a pipe each point is a line with tabs. *marks* say which points are pinned or resting.
+    """
     if sys.stdout.isatty():
         tables = _sections(points, marks or {}) if by_section else [_points_table(points, marks or {})]
         print_texts(tables, paged=True)

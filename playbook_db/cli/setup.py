@@ -112,7 +112,7 @@ def _git_of_project(in_git: bool) -> "ModuleType":
 
 
 def model_in_words(folder: str) -> str:
-    """Which model is asked, and with whose key; or why none is."""
+    """Which model is asked, and with which key; or why there is none."""
     from playbook_db.errors import PlaybookError
     from playbook_db.llm import choose
 
@@ -123,7 +123,7 @@ def model_in_words(folder: str) -> str:
 
 
 def _take_out_older(folder: str) -> bool:
-    """Remove the older system's hooks from all settings files, and rename its templates; whether there were any."""
+    """Remove the older system's hooks from all settings files, and rename its templates. False if there are none."""
     from datetime import UTC, datetime
 
     from playbook_db.claude_code.setup import install, older_hooks
@@ -139,7 +139,7 @@ def _take_out_older(folder: str) -> bool:
 
 
 def _warn_of_older(folder: str) -> bool:
-    """Print a warning if there are hooks of the older system; whether there are."""
+    """Warn about hooks of the older system. False if there are none."""
     from playbook_db.claude_code.setup import older_hooks
 
     older = older_hooks.find(folder)
@@ -225,7 +225,7 @@ def uninstall_hooks(
 
 
 def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
-    """List what a purge removes; its paths, or None if the user doesn't agree."""
+    """List what a purge removes, and ask. Returns the paths, or None if the user doesn't agree."""
     from playbook_db.claude_code.setup import purge
 
     if database and settings.session():
@@ -312,7 +312,7 @@ def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
 
 
 def _is_wanted(project: "Project", yes: bool) -> bool:
-    """Show on stderr what the file would add; whether the user wants to import it."""
+    """Show on stderr what the file would add, and ask whether to import it. True if the user agrees."""
     from playbook_db.domain import playbook_file
     from playbook_db.projects import folder_of_mirror
     from playbook_db.services.playbook import import_export
@@ -351,16 +351,11 @@ def project_list(as_json: bool) -> None:
         return
     rows = []
     for each in listed:
-        marks = [
-            *(["ignored"] if each.is_ignored else []),
-            *(
-                []
-                if projects.has_folder(each.key)
-                else ["the folder is gone; if it moved: playbook project move OLD NEW"]
-            ),
-        ]
+        note = "ignored" if each.is_ignored else ""
+        if not projects.has_folder(each.key):
+            note += "; " * bool(note) + "the folder is gone; if it moved: playbook project move OLD NEW"
         last_at = local(each.last_revision_at) if each.last_revision_at else "-"
-        rows.append((each.key, str(each.live_points), str(each.revisions), last_at, "; ".join(marks)))
+        rows.append((each.key, str(each.live_points), str(each.revisions), last_at, note))
     titles = ("project", "points", "revisions", "last change", "note")
     print_table(titles, rows, nothing="no project has a playbook yet; to add this one: playbook init")
 

@@ -1,4 +1,4 @@
-"""The pages as one application: which address is answered by which page, and what is said where none can be."""
+"""The pages as one application: it finds the page for an address, and answers errors."""
 
 import asyncio
 import traceback
@@ -27,7 +27,7 @@ from playbook_db.web.page_request import HERE, Notice, Page, PageRequest, render
 
 _PAGES = (points, point, forget, history, review, sessions, numbers)
 _NOT_DONE = 409
-_NO_PLAYBOOK = "There is no playbook of {}. Choose one of those that are there, on the page Projects."
+_NO_PLAYBOOK = "There is no playbook of {}. Choose one on the page Projects."
 
 
 class Site:
@@ -115,7 +115,7 @@ async def _none(request: Request, _: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """A bug of ours: a page says so, and the terminal says where."""
+    """Answer a bug: the page says so, and the terminal shows where it is."""
     traceback.print_exception(error)
     return _problem(request, "This page failed", _BUG, HTTPStatus.INTERNAL_SERVER_ERROR)
 
@@ -124,4 +124,4 @@ def _problem(request: Request, title: str, error: str, status: int) -> Response:
     return HTMLResponse(rendered("error.html", root=request.scope["root_path"], title=title, error=error), status)
 
 
-_BUG = "This is a bug of playbook-db. The terminal in which `playbook web` runs says where; nothing was left half done."
+_BUG = "This is a bug in playbook-db. The terminal with `playbook web` shows where. Nothing was left half done."

@@ -1,4 +1,4 @@
-"""Forgetting a point: what would go is shown first, and goes when the person says so."""
+"""The page that forgets a point: it shows first what would be erased, and erases it if the person confirms."""
 
 from hashlib import sha256
 
@@ -12,18 +12,18 @@ from playbook_db.web.page_request import PageRequest, Routes
 from playbook_db.web.point import of_name
 
 _IN_A_SESSION = "This can't be undone, so it isn't done within a session of Claude Code. Nothing was done."
-_CHANGED = "What would go has changed since it was shown. Nothing was erased; look at it once more."
+_CHANGED = "What would be erased has changed since it was shown. Nothing was erased; look at it again."
 _NOT_SURE = "Nothing was erased: tick the box if you mean it."
 
 
 def ask(request: PageRequest) -> Response:
-    """What would go with a point; nothing is erased."""
+    """Show what would be erased with a point."""
     request = of_name(request)
     return _preview(request, service.preview(request.project, service.Request(request.path["name"])))
 
 
 def forget(request: PageRequest) -> Response:
-    """Erase a point for good, if that is what was shown and the person says so."""
+    """Erase a point for good, if the person confirms exactly what was shown."""
     request, name = of_name(request), request.path["name"]
     if settings.session():
         raise PlaybookError(_IN_A_SESSION, Remedy("Run it in your own terminal: {}", ("forget", name)))
@@ -56,7 +56,7 @@ def _preview(request: PageRequest, planned: service.Forgotten, problem: str | No
 
 
 def _digest(planned: service.Forgotten) -> str:
-    """What tells whether two plans are the same."""
+    """A digest by which two plans can be compared."""
     return sha256("\n".join(forget_lines.lines(planned, shows_texts=True)).encode()).hexdigest()
 
 

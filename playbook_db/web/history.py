@@ -1,6 +1,5 @@
-"""The history: what was done and by whom, what differs between two states, the playbook as it was, and the way back."""
+"""The pages of the history: revisions, differences between two states, the playbook as it was, and undo."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from starlette.responses import Response
@@ -18,10 +17,9 @@ from playbook_db.errors import (
 )
 from playbook_db.services.playbook import undo
 from playbook_db.services.reading import history
-from playbook_db.web.page_request import PAGE_ROWS, Notice, PageRequest, Routes
+from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
 
 if TYPE_CHECKING:
-    from playbook_db.domain.merging.diff import Comparison
     from playbook_db.domain.merging.undo import Side
     from playbook_db.services.playbook.undo import UndoResult
     from playbook_db.services.reading.history import SourcedPlaybook
@@ -29,7 +27,12 @@ if TYPE_CHECKING:
 MOST_CHANGES = 10  # of one revision in the list
 _FILTERS = ("name", "by", "source", "session", "since", "until")
 _NOT_FOUND, _CONFLICT = 404, 409
-_NONE_SUCH = (MomentError, PointNotFoundError, RevisionNotFoundError, SessionNotFoundError)  # what a form asked for
+_NONE_SUCH = (
+    MomentError,
+    PointNotFoundError,
+    RevisionNotFoundError,
+    SessionNotFoundError,
+)  # a form or link names what doesn't exist
 
 
 def list_revisions(request: PageRequest) -> Response:
@@ -60,11 +63,10 @@ def list_revisions(request: PageRequest) -> Response:
 
 
 def revision(request: PageRequest) -> Response:
-    """One revision: all that is kept of it, by pages."""
+    """One revision with its changes, votes and reflections, by pages."""
     request.require_history()
-    page = max(1, request.number("page"))
     try:
-        before = (page - 1) * PAGE_ROWS
+        before = (request.page_number - 1) * PAGE_ROWS
         details = history.revision_page(request.project, request.path["revision"], before=before, most=PAGE_ROWS)
     except RevisionNotFoundError as error:
         return _no_such(request, error)
@@ -74,13 +76,11 @@ def revision(request: PageRequest) -> Response:
         details=details,
         revision=details.revision,
         last=_last(request),
-        page=page,
-        pages=-(-details.items // PAGE_ROWS),
     )
 
 
 def compare(request: PageRequest) -> Response:
-    """What differs between two states, by pages."""
+    """The differences between two states, by pages."""
     request.require_history()
     states = {name: request.query.get(name, "").strip() for name in ("from", "to")}
     values: dict[str, Any] = {"states": states, "examples": EXAMPLES, "problem": "", "sides": None}
@@ -98,21 +98,18 @@ def playbook_at(request: PageRequest) -> Response:
     """The playbook at a revision or a time, by pages."""
     request.require_history()
     when = request.path.get("revision", "") or request.query.get("at", "").strip() or "now"
-    page = max(1, request.number("page"))
     values: dict[str, Any] = {"when": when, "examples": EXAMPLES, "problem": "", "then": None}
     try:
         then = history.at(request.project, when)
     except _NONE_SUCH as error:
         return request.page("at.html", title="As it was", status=_NOT_FOUND, **values | {"problem": error.text})
     points = then.playbook.points
-    shown = points[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
-    values |= {"then": then, "last": _last(request), "points": shown, "live": len(points), "page": page}
-    values["pages"] = -(-len(points) // PAGE_ROWS)
+    values |= {"then": then, "last": _last(request), "points": request.rows_of(points), "live": len(points)}
     return request.page("at.html", title=f"The playbook at revision {then.revision}", **values)
 
 
 def change(request: PageRequest) -> Response:
-    """Undo one revision, or all that the session taught which it came from."""
+    """Undo one revision, or all revisions of its session."""
     name = request.path["revision"]
     try:
         target = history.revision_page(request.project, name, before=0, most=0).revision
@@ -120,12 +117,12 @@ def change(request: PageRequest) -> Response:
         return _no_such(request, error)
     session = target.session_id if request.form.get("do") == "undo-session" else None
     if session is None and request.form.get("do") != "undo":
-        raise PlaybookError(f"Nothing is called {request.form.get('do', '')!r} here; nothing was changed.")
+        raise PlaybookError(f"There is no action {request.form.get('do', '')!r} here. Nothing was changed.")
     return _undo(request, target.number, session)
 
 
 def ask_restore(request: PageRequest) -> Response:
-    """What would change if all became as it was."""
+    """Show what would change if the playbook were restored."""
     request.require_history()
     when = request.query.get("at", "").strip()
     try:
@@ -139,10 +136,10 @@ def ask_restore(request: PageRequest) -> Response:
 
 
 def restore(request: PageRequest) -> Response:
-    """Let the playbook become what it was."""
+    """Restore the playbook as it was."""
     when = request.form.get("at", "")
     try:
-        return _done(request, [undo.go_back(request.project, when, was=_number(request.form.get("was", "")))])
+        return _done(request, [undo.go_back(request.project, when, was=as_number(request.form.get("was", "")))])
     except PlaybookChangedError as error:
         return request.back("history", "restore", notice=f"{error.text} Look again at what would change.", at=when)
     except _NONE_SUCH as error:
@@ -150,15 +147,15 @@ def restore(request: PageRequest) -> Response:
 
 
 def _undo(request: PageRequest, number: int, session: str | None) -> Response:
-    chosen, was = request.form.get("prefer", ""), _number(request.form.get("was", ""))
+    chosen, was = request.form.get("prefer", ""), as_number(request.form.get("was", ""))
     prefer = cast("Side", chosen) if chosen in ("ours", "theirs") else None
     last = _last(request)
-    base = last if prefer is None or was is None else was  # who chose has seen what collides
+    base = last if prefer is None or was is None else was  # if the person chose a side, they saw the collisions
     try:
         if session is None:
             return _done(request, [undo.undo(request.project, RevisionRange(number, number), prefer=prefer, was=base)])
         results = undo.undo_session(request.project, session, prefer=prefer, was=base)
-        return _done(request, results, nothing=f"Nothing of what session {session} taught is in force.")
+        return _done(request, results, nothing=f"Nothing that was learned from session {session} is still in force.")
     except UndoCollisionError as error:
         values = {"number": number, "session": session, "was": base, "collisions": error.collisions}
         return request.page("collision.html", title=error.text.partition(":")[0], status=_CONFLICT, **values)
@@ -172,26 +169,19 @@ def _done(request: PageRequest, results: "list[UndoResult]", nothing: str = "Not
         if each.result.revision is not None:
             request.say(each.message or "Done", each.result)
         else:
-            request.later += map(Notice, each.result.notes or [nothing])
+            request.say_all(each.result.notes or [nothing])
     if not results:
-        request.later.append(Notice(nothing))
+        request.say_all([nothing])
     revisions = [each.result.revision for each in results if each.result.revision is not None]
     return request.back("history", *([f"{revisions[-1]}"] if revisions else request.path.values()))
 
 
 def _differences(request: PageRequest, before: "SourcedPlaybook", after: "SourcedPlaybook") -> dict[str, Any]:
-    """A page of what differs, each with what kind of difference it is."""
-    entries = list(_entries(history.difference(before, after)))
-    page = max(1, request.number("page"))
-    shown = entries[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
-    return {"entries": shown, "count": len(entries), "page": page, "pages": -(-len(entries) // PAGE_ROWS)}
-
-
-def _entries(comparison: "Comparison") -> Iterator[tuple[str, Any]]:
-    """In the order in which the command prints them."""
-    for kind in ("added", "retired", "reworded", "moved", "voted", "keys"):
-        for each in getattr(comparison, kind):
-            yield kind, each
+    """A page of the differences, each with its kind, in the order in which the command prints them."""
+    comparison = history.difference(before, after)
+    kinds = ("added", "retired", "reworded", "moved", "voted", "keys")
+    entries = [(kind, each) for kind in kinds for each in getattr(comparison, kind)]
+    return {"entries": request.rows_of(entries), "count": len(entries)}
 
 
 def _no_such(request: PageRequest, error: PlaybookError) -> Response:
@@ -204,14 +194,10 @@ def _last(request: PageRequest) -> int:
 
 
 def _newer(filters: dict[str, str], first: int, last: int) -> int | None:
-    """The newest revision of the page before this one, where it can be told; 0 for the newest of all."""
+    """The newest revision of the page before this one; 0 for the newest of all, None if this is the first page."""
     if first >= last or "until" not in filters:
         return None
     return first + PAGE_ROWS if len(filters) == 1 and first + PAGE_ROWS < last else 0
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 ROUTES: Routes = {

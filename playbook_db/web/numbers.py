@@ -1,7 +1,10 @@
-"""The numbers as charts: the page, where each stands beside a table, and the picture of `playbook stats --svg`."""
+"""The page of charts, each with a table, and the picture of `playbook stats --svg`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from math import ceil, floor, log10
 
 from starlette.responses import Response
 
@@ -10,15 +13,57 @@ from playbook_db.domain.trust.outcomes import EVENTS
 from playbook_db.services.reading import trends
 from playbook_db.services.reading.statistics import Statistics
 from playbook_db.services.reading.trends import Trends, by_period
-from playbook_db.web.charts import Chart
 from playbook_db.web.page_request import PageRequest, Routes, rendered
 
 _MIB = 1024**2
+_MIN_STEPS, _MAX_STEPS = 3, 6  # of the axis
+_MIN_STEP = 0.0001  # of values that have decimals
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A bar chart, drawn by `charts.html`: rows with a label and its values (>= 0), one for each of the `series`.
+
+    The bars of a label are drawn side by side, or on top of each other if `is_stacked`. `unit` formats the text of a
+    value, which has at least this many `decimals`; 0 means whole numbers.
+    """
+
+    heading: str
+    series: Sequence[str]
+    rows: Sequence[tuple[str, *tuple[float, ...]]]
+    is_stacked: bool = False
+    unit: str = "{}"
+    decimals: int = 0
+
+    @cached_property
+    def largest(self) -> float:
+        """The value of the highest column; 0 if there is nothing to draw."""
+        return max((end for _, bars in self.columns for _, _, end in bars), default=0)
+
+    @cached_property
+    def guides(self) -> list[float]:
+        """The values of the guide lines from 0 on, in steps of 1, 2 or 5 times a power of ten."""
+        exact = self.largest / _MAX_STEPS
+        power = 10.0 ** floor(log10(max(exact, _MIN_STEP if self.decimals else 1)))
+        step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= exact)
+        return [number * step for number in range(max(ceil(self.largest / step), _MIN_STEPS) + 1)]
+
+    @property
+    def columns(self) -> Iterator[tuple[str, list[tuple[str, float, float]]]]:
+        """Each label with its bars: the series, the value, and the value at the upper end of the bar."""
+        for label, *values in self.rows:
+            ends = accumulate(values) if self.is_stacked else values
+            yield label, list(zip(self.series, values, ends, strict=True))
+
+    def text(self, value: float) -> str:
+        """*value* with its unit, and with enough decimals to tell two guide lines apart."""
+        decimals = max(self.decimals, -floor(log10(self.guides[1])))
+        return self.unit.format(f"{value:,.{decimals}f}")
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart on the page: its id, what it shows in `words` (or why there is none), and the head of its table.
+    """A chart on the page: its id, its meaning in `words` (or why there is none), and the head of its table.
 
     The table has the rows of the chart if it has no `rows` of its own.
     """

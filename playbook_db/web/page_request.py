@@ -1,11 +1,11 @@
-"""What every page works on: the request, the project that it names, and how an answer is made of it."""
+"""One request of a page: its project, its parameters, and making the response."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -21,11 +21,12 @@ from playbook_db.store.playbook.repository import RevisionResult
 
 HERE = Path(__file__).parent
 PAGE_ROWS = 50  # of a list
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line for the person; if it names a revision, `undo` is the address of the page that can undo it."""
+    """A message for the person; `undo` is the address of the page that can undo its revision, if it has one."""
 
     text: str
     undo: str | None = None
@@ -33,9 +34,10 @@ class Notice:
 
 @dataclass(slots=True)
 class PageRequest:
-    """One request: its `query` and `form`, the values in its `path`, the `project` that it is about; `notices` are
-    lines for the person: what the request before did, and what opening the project had to say. `later` keeps those for
-    the next page. `root` is the path above all pages, `at` the whole path that was asked for."""
+    """One request about a `project`: its `query` and `form`, the values in its `path`, and the whole path `at`.
+
+    `notices` are messages for this page, `later` those for the next page. `root` is the path above all pages.
+    """
 
     project: Project
     path: Mapping[str, str]
@@ -47,53 +49,48 @@ class PageRequest:
     at: str = "/"
 
     def link(self, *path: str, **query: object) -> str:
-        """The address of a page of ours for the same project: the parts of its *path*, and what of *query* says
-        something."""
+        """The address of a page for the same project. Empty values of *query* are left out."""
         parameters = {name: value for name, value in query.items() if value not in (None, "", 0, False)}
-        project = str(parameters.pop("project", self.project.own.key))  # a team's playbook is that of a folder here
+        project = str(parameters.pop("project", self.project.own.key))  # a team's playbook goes by its folder
         more = f"&{urlencode(parameters)}" if parameters else ""
         return f"{self.root}/{'/'.join(map(_quoted, path))}?project={_quoted(project)}{more}"
 
     def page(self, template: str, *, title: str, status: int = 200, **values: Any) -> Response:
-        """The page that *template* makes of *values*."""
+        """The page from *template* and *values*."""
         return HTMLResponse(rendered(template, root=self.root, request=self, title=title, **values), status)
 
     def back(self, *path: str, notice: str = "", **query: object) -> Response:
-        """After a change: on to that page, which also shows the *notice*."""
+        """A redirect to a page, which also shows the *notice*."""
         if notice:
             self.later.append(Notice(notice))
         return RedirectResponse(self.link(*path, **query), 303)
 
     def say(self, what: str, *results: RevisionResult | None, project: Project | None = None) -> None:
-        """Say on the next page *what* was done, by which revision, of this *project* or of another, and where that can
-        be undone."""
+        """Say on the next page *what* was done, in which revision, and link to the page that can undo it."""
         for result in filter(None, results):
             if result.revision is None:
                 self.later.append(Notice(f"{what}: nothing changed"))
             else:
                 of = {"project": project.own.key} if project else {}
-                self.later.append(
-                    Notice(f"{what} (revision {result.revision})", self.link("history", str(result.revision), **of))
-                )
+                undo = self.link("history", str(result.revision), **of)
+                self.later.append(Notice(f"{what} (revision {result.revision})", undo))
             self.say_all(result.notes)
 
     def say_all(self, lines: Iterable[str]) -> None:
-        """Say *lines* on the next page."""
+        """Show *lines* on the next page."""
         self.later.extend(map(Notice, lines))
 
     def ask(self, question: str, answer: str, *path: str) -> Response:
-        """The page that asks before something is done: who gives this *answer* sends the form once more, with `sure`,
-        to that page."""
+        """The page that asks *question*. The button *answer* sends the form again, with `sure`, to the page *path*."""
         fields = {**self.form, "sure": "yes"}
         return self.page("ask.html", title="Are you sure?", question=question, answer=answer, path=path, fields=fields)
 
     def text(self, name: str) -> str:
-        """What was typed for *name*, its lines as they are kept: a browser sends them with another end."""
+        """The text that was typed for *name*, with `\\n` at the end of lines instead of the browser's."""
         return self.form.get(name, "").replace("\r\n", "\n")
 
     def exact(self, name: str) -> str | None:
-        """The text that a page of ours gave along for *name*, as JSON, in which nothing is lost on the way; None where
-        there is none."""
+        """The text in the hidden field *name*, which is JSON so that no character gets lost; None if there is none."""
         try:
             value = json.loads(self.form.get(name, ""))
         except ValueError:
@@ -101,21 +98,30 @@ class PageRequest:
         return value if isinstance(value, str) else None
 
     def require_history(self) -> None:
-        """Raise ProjectError where a team's database is away: this machine knows its points alone."""
+        """Raise ProjectError if a team's database is away, since its history is only there."""
         if isinstance(self.project, LastKnownProject):
             raise ProjectError(
-                "The team's database is away. This machine knows its points meanwhile; its history and what is "
-                "proposed for it are there alone."
+                "The team's database is away. This machine has a copy of its points, but not of its history and "
+                "proposals."
             )
 
-    def number(self, name: str, default: int = 1) -> int:
-        """The number that the query gives for *name*; *default* where it is none."""
-        text = self.query.get(name, "")
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
+    @property
+    def page_number(self) -> int:
+        """Which page of a list to show, from 1 on."""
+        return max(1, as_number(self.query.get("page", "")) or 1)
+
+    def rows_of(self, items: Sequence[T]) -> Sequence[T]:
+        """Those of *items* that are on the page to show."""
+        return items[(self.page_number - 1) * PAGE_ROWS : self.page_number * PAGE_ROWS]
 
 
 Page = Callable[[PageRequest], Response]
 Routes = Mapping[tuple[str, str], Page]  # the page by method and path
+
+
+def as_number(text: str) -> int | None:
+    """The number in *text*, >= 0; None if it is no number, or too large for one of ours."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 @lru_cache(2**14)  # a page has hundreds of links
@@ -124,17 +130,18 @@ def _quoted(text: str) -> str:
 
 
 def as_shown(text: str) -> str:
-    """*text* as it stands on a page, also where it is to be edited: with a browser's line ends, and nothing unseen."""
+    """*text* as pages show it, in fields, too: with `\\n` at the end of lines, and no invisible characters."""
     return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 @cache
 def templates() -> Environment:
-    """The templates; what they show is escaped, and texts go through the filter `shown`."""
+    """The templates. All values are escaped, and texts go through the filter `shown`."""
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         finalize=lambda value: as_shown(value) if type(value) is str else value,
     )  # fmt: skip
+    environment.globals["PAGE_ROWS"] = PAGE_ROWS
     environment.filters["shown"] = lambda text: shown(str(text))
     environment.filters["exact"] = json.dumps
     environment.filters["local"] = local
@@ -144,5 +151,5 @@ def templates() -> Environment:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """What *template* makes of *values*."""
+    """The text of *template* with *values*."""
     return templates().get_template(template).render(**values)

@@ -1,4 +1,4 @@
-"""One point with its life, and what a person does to it."""
+"""The page of one point: its life, and the actions on it."""
 
 import json
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from playbook_db.services.playbook import edit, promotion
 from playbook_db.services.project import Project, list_projects
 from playbook_db.services.reading import history
 from playbook_db.store.playbook.repository import RevisionResult
-from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_shown
+from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number, as_shown
 
 _CITATIONS = 20  # of the last sessions that cited a point
 
@@ -26,11 +26,11 @@ def point(request: PageRequest) -> Response:
 
 
 def change(request: PageRequest) -> Response:
-    """What a person does to one point: what can't be done is told on its page, where nothing that was typed is lost."""
+    """Carry out an action on a point. If it fails, its page says why, and the form keeps the typed text."""
     name, action = request.path["name"], request.form.get("do", "")
     act = _ACTS.get(action)
     if act is None:
-        raise PlaybookError(f"Nothing is called {action!r} here; nothing was changed.")
+        raise PlaybookError(f"There is no action {action!r} here. Nothing was changed.")
     request = request if act is _demote else of_name(request)
     try:
         return act(request, name) or request.back("points", name)
@@ -40,14 +40,15 @@ def change(request: PageRequest) -> Response:
 
 
 def of_name(request: PageRequest) -> PageRequest:
-    """The same for the playbook that has a point of this name: one such as `upat-001` is the user's own."""
+    """The request for the playbook with a point of this name; `upat-001` is in the personal playbook."""
     project = request.project.with_point(request.path["name"])
     return request if project is request.project else replace(request, project=project)
 
 
 def _page(request: PageRequest, *, problem: PlaybookError | None = None, draft: str | None = None) -> Response:
     name, project = request.path["name"], request.project
-    last = request.number("to", MAX_COUNTER)
+    last = as_number(request.query.get("to", ""))
+    last = MAX_COUNTER if last is None else last
     try:
         full = history.point_in_full(project, name, last=last, limit=PAGE_ROWS, most_citations=_CITATIONS)
     except PointNotFoundError as error:
@@ -76,11 +77,11 @@ def _page(request: PageRequest, *, problem: PlaybookError | None = None, draft: 
     )
 
 
-# What can be done to a point. Each tells what it did, and gives the page to show next, if that isn't the point's.
+# The actions on a point. Each says what it did, and returns the page to show next, if that isn't the point's page.
 
 
 def _edit(request: PageRequest, name: str) -> None:
-    text, was = request.text("text"), request.exact("was") or ""  # who doesn't say what it was overwrites nothing
+    text, was = request.text("text"), request.exact("was") or ""  # without `was` nothing is overwritten
     section, was_in = request.form.get("section"), request.form.get("was_in")
     is_same = as_shown(was).splitlines() == text.splitlines()
     result = edit.edit(
@@ -105,7 +106,7 @@ def _pin(request: PageRequest, name: str) -> None:
 
 def _unpin(request: PageRequest, name: str) -> None:
     edit.unpin(request.project, name)
-    request.say_all([f"{name}: shown in turn, as others"])
+    request.say_all([f"{name}: ranked like all others"])
 
 
 def _retire(request: PageRequest, name: str) -> None:

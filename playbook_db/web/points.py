@@ -27,19 +27,19 @@ _ORDERS = {
 
 
 def home(request: PageRequest) -> Response:
-    """The first page is the points."""
+    """Go to the points."""
     return request.back("points")
 
 
 def list_points(request: PageRequest) -> Response:
-    """The points that words, a section and a state leave."""
+    """The points, filtered by words, section and state."""
     if request.query.get("state") == "proposed":
         return request.back("review")
     return _page(request)
 
 
 def add(request: PageRequest) -> Response:
-    """Add a point; what can't be added stays in the form."""
+    """Add a point. If it can't be added, the text stays in the form."""
     project, text, section = request.project, request.text("text"), request.form.get("section", "")
     is_like_a_project = project.is_users or projects.is_project(project.folder or project.key)
     if not (is_like_a_project or request.form.get("sure") or project_service.is_known(project)):
@@ -80,7 +80,7 @@ def _page(
         state=state if state in listing.STATES else "live",
         section=section if section in SLUG_SECTIONS else None,
         order=order if order in listing.ORDERS else None,
-        page=request.number("page"),
+        page=request.page_number,
         page_rows=PAGE_ROWS,
     )
     return request.page(

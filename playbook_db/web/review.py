@@ -1,4 +1,4 @@
-"""What waits for a person: the proposals, one after the other, each with what it rests on, and what is decided."""
+"""The page of the proposals: each is shown with its evidence, and the person decides on it."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,17 +8,17 @@ from playbook_db import settings
 from playbook_db.errors import PlaybookError
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.playbook import review
-from playbook_db.web.page_request import PAGE_ROWS, Notice, PageRequest, Routes
+from playbook_db.web.page_request import Notice, PageRequest, Routes
 
 if TYPE_CHECKING:
     from playbook_db.domain.proposals import ReviewItem
 
 _CONFLICT = 409
-_WAS = "was:"  # before a point's name: the field with the text that the person has seen
+_WAS = "was:"  # before a point's name: a field with the text that the person saw
 
 
 def waiting(request: PageRequest) -> Response:
-    """The proposals that wait, one of them to be decided now."""
+    """The proposals that wait, one of them in full."""
     request.require_history()
     settings.require_person()
     items = review.all_waiting(request.project)
@@ -30,11 +30,11 @@ def waiting(request: PageRequest) -> Response:
 
 
 def decide(request: PageRequest) -> Response:
-    """Carry out what the person says to one proposal, and go on to the next."""
+    """Accept, edit or reject a proposal, and go on to the next."""
     settings.require_person()
     name, action = request.form.get("proposal", ""), request.form.get("do", "")
     if action not in ("accept", "reject", "edit"):
-        raise PlaybookError(f"Nothing is called {action!r} here; nothing was decided.")
+        raise PlaybookError(f"There is no action {action!r} here. Nothing was decided.")
     items = review.all_waiting(request.project)
     place = next((place for place, each in enumerate(items) if each.name == name), None)
     if place is None:
@@ -51,7 +51,7 @@ def decide(request: PageRequest) -> Response:
     if reason := result.refused.get(item.proposal.id):
         items = review.all_waiting(request.project)
         still = next((each for each in items if each.name == name), None)
-        if still is None:  # somebody was quicker, just now
+        if still is None:  # somebody else has just decided it
             return request.back("review", notice=_outcome_text(request, name))
         return _page(request, items, still, problem=f"{name} still waits: {reason}", text=text, was=was)
     _say_result(request, item, result)
@@ -61,8 +61,7 @@ def decide(request: PageRequest) -> Response:
 def _page(
     request: PageRequest, items: "list[ReviewItem]", item: "ReviewItem | None", *, problem: str = "", **values: Any
 ) -> Response:
-    """*item* in full, and a page of the others; *was* are the texts of its points that the person had seen."""
-    page = max(1, request.number("page"))
+    """The page with *item* in full, and a list of the others."""
     now = {point.name: point.text for point in item.points} if item else {}
     was = values.get("was", {})
     has_own = any(each.is_users for each in items)
@@ -74,19 +73,17 @@ def _page(
         item=item,
         place=items.index(item) + 1 if item in items else 0,
         following=_next(items, item) if item else None,
-        items=items[(page - 1) * PAGE_ROWS : page * PAGE_ROWS],
+        items=request.rows_of(items),
         count=len(items),
         edits=bool(request.query.get("edit")) or values.get("text") is not None,
         text=values.get("text"),
         changed=[(name, was[name], text) for name, text in now.items() if was.get(name, text) != text],
         own=request.project.playbooks()[-1].key if has_own else "",
-        page=page,
-        pages=-(-len(items) // PAGE_ROWS),
     )
 
 
 def _next(items: "list[ReviewItem]", item: "ReviewItem | None") -> str | None:
-    """The proposal that comes after *item*, behind the last one the first; None where there is no other."""
+    """The proposal after *item*, or the first one if *item* is the last; None if there is no other."""
     names = [each.name for each in items]
     place = names.index(item.name) if item and item.name in names else -1
     return next(iter((*names[place + 1 :], *names[: max(place, 0)])), None)
@@ -95,17 +92,17 @@ def _next(items: "list[ReviewItem]", item: "ReviewItem | None") -> str | None:
 def _say_result(request: PageRequest, item: "ReviewItem", result: review.ReviewResult) -> None:
     number = item.proposal.id
     if reason := result.needless.get(number):
-        request.later.append(Notice(f"{item.name} accepted, but there was nothing to do: {reason}"))
+        request.say_all([f"{item.name} accepted, but there was nothing to do: {reason}"])
     elif number in result.rejected:
-        request.later.append(Notice(f"{item.name} rejected"))
+        request.say_all([f"{item.name} rejected"])
     else:
-        pruned = f"; {', '.join(point.name for point in result.pruned)} left by it" if result.pruned else ""
+        pruned = f"; this retired {', '.join(point.name for point in result.pruned)}" if result.pruned else ""
         own = request.project.playbooks()[-1] if item.is_users else None
         request.say(f"{item.name} accepted{pruned}", result.revision, project=own)
 
 
 def _outcome_text(request: PageRequest, name: str) -> str:
-    """Why the proposal *name* doesn't wait."""
+    """Why the proposal *name* doesn't wait any more."""
     proposal = review.decided(request.project, name)
     if proposal is None:
         return f"No proposal {name!r} waits. Nothing was decided."

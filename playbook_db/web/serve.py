@@ -1,4 +1,4 @@
-"""Serving the pages on this machine: a free port, the address to open, and an end when nobody looks any more."""
+"""Serving the pages on this machine, at a free port, until nobody uses them any more."""
 
 import asyncio
 import contextlib
@@ -17,16 +17,16 @@ from playbook_db.web.application import Site
 
 HOST = "127.0.0.1"
 IDLE_S = 30 * 60.0  # without a request
-HEADER_S = 5.0  # without a request's whole header, after which a connection ends
+HEADER_S = 5.0  # for a request's whole header; then the connection ends
 MAX_CONNECTIONS = 64
-_CHECK_S = 1.0  # between two checks whether that is over
+_CHECK_S = 1.0  # between two checks of these times
 
 
 def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str], object]) -> None:
-    """Serve the pages of the database at *url*, those of the project in *folder* first, until nobody asked for one in
-    IDLE_S seconds, or the process is told to end; *opened* gets the address once it can be opened.
+    """Serve the pages of the database at *url*, with the project in *folder* as the first.
 
-    Port 0 is any that is free. Raises SettingError where *port* is taken.
+    It ends after IDLE_S seconds without a request, or with the process. *opened* is called with the address as soon as
+    it can be opened. Port 0 means any free port. Raises SettingError if *port* is taken.
     """
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -54,7 +54,7 @@ async def _serve(
     reported = set()
 
     def report_once(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        if context["message"] not in reported:  # an accept that fails does so again and again
+        if context["message"] not in reported:  # an accept that fails is reported all the time
             reported.add(context["message"])
             loop.default_exception_handler(context)
 
@@ -63,7 +63,9 @@ async def _serve(
     while not server.started and not serving.done():
         await asyncio.sleep(0.01)
     address = f"http://{HOST}:{port}{guarded.pages}?{guard.TOKEN}={guarded.token}"
-    opening = asyncio.create_task(asyncio.to_thread(opened, address))  # a browser in the terminal stays until its end
+    opening = asyncio.create_task(
+        asyncio.to_thread(opened, address)
+    )  # a browser in the terminal returns when it is closed
     connections: set[Any] = server.server_state.connections
     while not serving.done():
         await asyncio.wait([serving], timeout=_CHECK_S)
@@ -75,8 +77,10 @@ async def _serve(
 
 
 class _Connection(H11Protocol):
-    """A connection with its `rank`: whether a request is being answered, and since when. If there are too many, the
-    one of the lowest rank ends: the one that has waited longest for a header."""
+    """A connection with its `rank`: whether a request is being answered, and since when.
+
+    If there are too many, the one with the lowest rank ends: the one that has waited longest for a header.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

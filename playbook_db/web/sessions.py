@@ -1,4 +1,4 @@
-"""The sessions: what each taught and took, what waits, what failed, and whether the playbook helps."""
+"""The pages of the sessions: lessons and cost of each, the queue, and whether the playbook helps."""
 
 from starlette.responses import Response
 
@@ -8,18 +8,18 @@ from playbook_db.services.learning import queue
 from playbook_db.services.reading import sessions as service
 from playbook_db.services.reading import statistics
 from playbook_db.store.hook_sql import WAITS
-from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes
+from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
 
-_DAYS = 14  # of what asking models took; the page of numbers has all
+_DAYS = 14  # with their costs; the page of numbers has all
 _UUID_LENGTH = 36  # characters
-_REVISIONS = 10  # of one session, on a page: each with all that it did
+_REVISIONS = 10  # of one session, on a page
 
 
 def list_sessions(request: PageRequest) -> Response:
-    """The queue, the sessions, the last days, and the comparison where some sessions are held out."""
-    page = max(1, request.number("page"))
-    sessions, count = service.listed(request.project, most=PAGE_ROWS, offset=(page - 1) * PAGE_ROWS)
-    jobs_page = max(1, request.number("jobs"))
+    """The queue, the sessions, the costs of the last days, and a comparison if some sessions are held out."""
+    offset = (request.page_number - 1) * PAGE_ROWS
+    sessions, count = service.listed(request.project, most=PAGE_ROWS, offset=offset)
+    jobs_page = max(1, as_number(request.query.get("jobs", "")) or 1)
     own = request.project.own
     jobs, job_counts = queue.open_jobs(own.store, own.key, most=PAGE_ROWS, offset=(jobs_page - 1) * PAGE_ROWS)
     return request.page(
@@ -27,12 +27,9 @@ def list_sessions(request: PageRequest) -> Response:
         title="Sessions",
         sessions=sessions,
         count=count,
-        page=page,
-        pages=-(-count // PAGE_ROWS),
         jobs=jobs,
         job_counts=job_counts,
         jobs_page=jobs_page,
-        page_rows=PAGE_ROWS,
         waits=WAITS,
         short=_short,
         days=service.costs_by_day(own, most=_DAYS),
@@ -44,8 +41,8 @@ def list_sessions(request: PageRequest) -> Response:
 
 def show_session(request: PageRequest) -> Response:
     """One session: its revisions with their changes, votes and reflections, and the calls of models for it."""
-    page = max(1, request.number("page"))
-    details = service.details(request.project, request.path["session"], most=_REVISIONS, offset=(page - 1) * _REVISIONS)
+    offset = (request.page_number - 1) * _REVISIONS
+    details = service.details(request.project, request.path["session"], most=_REVISIONS, offset=offset)
     summary = details.session
     return request.page(
         "session.html",
@@ -53,19 +50,18 @@ def show_session(request: PageRequest) -> Response:
         details=details,
         summary=summary,
         did=details.counts,
-        page=page,
-        pages=-(-details.count // _REVISIONS),
+        revisions_on_page=_REVISIONS,
     )
 
 
 def change(request: PageRequest) -> Response:
-    """What a person does about a job: try it again, or remove it."""
+    """Retry a job or all of them, or remove one."""
     own, action = request.project.own, request.form.get("do", "")
     if action == "retry-all":
         count = queue.retry_all(own.store)
-        text = f"{count:,} job{'' if count == 1 else 's'} queued, of all projects." if count else "Nothing waits."
-        return request.back("sessions", notice=f"{text} {_BEGIN}" if count else text)
-    number = int(request.form["id"]) if request.form.get("id", "").isdecimal() else 0
+        queued = f"{count:,} job{'' if count == 1 else 's'} queued, of all projects. {_BEGIN}"
+        return request.back("sessions", notice=queued if count else "Nothing waits.")
+    number = as_number(request.form.get("id", "")) or 0
     if action == "retry":
         if not queue.retry(own.store, own.key, number):
             raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
@@ -74,15 +70,15 @@ def change(request: PageRequest) -> Response:
         if not queue.drop(own.store, own.key, number):
             raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
         return request.back("sessions", notice=f"Job {number} is removed.")
-    raise PlaybookError(f"Nothing is called {action!r} here; nothing was changed.")
+    raise PlaybookError(f"There is no action {action!r} here. Nothing was changed.")
 
 
 def _short(session_id: str) -> str:
-    """The beginning of a long id, by which a session is known as well."""
+    """The beginning of a long id, which is enough to name the session."""
     return session_id[:8] if len(session_id) == _UUID_LENGTH else session_id
 
 
-_BEGIN = "The next session begins it, or now: playbook work"
+_BEGIN = "The next session starts the work; to start it now: playbook work"
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
 
 ROUTES: Routes = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.web.charts import Chart
+from playbook_db.web.numbers import Chart
 from playbook_db.web.page_request import templates
 
 _HOSTILE = "</text><script>alert(1)</script> & 'quotes' \x1b[2J"

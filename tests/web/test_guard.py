@@ -11,6 +11,7 @@ from itertools import product
 from urllib.parse import quote, urlsplit
 
 import pytest
+from starlette.types import Message, Receive
 
 from playbook_db.services.playbook import edit
 from playbook_db.web import guard
@@ -236,7 +237,7 @@ def test_who_sends_too_slowly_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing is done with what has come."""
     monkeypatch.setattr(guard, "BODY_S", 0.05)
 
-    async def part_of_it() -> guard.Message:
+    async def part_of_it() -> Message:
         await asyncio.sleep(0.02)
         return {"type": "http.request", "body": b"x", "more_body": True}
 
@@ -250,7 +251,7 @@ def test_who_sends_too_slowly_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_leaves_in_the_middle_has_nothing_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half a form changes nothing."""
 
-    async def gone() -> guard.Message:
+    async def gone() -> Message:
         return {"type": "http.disconnect"}
 
     asked = _Asked()
@@ -304,7 +305,7 @@ class _Asked:
     is_done: bool = False
     _cookie: list[str] = field(default_factory=list)
 
-    async def by_us(self, method: str, receive: guard.Receive) -> None:
+    async def by_us(self, method: str, receive: Receive) -> None:
         """Ask as somebody who may."""
         guarded = guard.Guard(self._app, 1)
         host = (b"host", b"127.0.0.1:1")
@@ -318,7 +319,7 @@ class _Asked:
     async def _app(self, *_: object) -> None:
         self.is_done = True
 
-    async def _send(self, message: guard.Message) -> None:
+    async def _send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             self._cookie += [value.decode() for name, value in message["headers"] if name == b"set-cookie"]

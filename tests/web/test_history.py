@@ -278,7 +278,7 @@ def test_all_that_a_session_taught_is_taken_back(shared: SharedPages) -> None:
         assert kept in texts
         assert not [text for text in texts.values() if text in ("taught first", "taught second")]
     again = _after(shared, shared.visitor.send(f"/history/{number}", do="undo-session"))
-    assert "Nothing of what session taught-0001 taught is in force" in again
+    assert "Nothing that was learned from session taught-0001 is still in force" in again
 
 
 def test_a_playbook_goes_back_when_the_person_has_seen_what_changes(shared: SharedPages) -> None:

@@ -325,7 +325,7 @@ def test_a_point_is_pinned_retired_and_restored(site: Site) -> None:
 
     assert f"{name}: shown first in every session" in said(site.do(name, "pin"))
     assert 'value="unpin"' in site.see(f"/points/{name}").body
-    assert "shown in turn" in said(site.do(name, "unpin"))
+    assert "ranked like all others" in said(site.do(name, "unpin"))
     assert site.do(name, "retire", reason="not any more", was=was("other")).status == 409
     gone = site.do(name, "retire", reason=" not any more ", was=was("To leave and to come back"))
     assert "retired in revision" in words_of(gone)
@@ -345,7 +345,7 @@ def test_what_nobody_offers_is_refused(site: Site) -> None:
     answer = site.do(name, "explode")
 
     assert answer.status == 409
-    assert "nothing was changed" in answer.body
+    assert "Nothing was changed" in answer.body
 
 
 def test_a_point_moves_into_the_users_own_playbook_and_back(site: Site) -> None:

@@ -216,7 +216,7 @@ def test_votes_that_make_a_point_leave_say_so(proposals: Proposals) -> None:
 
     body = proposals.after(proposals.decide(proposal, "accept"))
 
-    assert f"{proposal} accepted; {name} left by it" in body
+    assert f"{proposal} accepted; this retired {name}" in body
     assert name not in proposals.texts()
 
 

@@ -1,14 +1,15 @@
-"""The commands import and export."""
+"""Commands on playbook files: import, export, and for git merge-driver and textconv."""
 
 import os
 from typing import TYPE_CHECKING, cast
 
 import click
 
-from playbook_db.cli.context import as_json, notify, opened, read_input
+from playbook_db import projects
+from playbook_db.cli.context import as_json, database_url, notify, opened, project_folder, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import count_of, one_line, playbook_of, print_json, say, write_text
-from playbook_db.projects import is_users
+from playbook_db.errors import PlaybookFileError, Remedy
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
         diagnostics.migration(project.folder, reading.migrated)
         notify(one_line(note) for note in (*revised.notes, *edit.notes_on_length(revised.changes)))
         points = count_of(len(read_playbook(project).points), "point")
-        of_playbook = f"{'' if is_users(project.key) else 'the playbook of '}{playbook_of(project.key)} has {points}"
+        of_playbook = (
+            f"{'' if projects.is_users(project.key) else 'the playbook of '}{playbook_of(project.key)} has {points}"
+        )
         if as_json:
             print_json(records.batch_record(revised, dry_run=False))
         elif revised.revision is None:
@@ -110,3 +113,48 @@ def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> N
         else:
             text = import_export.export_playbook(project, layout=cast("Layout", layout), with_extras=extra)
     write_text(text, output)
+
+
+@cli.command("merge-driver")
+@click.argument("base", metavar="BASE")
+@click.argument("ours", metavar="OURS")
+@click.argument("theirs", metavar="THEIRS")
+@click.argument("path", metavar="[PATH]", required=False)
+@as_json
+@click.pass_context
+def merge_driver(ctx: click.Context, base: str, ours: str, theirs: str, path: str | None, as_json: bool) -> None:
+    """Merge three playbook files; git runs this.
+
+    The result replaces OURS. BASE is their common ancestor, or an empty file if there is none; PATH is the file's place
+    in the repository. Votes of both sides add up. Decisions go to stderr. If a file can't be read, OURS stays as it is
+    and the exit code is 1, so that git reports a conflict. To set it up: playbook install --git
+    """
+    from playbook_db.services.sharing import merge_driver as driver
+
+    if path is not None:
+        ctx.obj = {**(ctx.obj or {}), "project": projects.folder_of_mirror(os.path.abspath(path))}
+    shown = path or ours
+    try:
+        notes = driver.merge(base, ours, theirs, url=database_url(), folder=project_folder())
+    except PlaybookFileError as error:
+        raise PlaybookFileError(
+            f"{shown}, {error.source}",
+            error.place,
+            error.problem,
+            remedy=Remedy(f"The file stays as it is in ours, as a conflict. Fix it, then run: git add {shown}"),
+        ) from None
+    if as_json:
+        print_json({"file": shown, "notes": [*notes]})
+    notify(f"{shown}: {note}" for note in notes)
+
+
+@cli.command("textconv")
+@click.argument("file", metavar="FILE")
+def textconv(file: str) -> None:
+    """Print a playbook file as lines to compare; git runs this.
+
+    Each key point is one line, as a session gets it. To set it up: playbook install --git
+    """
+    from playbook_db.services.sharing import merge_driver as driver
+
+    write_text(driver.readable_text(file), None)

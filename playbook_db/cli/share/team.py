@@ -41,8 +41,8 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
 
     if settings.session():
         raise TeamError(
-            "What goes to a server can't be taken back, so a session of Claude Code can't join a team. Nothing was "
-            "changed.",
+            "Joining a team sends data to a server, which can't be undone. So it doesn't work inside a session of "
+            "Claude Code. Nothing was changed.",
             Remedy("Run it in your own terminal: {} URL", ("team", "join")),
         )
     if url == "-":
@@ -79,7 +79,7 @@ def _agree(invitation: "Invitation", *, yes: bool) -> None:
     if invitation.brings is None:
         return
     notify(invitation.brings.notes)
-    if not invitation.brings.changes and not invitation.brings.extras:
+    if not (invitation.brings.changes or invitation.brings.extras):
         return
     notify([f"the project's own playbook would add: {_brings(invitation)}"])
     for change in invitation.brings.changes:
@@ -119,7 +119,7 @@ def leave(no_copy: bool, as_json: bool) -> None:
     if result.as_of is not None:
         notify([f"the copied points are those that this machine last knew, {_ago(result.as_of)}"])
     if result.untold:
-        notify([f"the team didn't hear what {count_of(result.untold, 'session')} of this project got"])
+        notify([f"the team wasn't told which points {count_of(result.untold, 'session')} of this project got"])
     text = f"{one_line(project.key)} has its own playbook again"
     number = result.copied.revision if result.copied else None
     text += f", with the team's points (revision {number})" if number else ", as it was"
@@ -151,19 +151,14 @@ def _lines(status: "TeamStatus") -> list[str]:
     if status.schema is not None:
         only = f"; read-only: {status.problem}" if status.problem else ""
         there = f"schema {status.schema:04d}, revision {status.revision} of the playbook{only}"
-    waits = [f"{count_of(status.queued, 'session')} to learn from"]
+    waits = f"{count_of(status.queued, 'session')} to learn from"
     if status.unsent:
-        waits.append(f"what {count_of(status.unsent, 'session')} got at their start")
+        waits += f", what {count_of(status.unsent, 'session')} got at their start"
     if status.failed:
-        waits.append(f"{count_of(status.failed, 'session')} with failed jobs (playbook jobs)")
-    return [
-        f"{'name':<12}{one_line(status.name)}",
-        f"{'database':<12}{status.where}",
-        f"{'there':<12}{there}",
-        f"{'here':<12}{here}",
-        f"{'joined':<12}{local(status.joined_at)}",
-        f"{'waits':<12}{', '.join(waits)}",
-    ]
+        waits += f", {count_of(status.failed, 'session')} with failed jobs (playbook jobs)"
+    rows = {"name": one_line(status.name), "database": status.where, "there": there, "here": here}
+    rows |= {"joined": local(status.joined_at), "waits": waits}
+    return [f"{name:<12}{text}" for name, text in rows.items()]
 
 
 def _ago(moment: datetime) -> str:
