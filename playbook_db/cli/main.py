@@ -28,7 +28,7 @@ _GROUPS = {
         "uninstall": ("setup", "Remove the hooks from Claude Code's settings."),
         "config": ("config", "Show every setting and where it comes from; change yours."),
         "doctor": ("setup", "Try everything for real and say what is broken."),
-        "project": ("setup", "List, ignore, trust or move projects."),
+        "project": ("project", "List, ignore, trust or move projects."),
         "help": ("main", "Show the help of playbook or of one command."),
     },
     "Read": {
