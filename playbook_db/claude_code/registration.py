@@ -24,16 +24,16 @@ EVENTS = {  # the event, the hook that answers it, the seconds after which Claud
     "SessionEnd": ("enqueue", 10),  # raises the 1.5 s that Claude Code gives all hooks together at the end
 }
 SCOPES = ("user", "project", "local")  # of two that register the same hook, the one named first here answers
-PLUGIN = "plugin"  # answers where no settings file registers the hook
+PLUGIN = "plugin"  # answers if no settings file registers the hook
 MARKER = "# playbook-db"  # ends each command of ours, so that it can be told from others' hooks
 SWITCHES = ("playbook_update_on_exit", "playbook_update_on_clear", "playbook_update_on_subagent_stop")
 ON_PROMPT, ON_ERROR = "playbook_on_prompt", "playbook_on_error"  # switches, too: whether points come with these
 SUBAGENTS = "playbook_subagents"  # which types of subagents are told of the playbook
 ALL_TYPES = "*"  # but those of LOOKING
 LOOKING = ("Explore", "Plan")  # that only look; named themselves, they are told
-REVIEW = "playbook_review"  # what of learning a person is asked about first
+REVIEW = "playbook_review"  # which lessons wait for a person
 REVIEW_MODES = ("none", "fetched", "all")  # ever stricter
-MCP_WRITES = "playbook_mcp_writes"  # what becomes of what a session writes by the tools of `playbook mcp`
+MCP_WRITES = "playbook_mcp_writes"  # whether points that a session adds by MCP wait
 MCP_MODES = ("live", "propose")  # it counts at once, or waits for a person
 
 

@@ -239,9 +239,9 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
         if each.lost_history:
             yield f"{each.key}: {each.lost_history}"
         if each.is_key_lost:
-            yield f"{each.key} is a playbook whose folder is lost; name its folder: playbook project move"
+            yield f"{each.key}: its folder is lost; to name it: playbook project move"
         for name in each.renamed:
-            yield f"a point of {each.key} whose name is lost is now {name}"
+            yield f"{each.key}: a point that had lost its name is now {name}"
     yield from repaired.mirrors
     if repaired.aside is not None:
         yield f"the damaged file is now {repaired.aside}"

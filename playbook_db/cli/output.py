@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _UUID_LENGTH = 36  # characters
 _WIDE = 100  # columns of a terminal with room for more than the texts
 _SHORT_CELL = 12  # characters; a column of such cells is never wrapped
-_LONGEST_NAME = 32  # characters, in the first column, which names what a line is about
+_LONGEST_NAME = 32  # characters, in the first column
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor is a column of times, to be copied
 _NO_BYTES = re.compile("[^\udc80-\udcff]+")  # how Python keeps bytes of a path that aren't UTF-8
 _LONGEST_QUOTE = 200  # columns, on a terminal

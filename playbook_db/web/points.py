@@ -19,7 +19,7 @@ _STATES = {
     "proposed": "proposed, to be decided",
 }
 _ORDERS = {
-    "rank": "what sessions are shown first",
+    "rank": "first shown to sessions",
     "votes": "the best votes",
     "age": "the newest",
     "used": "the most cited and shown",
@@ -43,8 +43,8 @@ def add(request: PageRequest) -> Response:
     project, text, section = request.project, request.text("text"), request.form.get("section", "")
     is_like_a_project = project.is_users or projects.is_project(project.folder or project.key)
     if not (is_like_a_project or request.form.get("sure") or project_service.is_known(project)):
-        question = f"{project.folder} looks like no project: there is no .git in it or above it, and no .claude but "
-        return request.ask(f"{question}your home's. Keep a playbook for it?", "Keep a playbook here", "points")
+        question = f"{project.folder} doesn't look like a project: neither it nor a folder above has a .git or .claude"
+        return request.ask(f"{question} but your home's. Create a playbook for it?", "Create a playbook", "points")
     try:
         result = edit.add(project, text, section=section or None)
     except PointRuleError as error:

@@ -110,7 +110,7 @@ def test_where_all_is_well_nothing_is_broken_and_nothing_changes(findings: Findi
 
     assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
     assert "shows 1 point in" in found["inject"][0]["message"]
-    assert found["remind"][0]["message"].startswith("looks for what fits a prompt")
+    assert found["remind"][0]["message"].startswith("searches points for prompts")
     assert "a bare interpreter" in found["enqueue"][0]["message"]
     assert "SQLite" in found["interpreter"][0]["message"]
     with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db")) as connection:

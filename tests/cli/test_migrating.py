@@ -181,7 +181,7 @@ def test_a_key_that_stands_twice_is_explained_and_nothing_changes(playbook: Play
     result = playbook("install", "--replace")
 
     assert result.code == 1
-    assert 'the key "hooks" is used here for the second time' in result.err
+    assert 'the key "hooks" is used twice in one object' in result.err
     assert settings_file.read_text() == text
 
 

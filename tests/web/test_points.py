@@ -495,7 +495,7 @@ def test_a_folder_that_looks_like_no_project_is_asked_about(site: Site, tmp_path
         visitor = Visitor(address)
         visitor.open()
         asked = visitor.send("/points", text="Kept all the same", section="oth")
-        assert "looks like no project" in words_of(asked)
+        assert "look like a project" in words_of(asked)
         assert listed(visitor.see("/points")) == []
         fields = {name: html.unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', asked.body)}
         visitor.send("/points", **fields)

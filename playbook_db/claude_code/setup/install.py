@@ -214,7 +214,7 @@ def interpreter() -> str:
                 return real
     raise InstallError(
         f"There is no Python interpreter at {sys.executable or '(unknown)'}, which runs this command.",
-        Remedy("Install playbook-db with a Python that is a file of its own, and run: {}", ("install",)),
+        Remedy("Install playbook-db with a Python that is a program, not a script, and run: {}", ("install",)),
     )
 
 

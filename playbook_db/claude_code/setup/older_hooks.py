@@ -7,7 +7,6 @@ Its installer copies its scripts and `common.py` into `hooks/` of Claude Code's 
 
 import os
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from playbook_db import settings
@@ -30,9 +29,14 @@ class OlderHooks:
 
 def find(folder: str) -> list[OlderHooks]:
     """Find where the older system's hooks are registered for the project in *folder*."""
-    files = dict.fromkeys(registration.settings_files(folder))
-    hooks = [OlderHooks(path, tuple(_commands(path, folder))) for path in files]
-    return [each for each in hooks if each.commands]
+    hooks = []
+    for path in dict.fromkeys(registration.settings_files(folder)):
+        groups = registration.groups_of_hooks(registration.read_settings(path))
+        entries = [entry for _, group in groups for entry in group["hooks"] if isinstance(entry, dict)]
+        commands = tuple(entry["command"] for entry in entries if _is_older(entry.get("command"), folder))
+        if commands:
+            hooks.append(OlderHooks(path, commands))
+    return hooks
 
 
 def set_templates_aside() -> list[str]:
@@ -52,17 +56,9 @@ def set_templates_aside() -> list[str]:
     return moved
 
 
-def _commands(path: str, folder: str) -> Iterator[str]:
-    for _, group in registration.groups_of_hooks(registration.read_settings(path)):
-        for entry in group["hooks"]:
-            command = entry.get("command") if isinstance(entry, dict) else None
-            if isinstance(command, str) and _is_older(command, folder):
-                yield command
-
-
-def _is_older(command: str, folder: str) -> bool:
+def _is_older(command: object, folder: str) -> bool:
     try:
-        words = shlex.split(command)
+        words = shlex.split(command) if isinstance(command, str) else []
     except ValueError:
         return False
     for word in words:

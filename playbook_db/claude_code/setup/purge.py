@@ -1,4 +1,4 @@
-"""Removing what playbook keeps on this machine besides the database: the plugin's environment, logs, spool, markers."""
+"""Removing playbook's files from this machine: the plugin's environment, logs, spool, markers and the database."""
 
 import contextlib
 import os
@@ -15,8 +15,8 @@ _AGAIN = Remedy("Then run it again: {}", ("uninstall", "--purge"))
 
 
 def find(*, with_database: bool) -> list[tuple[str, int, int]]:
-    """What `remove` would remove from the data folder, all of it if *with_database*: each file or folder, with its
-    number of files and their size in bytes."""
+    """The files and folders in the data folder to remove, all of them if *with_database*. Each comes with its number of
+    files and their size in bytes."""
     folder = settings.data_dir()
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     chosen = [name for name in names if with_database or name in _REMOVED or name.startswith("runtime-")]
@@ -38,7 +38,7 @@ def remove(paths: Sequence[str]) -> None:
                     os.unlink(path)
         except OSError as error:
             raise InstallError(f"{error.filename} can't be removed: {error.strerror}. Correct that.", _AGAIN) from error
-    with contextlib.suppress(OSError):  # what stays is in it
+    with contextlib.suppress(OSError):  # it isn't empty
         os.rmdir(settings.data_dir())
 
 

@@ -107,16 +107,16 @@ def _judge_remind(output: bytes, log: str) -> tuple[str, str]:
     except ValueError:
         is_object = False
     problem = log if is_object else f"it printed {output[:80]!r}, which is no JSON object"
-    return "" if problem else "looks for what fits a prompt, an error or a subagent", problem
+    return "" if problem else "searches points for prompts, errors and subagents", problem
 
 
 def _judge_enqueue(output: bytes, log: str, *, store: Store) -> tuple[str, str]:
     if output:
-        return "", f"it printed {output[:80]!r}, where it must say nothing"
+        return "", f"it printed {output[:80]!r}, but must print nothing"
     if log:
         return "", log
     is_queued = [job.session_id for job in queue.list_jobs(store)] == [_SESSION]
-    return ("notes a session's end", "") if is_queued else ("", "it left no job")
+    return ("records a session's end", "") if is_queued else ("", "it queued no job")
 
 
 def _try(
