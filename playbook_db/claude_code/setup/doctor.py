@@ -245,7 +245,7 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
     failed = [job for job in jobs if job.state == "failed"]
     if held := _held(jobs):
         last, why = held[-1]
-        message += f"; {len(held)} postponed, the last of them job {last.id} of {last.key}: {why}"
+        message += f"; {len(held)} put off, the last, job {last.id} of {last.key}: {why}"
     if failed:
         last = failed[-1]
         message += f"; the last to fail: job {last.id} of {last.key}: {last.error}"
