@@ -14,6 +14,7 @@ from http import HTTPStatus
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,14 +38,6 @@ _HEADERS = [
 _SAFE = ("GET", "HEAD")
 _OPENED = "This address has been opened before. Use the window that it opened, or run the command again."
 _NO_COOKIE = "Open the address that `playbook web` has printed. It works once, in one browser."
-
-
-class _RefusedError(Exception):
-    """A request that is refused with *status*, and the reason *why*."""
-
-    def __init__(self, status: HTTPStatus, why: str) -> None:
-        self.status = status
-        super().__init__(why)
 
 
 class Guard:
@@ -75,14 +68,14 @@ class Guard:
             self._check_cookie(scope, headers)
             self._check_origin(scope, headers)
             body = await _body(scope, headers, receive)
-        except _RefusedError as refused:
-            return await PlainTextResponse(f"{refused}\n", refused.status)(scope, receive, send)
+        except HTTPException as refused:
+            return await PlainTextResponse(f"{refused.detail}\n", refused.status_code)(scope, receive, send)
         self.last_used = time.monotonic()
         return await self._app(scope, _with_body(body, receive), send)
 
     def _check_host(self, headers: Headers) -> None:
         if headers.getlist("host") not in [[host] for host in self._hosts]:
-            raise _RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "This is not the host that you asked for.")
+            raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, "This is not the host that you asked for.")
 
     def _takes_token(self, scope: Scope, headers: Headers) -> bool:
         """Whether the request brings the token for the first time, or again in the same browser."""
@@ -91,7 +84,7 @@ class Guard:
         if not is_right or scope["method"] != "GET" or scope["path"] not in ("/", self.pages):
             return False
         if self._is_opened and not self._has_cookie(headers):
-            raise _RefusedError(HTTPStatus.FORBIDDEN, _OPENED)
+            raise HTTPException(HTTPStatus.FORBIDDEN, _OPENED)
         self._is_opened = True
         return True
 
@@ -105,21 +98,21 @@ class Guard:
 
     def _check_cookie(self, scope: Scope, headers: Headers) -> None:
         if not _equal(scope["path"][: len(self.pages)], self.pages):
-            raise _RefusedError(HTTPStatus.NOT_FOUND, _NO_COOKIE)
+            raise HTTPException(HTTPStatus.NOT_FOUND, _NO_COOKIE)
         if not self._has_cookie(headers):
-            raise _RefusedError(HTTPStatus.FORBIDDEN, _NO_COOKIE)
+            raise HTTPException(HTTPStatus.FORBIDDEN, _NO_COOKIE)
 
     def _check_origin(self, scope: Scope, headers: Headers) -> None:
         """Refuse a request that may change something and doesn't come from one of our pages."""
         if scope["method"] in _SAFE:
             return
         if scope["method"] != "POST":
-            raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, "Only GET and POST are answered.")
+            raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, "Only GET and POST are answered.")
         origin, site = headers.getlist("origin"), headers.getlist("sec-fetch-site")
         # Our pages send no referrer, so browsers send the origin "null". Then Sec-Fetch-Site decides.
         is_ours = origin == [f"http://{headers['host']}"] or (origin == ["null"] and bool(site))
         if not is_ours or site not in ([], ["same-origin"]):
-            raise _RefusedError(HTTPStatus.FORBIDDEN, "This comes from another site's page. Nothing was changed.")
+            raise HTTPException(HTTPStatus.FORBIDDEN, "This comes from another site's page. Nothing was changed.")
 
 
 def _equal(value: str, secret: str) -> bool:
@@ -128,7 +121,7 @@ def _equal(value: str, secret: str) -> bool:
 
 async def _body(scope: Scope, headers: Headers, receive: Receive) -> bytes:
     """Read the whole body of a request, before anything is done."""
-    too_large = _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"More than {MAX_BODY_BYTES >> 20} MiB were sent.")
+    too_large = HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"More than {MAX_BODY_BYTES >> 20} MiB were sent.")
     length = headers.get("content-length", "0")
     if not length.isascii() or not length.isdigit() or int(length) > MAX_BODY_BYTES:
         raise too_large
@@ -140,9 +133,9 @@ async def _body(scope: Scope, headers: Headers, receive: Receive) -> bytes:
                 if len(body) > MAX_BODY_BYTES:
                     raise too_large
     except ClientDisconnect:
-        raise _RefusedError(HTTPStatus.BAD_REQUEST, "The request broke off.") from None
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "The request broke off.") from None
     except TimeoutError:
-        raise _RefusedError(HTTPStatus.REQUEST_TIMEOUT, f"It took more than {BODY_S:g} s to send this.") from None
+        raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, f"It took more than {BODY_S:g} s to send this.") from None
     return bytes(body)
 
 

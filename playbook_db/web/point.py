@@ -13,7 +13,6 @@ from playbook_db.errors import PlaybookError, PointChangedError, PointNotFoundEr
 from playbook_db.services.playbook import edit, promotion
 from playbook_db.services.project import Project, list_projects
 from playbook_db.services.reading import history
-from playbook_db.store.playbook.repository import RevisionResult
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number, as_shown
 
 _CITATIONS = 20  # of the last sessions that cited a point
@@ -137,14 +136,14 @@ def _demote(request: PageRequest, name: str) -> Response | None:
 
 
 def _say_move(request: PageRequest, move: promotion.Move, target: Project, source: Project) -> None:
-    results: list[tuple[str, RevisionResult | None, Project]] = [
+    moves = [
         (f"{move.copy} is the copy of {move.name}", move.copied, target),
         (f"retired {move.name}", move.retired, source),
     ]
-    for what, result, project in results:
-        if result is not None and result.changes:
-            request.say(what, result, project=project)
-    if not any(result is not None and result.changes for _, result, _ in results):
+    done = [each for each in moves if each[1] is not None and each[1].changes]
+    for what, result, project in done:
+        request.say(what, result, project=project)
+    if not done:
         request.say_all([f"nothing to do: {move.name} has its copy, {move.copy}", *move.notes])
 
 

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
@@ -139,7 +138,7 @@ class Transcript:
         self._first_uuid: str | None = None
         self._end = 0
         self._ahead: list[Line] = []  # read already, and not yet gone past
-        self._uuids: set[int] = set()  # numbers, as there may be a million
+        self._uuids: set[int] = set()  # their hashes, since there may be a million
         self._calls, self._usage = _Calls(), _Usage()
 
     @property
@@ -188,7 +187,7 @@ class Transcript:
         if not isinstance(uuid, str) or not uuid or content.get("type") not in _ROLES:
             return False
         count = len(self._uuids)
-        self._uuids.add(_key_of(uuid))
+        self._uuids.add(hash(uuid))
         return len(self._uuids) == count
 
 
@@ -275,10 +274,6 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _key_of(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
-
-
 def _speech(content: dict[str, Any]) -> str:
     """The words of the user or the assistant in a line; `""` if there are none."""
     if content.get("type") not in _ROLES or any(content.get(mark) for mark in _NOT_SPEECH):
@@ -344,7 +339,7 @@ class _Usage:
         if not isinstance(message, dict) or not isinstance(usage, dict):
             return 0
         tokens = sum(value for name in _TOKENS if type(value := usage.get(name)) is int and 0 < value <= _MAX_TOKENS)
-        key = _key_of(_string(message.get("id")) or _string(content.get("uuid")))
+        key = hash(_string(message.get("id")) or _string(content.get("uuid")))
         before = self._by_message.get(key, 0)
         self._by_message[key] = max(tokens, before)
         return max(0, tokens - before)
