@@ -119,10 +119,8 @@ def learn_transcript(
 
 
 def pass_over(project: Project, path: str) -> bool:
-    """Whether the user has excluded the session of the transcript at *path*.
-
-    The transcript then counts as learned from to its end, also for a fork of it.
-    """
+    """Whether the user has excluded the session of the transcript at *path*. The transcript then counts as learned from
+    to its end, also for a fork of it."""
     source = Transcript(path)
     if not queue.is_skipped(source.session_id):
         return False

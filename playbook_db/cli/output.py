@@ -70,10 +70,8 @@ def _unseen() -> dict[int, str]:
 def print_points(
     points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks] | None" = None, *, by_section: bool = True
 ) -> None:
-    """Print the points: on a terminal in tables, one for each section, or one in all if *by_section* is off.
-
-    In a pipe each point is a line with tabs. *marks* say which points are pinned or resting.
-    """
+    """Print the points: on a terminal in tables, one for each section, or one in all if *by_section* is off. In a pipe
+    each point is a line with tabs. *marks* say which points are pinned or resting."""
     if sys.stdout.isatty():
         tables = _sections(points, marks or {}) if by_section else [_points_table(points, marks or {})]
         print_texts(tables, paged=True)

@@ -35,9 +35,7 @@ class Notice:
 @dataclass(slots=True)
 class PageRequest:
     """One request about a `project`: its `query` and `form`, the values in its `path`, and the whole path `at`.
-
-    `notices` are messages for this page, `later` those for the next page. `root` is the path above all pages.
-    """
+    `notices` are messages for this page, `later` those for the next page. `root` is the path above all pages."""
 
     project: Project
     path: Mapping[str, str]

@@ -77,10 +77,8 @@ async def _serve(
 
 
 class _Connection(H11Protocol):
-    """A connection with its `rank`: whether a request is being answered, and since when.
-
-    If there are too many, the one with the lowest rank ends: the one that has waited longest for a header.
-    """
+    """A connection with its `rank`: whether a request is being answered, and since when. If there are too many, the one
+    with the lowest rank ends: the one that has waited longest for a header."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

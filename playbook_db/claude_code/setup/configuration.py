@@ -65,10 +65,8 @@ _NUMBERS: dict[str, Callable[[str], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting as this project's sessions have it; its `value` is in words, without secrets.
-
-    `source` is the path of a settings file, the environment or the default. `note` says what else matters, if anything.
-    """
+    """A setting as this project's sessions have it; its `value` is in words, without secrets. `source` is the path of a
+    settings file, the environment or the default. `note` says what else matters, if anything."""
 
     name: str
     value: str
@@ -93,9 +91,7 @@ def read_all(folder: str) -> list[Setting]:
 
 def write(name: str, value: str | None) -> tuple[str, bool]:
     """Set the user's own setting *name* to *value*; None removes it. Returns the settings file, and whether it changed.
-
-    Raises SettingError for a value that can't be used, InstallError.
-    """
+    Raises SettingError for a value that can't be used, InstallError."""
     if reason := _NOT_IN_SETTINGS.get(name):
         raise SettingError(f"{name} isn't kept in Claude Code's settings: {reason}. Set it where your shell starts.")
     if name not in NAMES_IN_SETTINGS:

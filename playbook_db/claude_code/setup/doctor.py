@@ -56,10 +56,8 @@ _LONG_UNKNOWN = timedelta(days=1)  # without a comparison of the replica with th
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One result of a check: its `state` is `ok`, `note` (worth knowing) or `broken`.
-
-    `remedy` is the command that helps; `""` if nothing needs to be done.
-    """
+    """One result of a check: its `state` is `ok`, `note` (worth knowing) or `broken`. `remedy` is the command that
+    helps; `""` if nothing needs to be done."""
 
     about: str
     state: str

@@ -172,10 +172,8 @@ def find_registrations(folder: str) -> Registrations:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The interpreter of the hooks, their folder, and the interpreter of the worker.
-
-    `worker_path` is the folder in which the worker finds our code; `""` if our package is installed in its Python.
-    """
+    """The interpreter of the hooks, their folder, and the interpreter of the worker. `worker_path` is the folder in
+    which the worker finds our code; `""` if our package is installed in its Python."""
 
     python: str
     hooks_folder: str
@@ -184,10 +182,8 @@ class Programs:
 
 
 def programs(folder: str) -> Programs:
-    """The programs that the user's settings register, else the plugin's, else those that an install would register.
-
-    A project's settings may come with a clone, so programs that they name don't count.
-    """
+    """The programs that the user's settings register, else the plugin's, else those that an install would register. A
+    project's settings may come with a clone, so programs that they name don't count."""
     registrations = find_registrations(folder)
     commands = [command for file in registrations.files if file.scope == "user" for command in file.commands]
     live = [command for command in commands if registration.is_live(command)]
@@ -263,10 +259,8 @@ def _missing_program(commands: list[str]) -> str | None:
 
 
 def _plugin_root(name: str) -> str | None:
-    """The folder of the plugin *name*, as client 2.1.329 records it.
-
-    The plugin of a marketplace that is a folder stays in that folder; from others it is copied.
-    """
+    """The folder of the plugin *name*, as client 2.1.329 records it. The plugin of a marketplace that is a folder stays
+    in that folder; from others it is copied."""
     folder = os.path.join(settings.claude_dir(), "plugins")
     absent = (OSError, ValueError, RecursionError, LookupError, TypeError)
     with contextlib.suppress(*absent):

@@ -43,10 +43,8 @@ def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
 
 
 def without_hooks(text: str, is_meant: IsMeant = registration.is_ours) -> str:
-    """*text* without our hooks, or without those that *is_meant* accepts. Raises ValueError.
-
-    Lists and objects that held nothing else are removed, too.
-    """
+    """*text* without our hooks, or without those that *is_meant* accepts. Raises ValueError. Lists and objects that
+    held nothing else are removed, too."""
     content = parse(text)
     _take_out(content, is_meant)
     return _written(text, content, lambda document: _rest(document, is_meant))

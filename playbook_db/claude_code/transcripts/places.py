@@ -69,11 +69,8 @@ _STRANGERS = re.compile(
 
 
 def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
-    """The evidence in *part*, of which the model reads *text*.
-
-    None if the client wrote it; two if some lines of a test's output come from a dependency. Call it for all parts in
-    order, since *files* follow the session.
-    """
+    """The evidence in *part*, of which the model reads *text*. None if the client wrote it; two if some lines of a
+    test's output come from a dependency. Call it for all parts in order, since *files* follow the session."""
     if part.user_text:
         return (Place(USER, THE_USER, text),)
     call = part.call or (ToolCall("?", {}) if part.kind == "result" else None)
@@ -109,10 +106,8 @@ def _follow(call: ToolCall, files: ProjectFiles) -> None:
 
 
 def _without_strangers_lines(text: str) -> tuple[str, str]:
-    """Split the output of a test: the lines of the project's tests and compilers, and those of other programs.
-
-    Indented lines below a dependency's line belong to it, and so does a whole note about its source.
-    """
+    """Split the output of a test: the lines of the project's tests and compilers, and those of other programs. Indented
+    lines below a dependency's line belong to it, and so does a whole note about its source."""
     own: list[str] = []
     others: list[str] = []
     for paragraph in text.split("\n\n"):

@@ -95,10 +95,8 @@ class ProjectFiles:
         return [posixpath.relpath(whole, root) for root in self.folders if _is_below(whole, root)]
 
     def known_lines(self, text: str, paths: Collection[str]) -> str | None:
-        """The lines of *text* that the files at the real *paths* had when the session began.
-
-        None if *text* has other lines, and something else than the session's tools wrote the files.
-        """
+        """The lines of *text* that the files at the real *paths* had when the session began. None if *text* has other
+        lines, and something else than the session's tools wrote the files."""
         changed = [path for path in paths if self._tracked() is not None and not self._is_older(path)]
         if not changed:
             return text
@@ -140,10 +138,8 @@ class ProjectFiles:
             return []
 
     def _is_older(self, real: str, inner: str | None = None) -> bool:
-        """Whether the file at *real* is older than the session.
-
-        With *inner*, its path in the project, it must also not be data, hidden, or in a package inside the project.
-        """
+        """Whether the file at *real* is older than the session. With *inner*, its path in the project, it must also not
+        be data, hidden, or in a package inside the project."""
         try:
             is_older = os.stat(real).st_ctime < self.began_at
         except OSError:

@@ -31,10 +31,8 @@ UNKNOWN = (Place(FETCHED, "what the session read, which isn't known", ""),)
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """The session `id` up to now: the `places` in its transcripts that can be evidence, and the points it `cited`.
-
-    Only the labels of places are redacted. `secrets` must not be stored.
-    """
+    """The session `id` up to now: the `places` in its transcripts that can be evidence, and the points it `cited`. Only
+    the labels of places are redacted. `secrets` must not be stored."""
 
     id: str
     places: tuple[Place, ...]
@@ -43,10 +41,8 @@ class SoFar:
 
 
 def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[str, list[str]]:
-    """The session in *folder* that makes the call *tool_use*, and its transcripts: its own and the subagent's.
-
-    If no transcript has that call, it is *session*, with the transcript of that name.
-    """
+    """The session in *folder* that makes the call *tool_use*, and its transcripts: its own and the subagent's. If no
+    transcript has that call, it is *session*, with the transcript of that name."""
     until = time.monotonic() + _PATIENCE_S
     folders = {folder, os.path.realpath(folder)}
     while tool_use:

@@ -124,10 +124,8 @@ class UnreadableCommandError(ValueError):
 
 @dataclass(slots=True)
 class ShellCommand:
-    """One command of a line: its `words` without redirections, and the files that it `reads` by `<`.
-
-    If it `is_piped`, it gets the output of the command before.
-    """
+    """One command of a line: its `words` without redirections, and the files that it `reads` by `<`. If it `is_piped`,
+    it gets the output of the command before."""
 
     words: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
@@ -161,10 +159,8 @@ class _Here:
 
 
 def trust_of_output(line: str, files: ProjectFiles, folder: str) -> str:
-    """The class of the output of the command *line*, run in *folder* of the project with *files*.
-
-    `""` if the command only printed its own words, or our own playbook.
-    """
+    """The class of the output of the command *line*, run in *folder* of the project with *files*. `""` if the command
+    only printed its own words, or our own playbook."""
     here = _Here(files, folder)
     if not here.holds("."):
         return FETCHED
@@ -200,10 +196,8 @@ def constants(line: str) -> set[str]:
 
 
 def read_commands(line: str) -> Iterator[ShellCommand]:
-    """The commands of a shell's *line*, in order.
-
-    Raises UnreadableCommandError for substitutions, here-documents and open quotations.
-    """
+    """The commands of a shell's *line*, in order. Raises UnreadableCommandError for substitutions, here-documents and
+    open quotations."""
     command, target = ShellCommand(), ""
     for is_operator, text in _tokens(line):
         if not is_operator:

@@ -149,10 +149,8 @@ def _heading(text: str, start: int) -> tuple[int, int] | None:
 
 
 def _candidates(text: str) -> dict[int, tuple[int, int, str]]:
-    """The lines with a word of _TELLING: by their start, the end, the weight and the word.
-
-    Of a very long line, the characters around the word count as a line.
-    """
+    """The lines with a word of _TELLING: by their start, the end, the weight and the word. Of a very long line, the
+    characters around the word count as a line."""
     lower = text.lower()
     if len(lower) != len(text):  # lower case can be longer
         lower = text

@@ -200,11 +200,8 @@ def session_of(path: str) -> str:
 
 
 def began_at(path: str) -> float:
-    """When the session of the transcript at *path* began, in seconds since 1970; 0 if that isn't known.
-
-    It is the time of the first entry; for a subagent, of the first entry of its session. Raises OSError if the file
-    can't be read.
-    """
+    """When the session of the transcript at *path* began, in seconds since 1970; 0 if that isn't known. It is the time
+    of the first entry; for a subagent, of the first entry of its session. Raises OSError if the file can't be read."""
     folder = os.path.dirname(path)
     parent = f"{os.path.dirname(folder)}.jsonl"
     if os.path.basename(folder) == "subagents" and os.path.isfile(parent):
@@ -422,10 +419,8 @@ def _news(text: str, is_error: bool, call: ToolCall | None) -> str:
 
 
 def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
-    """A text in the user's name: the user's words, the output of a command that they typed, or another sender's text.
-
-    A subagent's user is the assistant.
-    """
+    """A text in the user's name: the user's words, the output of a command that they typed, or another sender's text. A
+    subagent's user is the assistant."""
     bare = text.lstrip()
     if bare.startswith(INTERRUPTED) or (_is_persons(content) and content.get("isSidechain")):
         return Part("text", text)
