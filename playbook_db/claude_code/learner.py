@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from playbook_db import project_env
 from playbook_db.claude_code import registration
@@ -18,15 +18,13 @@ from playbook_db.claude_code.transcripts.transcript import Transcript, began_at
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
+from playbook_db.llm.model import Model
 from playbook_db.services.learning import cursor, learn, queue
 from playbook_db.services.learning.budget import Budget
 from playbook_db.services.learning.cursor import Cursor
 from playbook_db.services.learning.learn import LearnResult
 from playbook_db.services.project import Project
 from playbook_db.store.quick_sql import Job
-
-if TYPE_CHECKING:
-    from playbook_db.llm.model import Model
 
 CHUNK_CHARS = 240_000  # of transcript in one prompt: some 60,000 to 80,000 tokens
 JOB_DEADLINE_S = 900.0  # for all calls of one chunk together
@@ -63,7 +61,7 @@ class TranscriptResult:
 def learn_transcript(
     project: Project,
     path: str,
-    model: "Model",
+    model: Model,
     *,
     finishes: Job | None = None,
     progress: Callable[[int], None] | None = None,

@@ -1,10 +1,10 @@
 """The pages of the history: revisions, differences between two states, the playbook as it was, and undo."""
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from starlette.responses import Response
 
-from playbook_db.domain.merging.undo import SOURCES, RevisionRange
+from playbook_db.domain.merging.undo import SOURCES, RevisionRange, Side
 from playbook_db.domain.times import EXAMPLES
 from playbook_db.errors import (
     MomentError,
@@ -17,12 +17,8 @@ from playbook_db.errors import (
 )
 from playbook_db.services.playbook import undo
 from playbook_db.services.reading import history
+from playbook_db.services.reading.history import SourcedPlaybook
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
-
-if TYPE_CHECKING:
-    from playbook_db.domain.merging.undo import Side
-    from playbook_db.services.playbook.undo import UndoResult
-    from playbook_db.services.reading.history import SourcedPlaybook
 
 MOST_CHANGES = 10  # of one revision in the list
 _FILTERS = ("name", "by", "source", "session", "since", "until")
@@ -148,7 +144,7 @@ def restore(request: PageRequest) -> Response:
 
 def _undo(request: PageRequest, number: int, session: str | None) -> Response:
     chosen, was = request.form.get("prefer", ""), as_number(request.form.get("was", ""))
-    prefer = cast("Side", chosen) if chosen in ("ours", "theirs") else None
+    prefer = cast(Side, chosen) if chosen in ("ours", "theirs") else None
     last = _last(request)
     base = last if prefer is None or was is None else was  # if the person chose a side, they saw the collisions
     try:
@@ -163,7 +159,7 @@ def _undo(request: PageRequest, number: int, session: str | None) -> Response:
         return request.back("history", f"{number}", notice=f"{error.text} Nothing was undone; look again.")
 
 
-def _done(request: PageRequest, results: "list[UndoResult]", nothing: str = "Nothing changed.") -> Response:
+def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "Nothing changed.") -> Response:
     """Go to the new revision, or back to the one that had nothing to undo."""
     for each in results:
         if each.result.revision is not None:
@@ -176,7 +172,7 @@ def _done(request: PageRequest, results: "list[UndoResult]", nothing: str = "Not
     return request.back("history", *([f"{revisions[-1]}"] if revisions else request.path.values()))
 
 
-def _differences(request: PageRequest, before: "SourcedPlaybook", after: "SourcedPlaybook") -> dict[str, Any]:
+def _differences(request: PageRequest, before: SourcedPlaybook, after: SourcedPlaybook) -> dict[str, Any]:
     """A page of the differences, each with its kind, in the order in which the command prints them."""
     comparison = history.difference(before, after)
     kinds = ("added", "retired", "reworded", "moved", "voted", "keys")

@@ -1,17 +1,15 @@
 """The page of the proposals: each is shown with its evidence, and the person decides on it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.responses import Response
 
 from playbook_db import settings
+from playbook_db.domain.proposals import ReviewItem
 from playbook_db.errors import PlaybookError
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.playbook import review
 from playbook_db.web.page_request import Notice, PageRequest, Routes
-
-if TYPE_CHECKING:
-    from playbook_db.domain.proposals import ReviewItem
 
 _CONFLICT = 409
 _WAS = "was:"  # before a point's name: a field with the text that the person saw
@@ -59,7 +57,7 @@ def decide(request: PageRequest) -> Response:
 
 
 def _page(
-    request: PageRequest, items: "list[ReviewItem]", item: "ReviewItem | None", *, problem: str = "", **values: Any
+    request: PageRequest, items: list[ReviewItem], item: ReviewItem | None, *, problem: str = "", **values: Any
 ) -> Response:
     """The page with *item* in full, and a list of the others."""
     now = {point.name: point.text for point in item.points} if item else {}
@@ -82,14 +80,14 @@ def _page(
     )
 
 
-def _next(items: "list[ReviewItem]", item: "ReviewItem | None") -> str | None:
+def _next(items: list[ReviewItem], item: ReviewItem | None) -> str | None:
     """The proposal after *item*, or the first one if *item* is the last; None if there is no other."""
     names = [each.name for each in items]
     place = names.index(item.name) if item and item.name in names else -1
     return next(iter((*names[place + 1 :], *names[: max(place, 0)])), None)
 
 
-def _say_result(request: PageRequest, item: "ReviewItem", result: review.ReviewResult) -> None:
+def _say_result(request: PageRequest, item: ReviewItem, result: review.ReviewResult) -> None:
     number = item.proposal.id
     if reason := result.needless.get(number):
         request.say_all([f"{item.name} accepted, but there was nothing to do: {reason}"])
