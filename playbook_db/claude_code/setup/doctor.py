@@ -75,7 +75,8 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
             findings += check(url, folder)
         except PlaybookError as error:
             if not isinstance(error, DatabaseError) or check in (_database, _hooks):  # else _database reports it
-                findings.append(Finding(about, BROKEN, str(error), "playbook config"))
+                command = error.remedy.commands[0] if error.remedy and error.remedy.commands else ("config",)
+                findings.append(Finding(about, BROKEN, str(error), " ".join(("playbook", *command))))
         except Exception as error:  # one check that fails must not hide the others
             message = f"{type(error).__name__}: {error}. This is a bug in playbook-db: report it with this output"
             findings.append(Finding(about, BROKEN, message, "playbook doctor --json"))
