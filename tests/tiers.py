@@ -136,7 +136,6 @@ NIGHTLY = {
     "tests/learning/test_project_env.py::"
     "test_another_project_s_transcript_never_goes_where_the_session_s_project_says": _REAL,
     "tests/web/test_connections.py::test_a_crowd_whose_requests_never_end_keeps_nobody_waiting": _CROWD,
-    "tests/services/test_kept_store.py::test_many_at_once_wait_for_one_another": _CROWD,
     "tests/services/test_team.py::test_a_password_that_stands_elsewhere_is_left_there": _RARE,
     "tests/services/test_team.py::test_a_repair_keeps_the_membership": _RARE,
     "tests/learning/test_team.py::test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving": _RARE,

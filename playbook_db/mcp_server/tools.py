@@ -43,7 +43,7 @@ from playbook_db.mcp_server.answers import (
     shortened,
 )
 from playbook_db.services.learning import queue
-from playbook_db.services.opening import OpenStores, open_project
+from playbook_db.services.opening import open_project
 from playbook_db.services.playbook import suggestions
 from playbook_db.services.playbook.suggestions import McpSession, SuggestionResult
 from playbook_db.services.project import Project, Servers, is_ignored
@@ -81,7 +81,7 @@ class PlaybookTools:
     folder: str
     session: str
     shown: set[str] = field(default_factory=set)
-    servers: Servers = field(default_factory=Servers)  # each call would log in again
+    servers: Servers = field(default_factory=Servers)
 
     @contextmanager
     def opened(self, reads: Reads | None = HISTORY, *, writes: bool = False) -> Iterator[tuple[Project, list[str]]]:
@@ -98,8 +98,8 @@ class PlaybookTools:
             notes.append(line)
             print(f"playbook: {one_line(line)}", file=sys.stderr)  # noqa: T201 - stdout is the protocol's
 
-        open_stores = OpenStores(servers=self.servers)
-        with open_project(self.url, self.folder, reads=reads, open_stores=open_stores, notify=notify) as project:
+        self.servers.next_run()
+        with open_project(self.url, self.folder, reads=reads, servers=self.servers, notify=notify) as project:
             if is_ignored(project.own):
                 raise ProjectError(
                     f"{project.own.key} is kept out of the playbook: nothing of it is read or written here.",
@@ -108,7 +108,7 @@ class PlaybookTools:
             yield project, notes if project.is_team else []
 
     def close(self) -> None:
-        """Let go of the teams' databases."""
+        """Close the connections to servers."""
         self.servers.close()
 
     def _is_held_out(self) -> bool:

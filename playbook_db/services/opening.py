@@ -5,7 +5,6 @@ step. Moving a playbook to another folder.
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -23,21 +22,13 @@ from playbook_db.services.project import (
 from playbook_db.services.reading.quick_reads import Reads
 from playbook_db.store import at_hand
 from playbook_db.store.dialect import Question
-from playbook_db.store.engine import Store, open_store, retry_on_conflict
+from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.team import memberships, patience
 from playbook_db.store.team.memberships import Membership
 
 State = Literal["current", "new", "behind"]  # of a replica
 _OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
-
-
-@dataclass(frozen=True, slots=True)
-class OpenStores:
-    """What somebody has open already, and keeps open: the user's own database, and those of teams."""
-
-    store: Store | None = None
-    servers: Servers | None = None
 
 
 @contextmanager
@@ -49,25 +40,24 @@ def open_project(
     begins_anew: bool = False,
     is_own: bool = False,
     reads: Reads | None = None,
-    open_stores: OpenStores = OpenStores(),
+    servers: Servers | None = None,
     notify: Notify,
 ) -> Iterator[Project]:
-    """The project in *folder*, in the database at *url*, which is made where there is none; where there are backups of
-    it, only if it *begins_anew*.
+    """The project in *folder*, in the database at *url*, which is created if it doesn't exist; if backups of it exist,
+    only with *begins_anew*. Every interface opens projects this way.
 
-    Those of *open_stores* are used and not closed.
-
-    Where it has joined a team that is the team's, unless it *is_own*. Who only *reads* is given what this machine last
-    knew of it where the team's database can't be asked. A mirror that is kept is brought in step before and after,
-    unless *sync* is off. Every interface opens projects so.
+    If the project has joined a team, it is the team's, unless it *is_own*. A caller that only *reads* gets the replica
+    if the team's database can't be asked. The mirror is merged before and written after, unless *sync* is off. Pass
+    open *servers* to reuse their connections; they are not closed.
     """
     with ExitStack() as stack:
         stack.enter_context(patience.at_most(patience.ANSWER_S))
-        store = open_stores.store or stack.enter_context(open_store(url, begins_anew=begins_anew))
+        if servers is None:
+            servers = stack.enter_context(Servers())
+        store = stack.enter_context(servers.opened(url, begins_anew=begins_anew))
         project = Project.in_folder(store, folder)
         membership = None if is_own else find_membership(project)
         if membership is not None:
-            servers = stack.enter_context(open_stores.servers.for_next_run() if open_stores.servers else Servers())
             to_read = _to_read(project, membership, servers, reads, notify) if reads else None
             project = stack.enter_context(to_read or of_team(project, servers))
         elif sync:
@@ -84,7 +74,7 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
     if membership is None:
         yield own
         return
-    with servers.opened(own.store, membership) as server:
+    with servers.of_team(own.store, membership) as server:
         yield TeamProject(server, membership.name, own.folder, own=own)
         # What was done is done; the worker looks again, and says what is wrong.
         with suppress(PlaybookError, OSError), patience.at_most(patience.REPLICA_S):
@@ -105,7 +95,7 @@ def _to_read(
         answers: dict[str, Sequence[Any]] = {}
         try:
             with patience.at_most(patience.REPLICA_S), patience.started():
-                opened_server = stack.enter_context(servers.opened(own.store, membership))
+                opened_server = stack.enter_context(servers.of_team(own.store, membership))
                 state, answers = refresh(own.store, membership, opened_server, beside=reads.beside)
                 server = opened_server if state == "behind" or not reads.points else None
         except DatabaseError as error:

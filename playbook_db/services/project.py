@@ -4,12 +4,12 @@ user's own playbook counts as one without a folder.
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Self
 
-from playbook_db import projects
+from playbook_db import projects, settings
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
@@ -98,29 +98,32 @@ class LastKnownProject(TeamProject):
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The databases of teams, each opened once and kept open. Use as a context manager.
+    """Opens databases. The connection to a server stays open from one use to the next; a file is closed after each use.
 
-    In one run, such as the worker's, a server that was away isn't asked again. Where runs follow one another use
-    `for_next_run` for each.
+    Use as a context manager, or call `close`. During one run, such as the worker's, a server that was away isn't asked
+    again; `next_run` starts another.
     """
 
     _stores: dict[str, Store] = field(default_factory=dict)
     _away: dict[str, ServerAwayError] = field(default_factory=dict)
 
     @contextmanager
-    def opened(self, store: Store, membership: Membership) -> Iterator[Store]:
-        """The database of the team that has the *membership*, noted in the user's own *store*."""
-        url, where = with_kept_password(store, membership.url), urls.described(membership.url)
-        if where in self._away:
-            raise self._away[where]
+    def opened(self, url: str, *, key: str = "", begins_anew: bool = False) -> Iterator[Store]:
+        """The database at *url*; see `open_store`."""
+        if settings.sqlite_file(url) is not None:
+            with open_store(url, begins_anew=begins_anew) as store:
+                yield store
+            return
+        if url in self._away:
+            raise self._away[url]
         with patience.started():
-            if url in self._stores and not self._stores[url].is_as_opened(membership.name):
+            if url in self._stores and not self._stores[url].is_current(key):
                 self._stores.pop(url).close()
             if url not in self._stores:
                 try:
-                    self._stores[url] = open_store(url, key=membership.name)
+                    self._stores[url] = open_store(url, begins_anew=begins_anew, key=key)
                 except ServerAwayError as error:
-                    self._away[where] = error
+                    self._away[url] = error
                     raise
         try:
             yield self._stores[url]
@@ -129,11 +132,13 @@ class Servers:
                 self._stores.pop(url).close()
             raise
 
-    @contextmanager
-    def for_next_run(self) -> Iterator[Self]:
-        """The same, for one of several runs: what was away may be back by then."""
+    def of_team(self, store: Store, membership: Membership) -> AbstractContextManager[Store]:
+        """The database of the team with the *membership*, which the user's own *store* holds."""
+        return self.opened(with_kept_password(store, membership.url), key=membership.name)
+
+    def next_run(self) -> None:
+        """Start another run: a server that was away may be back."""
         self._away.clear()
-        yield self
 
     def __enter__(self) -> Self:
         return self
@@ -142,7 +147,7 @@ class Servers:
         self.close()
 
     def close(self) -> None:
-        """Let go of all of them."""
+        """Close all connections."""
         for store in self._stores.values():
             store.close()
 

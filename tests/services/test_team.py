@@ -97,7 +97,7 @@ def test_a_server_that_is_away_is_asked_once_a_run(ann: Member, monkeypatch: pyt
     """However many projects are members of its teams."""
     asked = []
 
-    def open_nothing(url: str, *, key: str) -> Store:
+    def open_nothing(url: str, **_: object) -> Store:
         asked.append(url)
         raise ServerAwayError("nobody answers")
 

@@ -57,7 +57,7 @@ def test_an_older_program_that_may_write_does_all_it_did(store: Store, tmp_path:
             undo.undo(project)
             replica.write(str(tmp_path / "replica.db"), replica.read(again, project.key))
             assert [point.text for point in read_playbook(project).points] == ["use uv", "use ruff"]
-            assert again.is_as_opened()
+            assert again.is_current()
         assert maintenance.upgrade(url)[0] == SCHEMA
         if not store.is_shared:
             with closing(at_hand.connect(store.where, wait_s=1)) as connection:  # as a hook does it

@@ -120,7 +120,7 @@ def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list
     for membership in known:
         for step in (forget.follow_team, _send):  # who may only read can't do the second
             try:
-                with servers.opened(store, membership) as server:
+                with servers.of_team(store, membership) as server:
                     refreshed += [membership.key] * bool(step(store, membership, server))
             except ServerAwayError:
                 break

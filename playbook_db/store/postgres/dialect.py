@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store import hook_sql
-from playbook_db.store.at_hand import SCHEMA, marked_version, usable_schema
+from playbook_db.store.at_hand import marked_version, usable_schema
 from playbook_db.store.dialect import Question
 from playbook_db.store.postgres import distributed, letters
 from playbook_db.store.postgres.connection import DRIVER, READS, WRITES, driver_of
@@ -120,10 +120,6 @@ class PostgresDialect:
         locks before it reads; one that reads sees one state throughout, and can't write. It is one for all who ask:
         what looks at the version has opened a connection already."""
         return self._engine
-
-    def is_as_opened(self, readers: Engine, key: str) -> bool:
-        """Whether the server can still be used, and is at our schema."""
-        return self.schema_version(key) == SCHEMA
 
     @functools.cached_property
     def _engine(self) -> Engine:
