@@ -35,8 +35,6 @@ _BY_STATE = (
     (("57P01", "57P02", "57P03", "57P05"), "{where} is being shut down or started ({reply}). Try again in a moment."),
     (("57014",), "{where} ended a statement that took too long ({reply}). Nothing was changed; try again later."),
     (("42P01", "42703", "42883", "42704"), "{where} isn't as playbook-db made it ({reply}). See: playbook db check"),
-    (("26000", "42P05"), "{where} is behind a pooler that loses prepared statements ({reply}). Give it session mode, "
-                         "or PgBouncer 1.22 or later with max_prepared_statements over 0."),
     (("23PB1",), "{where}: {reply}. Nothing was changed; put the playbook right: playbook --db URL db repair"),
     (("22021", "22P05"), "{where} keeps its texts in another encoding than UTF-8 ({reply}). Make the database anew: "
                          "createdb --encoding=UTF8 --template=template0 NAME"),
