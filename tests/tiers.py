@@ -214,7 +214,7 @@ CASES = {
     "tests/cli/test_backups.py::test_a_database_that_is_gone_is_not_begun_anew": 4,
     "tests/cli/test_times.py::test_a_time_on_the_screen_says_its_offset_and_can_be_given_back": 3,
     "tests/cli/test_config.py::test_a_terminal_has_what_the_user_set": 1,
-    "tests/cli/test_git.py::test_an_install_in_git_is_taken_out_to_the_byte": 3,
+    "tests/cli/test_git.py::test_uninstall_removes_what_install_added_to_git": 3,
     "tests/cli/test_away.py::test_what_looks_at_the_points_answers_with_the_replicas_age": 2,
     "tests/cli/test_away.py::test_what_needs_the_server_says_so_in_one_sentence": 3,
     "tests/cli/test_foreign_files.py::test_what_a_user_adds_to_the_own_database_locks_nobody_out": 1,
