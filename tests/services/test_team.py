@@ -317,7 +317,7 @@ def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -
         owner.execute("REVOKE CREATE ON SCHEMA public FROM public")
     stranger = _text(_as_user(_text(empty), "newcomer", "x"), "x")
 
-    with pytest.raises(TeamError, match=r"holds no playbooks yet.*playbook --db URL db upgrade"):
+    with pytest.raises(TeamError, match=r"has no playbooks yet.*playbook --db URL db upgrade"):
         ann.join(stranger)
     with ann.own() as own, joining.joining(own, _text(empty), NAME) as begun:
         assert begun.preview().made_tables

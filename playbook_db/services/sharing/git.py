@@ -128,8 +128,8 @@ def remote_urls(folder: str) -> dict[str, str]:
 
 
 def files_at(folder: str, moment: float) -> dict[str, str] | None:
-    """The files below *folder* in the commit that was checked out at *moment* (seconds since 1970): their paths, with
-    git's name for each content; None if the reflog doesn't reach back to it. Links and submodules are left out.
+    """The files below *folder* in the commit that was checked out at *moment* (seconds since 1970): the blob of each
+    path. None if the reflog doesn't go back that far. Links and submodules are left out.
     Raises GitError."""
     log = _content(os.path.join(projects.git_dir(folder) or folder, "logs", "HEAD"))
     entries = filter(None, map(_REFLOG_LINE.match, log.splitlines()))
@@ -305,9 +305,7 @@ def _attributes_files(folder: str) -> tuple[str, str]:
     top = os.fsdecode(_ask(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
     shared = os.path.join(top, ".gitattributes")
     if os.path.islink(shared):
-        raise GitError(
-            f"{shared} is a link, which git doesn't follow. Nothing was changed; put a plain file there."
-        )
+        raise GitError(f"{shared} is a link, which git doesn't follow. Nothing was changed; put a plain file there.")
     return _git_path(folder, "info/attributes"), shared
 
 
