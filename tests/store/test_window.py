@@ -66,6 +66,19 @@ def test_an_older_program_that_may_write_does_all_it_did(store: Store, tmp_path:
         _put_back(store)
 
 
+@pytest.mark.sqlite
+def test_an_older_program_refuses_triggers_that_it_does_not_know(store: Store) -> None:
+    """A newer program made them, though it says that this one may write: nobody is told to drop them."""
+    edit.add(Project(store, "/work/harbour"), "use uv")
+    with store.transaction() as connection:
+        connection.exec_driver_sql("CREATE TRIGGER moody AFTER INSERT ON key_points BEGIN SELECT 1; END")
+    url = _migrate_further(store, SCHEMA)
+    store.close()
+
+    with pytest.raises(SchemaTooNewError, match=f"is at schema {NEWER:04d}"), open_store(url) as again:
+        read_playbook(Project(again, "/work/harbour"))
+
+
 @pytest.mark.parametrize("oldest", [SCHEMA + 1, None])
 def test_one_that_may_not_is_refused_and_told_what_to_do(store: Store, oldest: int | None) -> None:
     """So is every older program where nothing is said."""

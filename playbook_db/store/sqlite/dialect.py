@@ -24,7 +24,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
 from playbook_db.domain.search_words import Term
-from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
+from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError, SchemaTooNewError
 from playbook_db.files import to_disk
 from playbook_db.projects import upwards
 from playbook_db.store import at_hand, hook_sql
@@ -441,6 +441,9 @@ def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
         if f"{sql};" not in ours and (kind == "trigger" or f"CREATE VIEW {name.lower()} AS" in ours)
     ]
     if foreign:
+        schema = connection.execute("PRAGMA user_version").fetchone()[0] % at_hand.WINDOW
+        if schema > at_hand.SCHEMA:  # its migration let us write to the tables, but made other triggers
+            raise SchemaTooNewError(path, schema, at_hand.SCHEMA)
         raise DatabaseError(
             f"{path} has SQL that playbook-db didn't make and that could change what is kept or shown: "
             f"{', '.join(foreign)}. Nothing was changed. If you made it, drop it with sqlite3; else use another file."
