@@ -1,6 +1,4 @@
-"""Opening a project as every interface does: with its team's playbook if it has joined a team, and with its mirror in
-step. Moving a playbook to another folder.
-"""
+"""Opening a project, with its team's playbook or with its mirror synced. Moving a playbook to another folder."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +26,7 @@ from playbook_db.store.team import memberships, patience
 from playbook_db.store.team.memberships import Membership
 
 State = Literal["current", "new", "behind"]  # of a replica
-_OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
+_OTHERS_WAIT_S = 1.0  # for a process that writes the same replica
 
 
 @contextmanager
@@ -69,14 +67,14 @@ def open_project(
 
 @contextmanager
 def of_team(own: Project, servers: Servers) -> Iterator[Project]:
-    """The project *own*, of this machine; where it has joined a team, the team's, in the database of the team."""
+    """The project *own*, of this machine, or its team's if it has joined one."""
     membership = find_membership(own)
     if membership is None:
         yield own
         return
     with servers.of_team(own.store, membership) as server:
         yield TeamProject(server, membership.name, own.folder, own=own)
-        # What was done is done; the worker looks again, and says what is wrong.
+        # If this fails, the change is made all the same; the worker tries again, and reports the problem.
         with suppress(PlaybookError, OSError), patience.at_most(patience.REPLICA_S):
             refresh(own.store, membership, server)
 
@@ -85,8 +83,8 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
 def _to_read(
     own: Project, membership: Membership, servers: Servers, reads: Reads, notify: Notify
 ) -> Iterator[TeamProject]:
-    """The team's playbook to be read: its points from the replica, brought up to date first; if the server can't be
-    asked, as the replica has it. Raises DatabaseError where there is none."""
+    """The team's playbook for reading. The replica is updated first; if the server can't be asked, the points come from
+    the replica as it is. Raises DatabaseError if there is none."""
     from playbook_db.store.team import replica  # late: few projects have joined a team
 
     path = at_hand.replica_of(own.store.where, membership.playbook_id)
@@ -119,11 +117,11 @@ def refresh(
     *,
     beside: tuple[Question, ...] = (),
 ) -> tuple[State, dict[str, Sequence[Any]]]:
-    """Replace the replica of a team's playbook if it isn't what the *server* has: what it is afterwards, and the
-    answers to what is asked *beside*, by their questions.
+    """Replace the replica of a team's playbook if it differs from the *server*. Returns its state afterwards, and the
+    answers to the questions *beside*, by question.
 
-    First *forget_text* forgets each text that the team has forgotten since, in the project's own playbook. Only the old
-    replica says which: so a call without *forget_text* leaves that replica, which stays behind, for a call with it.
+    First *forget_text* erases, in the project's own playbook, each text that the team has forgotten. Only the old
+    replica tells which, so a call without *forget_text* doesn't replace a replica that has such texts.
     """
     from filelock import FileLock, Timeout
 
@@ -132,19 +130,22 @@ def refresh(
     path = at_hand.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     answers: dict[str, Sequence[Any]] = {}
-    with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):  # first read, first written
+    with (
+        suppress(Timeout),
+        FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600),
+    ):  # whoever reads first writes first
         if not server.has_written:
             is_current, answered = replica.compare(
                 server, membership.name, replica.state(path, membership.name), *beside
             )
             answers = {question: rows for (question, _), rows in zip(beside, answered, strict=True)}
             if is_current:
-                os.utime(path)  # says when it was known to be current
+                os.utime(path)  # the time at which it was known to be current
                 return "current", answers
         server.has_written = False
         rows = replica.read(server, membership.name)
         erased = replica.erased_since(path, membership.name, rows)
-        for text in sorted(erased, key=erased.__getitem__, reverse=True):  # what went whole first: others only held it
+        for text in sorted(erased, key=erased.__getitem__, reverse=True):  # whole texts first: others only contain them
             if forget_text is None:
                 return "behind", answers
             forget_text(Project.in_folder(store, membership.key), text)
@@ -155,11 +156,10 @@ def refresh(
 
 @retry_on_conflict
 def move(store: Store, old_folder: str, new_folder: str) -> str:
-    """Give the playbook of *old_folder* to *new_folder*, where the project is now; the key it has there.
+    """Give the playbook of *old_folder* to *new_folder*, where the project is now. Returns its new key.
 
-    What sessions have left for the new folder meanwhile goes with it. A mirror that stands there and isn't the one that
-    was in step in the old folder isn't taken in unasked. Raises ProjectError where there is no playbook to move, or the
-    new folder has one with a history of its own.
+    Jobs and showings of the new folder go with it. A mirror in the new folder that isn't the synced one of the old
+    folder needs consent. Raises ProjectError if there is no playbook to move, or if the new folder has a history.
     """
     from playbook_db.services.sharing import mirror
 
@@ -177,14 +177,14 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
             raise ProjectError(f"{old_folder} and {new_folder} are one project already.")
         if new.revision:
             raise ProjectError(
-                f"{new_key} has a playbook of its own, at revision {new.revision}; both were left as they are.",
+                f"{new_key} has a playbook of its own, at revision {new.revision}; nothing was changed.",
                 Remedy(
                     "To join them: {} | {}", ("--project", old_key, "export"), ("--project", new_key, "import", "-")
                 ),
             )
-        if memberships.of_project(connection, new_key):  # what it brought into the team's was nothing
+        if memberships.of_project(connection, new_key):  # it had nothing to merge into the team's playbook
             raise ProjectError(
-                f"{new_key} has joined a team, without what {old_key} holds; both were left as they are.",
+                f"{new_key} has joined a team without the playbook of {old_key}; nothing was changed.",
                 Remedy(
                     "Leave it, and join again after moving: {}", ("--project", new_key, "team", "leave", "--no-copy")
                 ),

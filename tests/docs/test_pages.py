@@ -22,7 +22,17 @@ PASSED_OVER = {
     "docs/trouble.md": ("playbook doctor",),
 }
 ADDRESS = "http://127.0.0.1:8123/s/0123456789abcdef0123456789abcdef/?token=once"
-LOOKED_UP = ("README", "commands", "configuration", "how-it-works", "platforms", "security", "sql", "team-reference", "glossary")
+LOOKED_UP = (
+    "README",
+    "commands",
+    "configuration",
+    "how-it-works",
+    "platforms",
+    "security",
+    "sql",
+    "team-reference",
+    "glossary",
+)
 GUIDES = [name for name in PAGES if name.startswith("docs/") and Path(name).stem not in LOOKED_UP]
 MAX_WORDS = 700
 

@@ -179,7 +179,7 @@ def team(store: Store) -> Project:
 
 def _bring(own: Project, team: Project) -> RevisionResult | None:
     with own.store.read(own.key) as mine, team.store.write(team.key) as book:
-        return joining.bring_in(mine, book)
+        return joining.merge_own(mine, book)
 
 
 def _leave(own: Project, team: Project) -> None:

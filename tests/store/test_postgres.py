@@ -409,7 +409,7 @@ def test_what_the_server_can_not_keep_comes_back_as_it_went_in(url: str, text: s
         ({"host": "/nowhere/at/all"}, r"can't be reached \(.*No such file.*\)\. Is its address right", True),
         (
             {"database": "nix"},
-            r"/nix\?host=.*: the server has no such database\. Ask for one, or make it: createdb",
+            r"/nix\?host=.*: the server has no such database\. Ask for one, or create it: createdb",
             False,
         ),
         ({"username": "nobody_here"}, r"lets nobody in with this user and password \(role .* does not exist\)", False),

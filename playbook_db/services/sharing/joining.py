@@ -115,7 +115,7 @@ class Joining:
             proposals, _ = own.proposals_waiting()
         path = self.own.mirror_path if is_kept and os.path.exists(self.own.mirror_path or "") else None
         return Invitation(
-            self.server.where, self.name, is_new, points, self._bring(dry_run=True), self.made_tables, path, proposals
+            self.server.where, self.name, is_new, points, self._merge(dry_run=True), self.made_tables, path, proposals
         )
 
     def finish(self) -> RevisionResult | None:
@@ -123,8 +123,7 @@ class Joining:
 
         After a kill it can be run again: nothing is merged twice.
         """
-        brought = self._bring()
-        self._copy_cursors()
+        brought = self._merge()
         plain, password = urls.without_password(self.url)
         if password is not None:
             _keep_password(password_file(self.own.store, plain), password)
@@ -134,21 +133,11 @@ class Joining:
         return brought
 
     @retry_on_conflict
-    def _bring(self, *, dry_run: bool = False) -> RevisionResult | None:
-        if self.known is not None:
-            return None
-        with (
-            self.own.store.read(self.own.key) as own,
-            self.server.write(self.name, dry_run=dry_run) as book,
-        ):
-            return bring_in(own, book)
-
-    @retry_on_conflict
-    def _copy_cursors(self) -> None:
-        with self.own.store.read(self.own.key) as own:
-            cursors = memberships.cursors(own)
-        with self.server.write(self.name) as book:
-            memberships.take_in_cursors(book, cursors)
+    def _merge(self, *, dry_run: bool = False) -> RevisionResult | None:
+        with self.own.store.read(self.own.key) as own, self.server.write(self.name, dry_run=dry_run) as book:
+            if not dry_run:
+                memberships.add_cursors(book, memberships.cursors(own))
+            return merge_own(own, book) if self.known is None else None
 
     @retry_on_conflict
     def _note(self, url: str) -> None:
@@ -211,7 +200,7 @@ def open_server(url: str) -> tuple[Store, bool]:
         ) from error
 
 
-def bring_in(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResult | None:
+def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResult | None:
     """Merge the project's *own* playbook into the team's; None if the team has all of it.
 
     A revision is made even if it changes nothing: the next joining reads there what was merged.

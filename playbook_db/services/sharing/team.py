@@ -137,7 +137,7 @@ def _send(store: Store, membership: Membership, server: Store) -> None:
         if not showings:
             return
         with server.write(membership.name) as book:
-            memberships.take_in(book, showings)
+            memberships.add_showings(book, showings)
         with store.transaction() as connection:
             memberships.drop_sent(connection, membership.playbook_id, showings, now=datetime.now(UTC))
 
