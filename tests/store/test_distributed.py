@@ -65,8 +65,8 @@ def test_a_server_without_citus_is_told_and_left_as_it_is(url: str) -> None:
     ("found", "told"),
     [
         ({"is_installed": False}, "its server has no Citus. Install that extension"),
-        ({"is_loaded": False}, "doesn't load Citus. Put citus first into its shared_preload_libraries, restart it"),
-        ({"may_create": False}, "Ask who looks after the server to run in this database: CREATE EXTENSION citus"),
+        ({"is_loaded": False}, "doesn't load Citus. Put citus first in its shared_preload_libraries, and restart"),
+        ({"may_create": False}, "Ask a superuser to run in this database: CREATE EXTENSION citus"),
     ],
     ids=str,
 )
