@@ -61,7 +61,7 @@ def open_project(
         elif sync:
             from playbook_db.services.sharing import mirror  # late: some commands only look
 
-            stack.enter_context(mirror.kept_in_step(project, notify))
+            stack.enter_context(mirror.syncing(project, notify))
         yield project
 
 

@@ -94,7 +94,7 @@ def sync(project: Project) -> Synced:
 
 
 @contextlib.contextmanager
-def kept_in_step(project: Project, notify: Notify) -> Iterator[None]:
+def syncing(project: Project, notify: Notify) -> Iterator[None]:
     """Sync a mirror that is kept, before and after the block; *notify* gets the notes.
 
     If the disk can't be written, the block runs all the same: the playbook can be read.
