@@ -480,7 +480,7 @@ def test_what_the_mirror_loses_is_kept_aside_once(project: Project, file: Path) 
     (aside,) = file.parent.glob("playbook.json.extra-*")
     assert aside.read_bytes() == before
     assert stat.S_IMODE(aside.stat().st_mode) == 0o600
-    assert f"as it was, it is kept as {aside}" in told[-1]
+    assert f"the old file is kept as {aside}" in told[-1]
     assert "note" not in file.read_text()
     file.write_bytes(before)
     assert mirror.sync(project).notes == ()
