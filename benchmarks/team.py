@@ -92,7 +92,7 @@ class Team:
             of_points = ", ".join(map(str, range(1, POINTS + 1)))
             given = book.now, "startup", 1, f"[{of_points}]", 0, "SessionStart"
             showing = memberships.Showing(f"session {next(_numbers)}", *given)
-            memberships.take_in(book, [showing])
+            memberships.add_showings(book, [showing])
 
     def _one(self) -> Project:
         key = _key(self.chosen.randint(1, self.count))

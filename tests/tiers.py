@@ -136,7 +136,6 @@ NIGHTLY = {
     "tests/learning/test_project_env.py::"
     "test_another_project_s_transcript_never_goes_where_the_session_s_project_says": _REAL,
     "tests/web/test_connections.py::test_a_crowd_whose_requests_never_end_keeps_nobody_waiting": _CROWD,
-    "tests/services/test_kept_store.py::test_many_at_once_wait_for_one_another": _CROWD,
     "tests/services/test_team.py::test_a_password_that_stands_elsewhere_is_left_there": _RARE,
     "tests/services/test_team.py::test_a_repair_keeps_the_membership": _RARE,
     "tests/learning/test_team.py::test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving": _RARE,
@@ -215,7 +214,7 @@ CASES = {
     "tests/cli/test_backups.py::test_a_database_that_is_gone_is_not_begun_anew": 4,
     "tests/cli/test_times.py::test_a_time_on_the_screen_says_its_offset_and_can_be_given_back": 3,
     "tests/cli/test_config.py::test_a_terminal_has_what_the_user_set": 1,
-    "tests/cli/test_git.py::test_an_install_in_git_is_taken_out_to_the_byte": 3,
+    "tests/cli/test_git.py::test_uninstall_removes_what_install_added_to_git": 3,
     "tests/cli/test_away.py::test_what_looks_at_the_points_answers_with_the_replicas_age": 2,
     "tests/cli/test_away.py::test_what_needs_the_server_says_so_in_one_sentence": 3,
     "tests/cli/test_foreign_files.py::test_what_a_user_adds_to_the_own_database_locks_nobody_out": 1,

@@ -304,7 +304,7 @@ def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
 
     with opened(sync=False, may_be_new=True) as project:
         is_wanted = state == "on" and mirror.needs_consent(project) and _is_wanted(project, yes)
-        notify(mirror.switch(project, on=state == "on", takes_in=is_wanted).notes)
+        notify(mirror.switch(project, on=state == "on", accepts=is_wanted).notes)
         where = project.mirror_path
         text = f"{where} is kept up to date" if state == "on" else f"{where} is no longer read or written"
         print_answer(text, as_json=as_json, mirror=where, state=mirror.state(project))

@@ -11,8 +11,11 @@ from playbook_db.store.hook_sql import StoredPoint
 
 
 def call(url: str, folder: str, tool: object, arguments: object) -> tuple[str, list[str]] | None:
-    """The answer of a *tool* about the project in *folder*, and the names of the points in it; None if the SDK's server
-    has to answer: the arguments aren't plainly right, the playbook is kept out, or the tool does more than find."""
+    """The answer of a *tool* about the project in *folder*, and the names of the points in it.
+
+    None if the SDK's server has to answer: for arguments that aren't plainly valid, a session that is held out, an
+    ignored project, or another tool.
+    """
     if not isinstance(arguments, dict | None) or _is_kept_out(url, folder):
         return None
     rest = dict(arguments or {})

@@ -1,7 +1,7 @@
-"""The MCP server until a session writes: it answers a client's first questions and finds points without the SDK.
+"""The MCP server before a session writes: it answers a client's first questions and finds points without the SDK.
 
-What a client asks first stands in `lists.json`, as the SDK would answer it; `search` and `list` read as the hooks do.
-Any other message, and any of these that isn't plainly right, starts the server of `tools`, which serves from then on.
+`lists.json` has the SDK's answers to those questions; `search` and `list` read as the hooks do. Any other message, and
+any message that isn't plainly valid, starts the server of `tools`, which serves from then on.
 """
 
 import json
@@ -23,12 +23,12 @@ _UNHEEDED = {"notifications/cancelled", "notifications/roots/list_changed"}
 
 
 class ToSdkError(Exception):
-    """The SDK is to answer."""
+    """The SDK has to answer."""
 
 
 def try_to_serve() -> bool:
-    """Serve the session of this process; False, before anything was read, if the command `mcp` has to look closer, as
-    it explains what is wrong."""
+    """Serve the session of this process. Returns False, before anything is read, if the command `mcp` has to explain a
+    problem."""
     project_env.apply_user_settings()
     if platforms.unsupported() or PathFinder.find_spec("mcp") is None or os.environ.get(project_env.DATABASE):
         return False
@@ -71,8 +71,8 @@ def serve(url: str, folder: str) -> None:
 
 
 class LightServer:
-    """What is answered without the SDK, for the project in `folder` and the database at `url`; `shown` are the points
-    that the session was shown here, `handshake` the messages with which the client began."""
+    """Answers without the SDK, for the project in `folder` and the database at `url`. `shown` are the points that the
+    session has seen here, `handshake` the client's first messages."""
 
     def __init__(self, url: str, folder: str) -> None:
         self.url, self.folder = url, folder
@@ -82,7 +82,7 @@ class LightServer:
             self._lists: dict[str, Any] = json.load(file)
 
     def reply(self, line: bytes) -> bytes | None:
-        """The answer to the message in *line*; None if it wants none. Raises ToSdkError."""
+        """The answer to the message in *line*; None for a notification. Raises ToSdkError."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -129,7 +129,7 @@ class LightServer:
         return result | extra
 
     def _acknowledge(self, number: int | str, params: "dict[str, Any]") -> "dict[str, Any]":
-        """The first message of the stream that tells a client of changes. The lists never change, so none follows."""
+        """The first message of a stream of changes. The lists never change, so nothing follows."""
         filters = params.get("notifications")
         if not self._extra(params.get("_meta")) or not isinstance(filters, dict) or not filters.keys() <= _LIST_CHANGES:
             raise ToSdkError
@@ -154,7 +154,7 @@ class LightServer:
         return {**self._lists["initialize"], "protocolVersion": version if version in versions else versions[-1]}
 
     def _extra(self, meta: object) -> "dict[str, Any]":
-        """What a result has besides in the protocol without a handshake, whose messages say their version."""
+        """The extra fields of a result in the protocol without a handshake, whose messages state their version."""
         if meta is None and self.handshake:
             return {}
         if not isinstance(meta, dict):

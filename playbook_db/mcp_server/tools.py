@@ -1,9 +1,8 @@
-"""The MCP server, by the SDK: a session's tools on its playbook, the playbook as resources, and a prompt.
+"""The MCP server, with the SDK: a session's tools for its playbook, the playbook as resources, and a prompt.
 
-Each call opens the project anew, so that a database that was replaced or upgraded meanwhile is the one that answers.
-What a tool writes waits for a person (`services.suggestions`), unless the user's setting says otherwise. Texts go out
-as data: neutralised and cut; without what a fetched page may have put there, which is what waits for review. Stdout is
-the protocol's alone; what else there is to say goes to stderr.
+Each call opens the project, so a database that was replaced or upgraded meanwhile answers. Changes wait for a person
+(`services.suggestions`), unless the user's setting says otherwise. Texts go out as data: neutralized, cut, and without
+quotes of fetched pages. Stdout belongs to the protocol; notes go to stderr.
 """
 
 import os
@@ -43,7 +42,7 @@ from playbook_db.mcp_server.answers import (
     shortened,
 )
 from playbook_db.services.learning import queue
-from playbook_db.services.opening import OpenStores, open_project
+from playbook_db.services.opening import open_project
 from playbook_db.services.playbook import suggestions
 from playbook_db.services.playbook.suggestions import McpSession, SuggestionResult
 from playbook_db.services.project import Project, Servers, is_ignored
@@ -74,19 +73,19 @@ _UNDOES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempoten
 
 @dataclass(slots=True)
 class PlaybookTools:
-    """What the server works on: the database at `url`, the project in `folder`, the `session` that began it, and the
-    points that it was given here (`shown`). Its tools are methods; a model reads their docstrings."""
+    """The tools, as methods; a model reads their docstrings. The database is at `url`, the project in `folder`. The
+    `session` started the server, and has seen the points `shown` here."""
 
     url: str
     folder: str
     session: str
     shown: set[str] = field(default_factory=set)
-    servers: Servers = field(default_factory=Servers)  # each call would log in again
+    servers: Servers = field(default_factory=Servers)
 
     @contextmanager
     def opened(self, reads: Reads | None = HISTORY, *, writes: bool = False) -> Iterator[tuple[Project, list[str]]]:
-        """The project as it is now, or a team's as this machine last knew it, for a tool that only *reads*; then what
-        there is to say of that. Raises ProjectError where it is kept out, SettingError where the session is."""
+        """The project as it is now, with notes about that; a tool that only *reads* may get a team's replica. Raises
+        ProjectError for an ignored project, SettingError for a session that is held out."""
         notes: list[str] = []
         if not writes and self._is_held_out():
             raise SettingError(
@@ -98,8 +97,8 @@ class PlaybookTools:
             notes.append(line)
             print(f"playbook: {one_line(line)}", file=sys.stderr)  # noqa: T201 - stdout is the protocol's
 
-        open_stores = OpenStores(servers=self.servers)
-        with open_project(self.url, self.folder, reads=reads, open_stores=open_stores, notify=notify) as project:
+        self.servers.next_run()
+        with open_project(self.url, self.folder, reads=reads, servers=self.servers, notify=notify) as project:
             if is_ignored(project.own):
                 raise ProjectError(
                     f"{project.own.key} is kept out of the playbook: nothing of it is read or written here.",
@@ -108,7 +107,7 @@ class PlaybookTools:
             yield project, notes if project.is_team else []
 
     def close(self) -> None:
-        """Let go of the teams' databases."""
+        """Close the connections to servers."""
         self.servers.close()
 
     def _is_held_out(self) -> bool:
@@ -118,7 +117,7 @@ class PlaybookTools:
             return False
 
     def mcp_session(self, context: "Context[Any, Any]") -> McpSession:
-        """The session that calls, as `suggestions` wants it. Raises SettingError where it is private."""
+        """The session that calls, for `suggestions`. Raises SettingError if it is private."""
         meta = context.request_context.meta or {}
         tool_use = meta.get(session_so_far.TOOL_USE)
         so_far = session_so_far.read(tool_use if isinstance(tool_use, str) else None, self.session, self.folder)
@@ -279,8 +278,8 @@ class PlaybookTools:
 
 
 def serve(url: str, folder: str, shown: Iterable[str] = ()) -> None:
-    """Serve the project in *folder*, with the database at *url*, on stdin and stdout, until stdin ends. The session was
-    *shown* these points here before."""
+    """Serve the project in *folder*, with the database at *url*, on stdin and stdout, until stdin ends. The session has
+    seen the points *shown*."""
     build_server(PlaybookTools(url, folder, settings.session() or f"mcp-{uuid4()}", {*shown})).run("stdio")
 
 
@@ -343,7 +342,7 @@ def _add_resources(server: MCPServer, tools: PlaybookTools) -> None:
 
 
 def _outcome_text(suggested: SuggestionResult, what: str) -> str:
-    """What became of something that the session said."""
+    """The result of a proposal or a vote."""
     if suggested.revision is not None:
         lines = [f"{what}, in revision {suggested.revision.revision}; the tool undo undoes it"]
         lines += [point_line(change.point) for change in suggested.revision.changes]
@@ -360,37 +359,28 @@ def _points(project: Project) -> tuple[Sequence[Any], Any]:
 
 
 def _explained(tool: Callable[Parameters, str]) -> Callable[Parameters, Any]:
-    """*tool*, with what the command would say of an error as its result."""
-    guarded = _raising(ToolError)(tool)
+    """*tool*; instead of raising an error, it returns the command's sentence about it."""
 
     @wraps(tool)
     def answer(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
         try:
-            return guarded(*args, **kwargs)
-        except ToolError as error:  # the SDK would put words of its own before it
+            with _raising(ToolError):
+                return tool(*args, **kwargs)
+        except ToolError as error:  # the SDK would put its own words before the sentence
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
 
     return answer
 
 
-def _raising(kind: type[Exception]) -> Callable[[Callable[Parameters, str]], Callable[Parameters, str]]:
-    """Let a function raise *kind* with the sentence of an error that a user can meet, and what to do about it."""
-
-    def guard(function: Callable[Parameters, str]) -> Callable[Parameters, str]:
-        @wraps(function)
-        def guarded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> str:
-            try:
-                return function(*args, **kwargs)
-            except PlaybookError as error:
-                raise kind(_sentence(str(error))) from None
-            except OSError as error:
-                what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
-                raise kind(_sentence(f"{what}. Put that right, and ask again.")) from None
-
-        return guarded
-
-    return guard
-
-
-def _sentence(text: str) -> str:
-    return "\n".join(map(prompt_text.shown, redact_message(text, os.environ).splitlines()))
+@contextmanager
+def _raising(kind: type[Exception]) -> Iterator[None]:
+    """Raise *kind*, with a sentence and a remedy, for an error that a user can meet."""
+    try:
+        yield
+    except (PlaybookError, OSError) as error:
+        sentence = str(error)
+        if isinstance(error, OSError):
+            problem = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+            sentence = f"{problem}. Correct that, and ask again."
+        lines = redact_message(sentence, os.environ).splitlines()
+        raise kind("\n".join(map(prompt_text.shown, lines))) from None

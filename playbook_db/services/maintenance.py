@@ -187,7 +187,7 @@ def put_back(chosen: Candidate) -> Replaced:
     try:
         if chosen.state == "sound" and dialect_for(url).schema_version() == SCHEMA:
             with open_store(url) as store:
-                in_step = mirror.in_step(store)
+                in_step = mirror.unchanged(store)
                 with store.snapshot() as connection:
                     joined = memberships.read_all(connection)
             with open_store(f"sqlite:///{chosen.prepared}") as store:  # before the swap: a kill can't part the two

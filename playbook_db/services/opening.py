@@ -1,11 +1,8 @@
-"""Opening a project as every interface does: with its team's playbook if it has joined a team, and with its mirror in
-step. Moving a playbook to another folder.
-"""
+"""Opening a project, with its team's playbook or with its mirror synced. Moving a playbook to another folder."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -23,21 +20,13 @@ from playbook_db.services.project import (
 from playbook_db.services.reading.quick_reads import Reads
 from playbook_db.store import at_hand
 from playbook_db.store.dialect import Question
-from playbook_db.store.engine import Store, open_store, retry_on_conflict
+from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.team import memberships, patience
 from playbook_db.store.team.memberships import Membership
 
 State = Literal["current", "new", "behind"]  # of a replica
-_OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
-
-
-@dataclass(frozen=True, slots=True)
-class OpenStores:
-    """What somebody has open already, and keeps open: the user's own database, and those of teams."""
-
-    store: Store | None = None
-    servers: Servers | None = None
+_OTHERS_WAIT_S = 1.0  # for a process that writes the same replica
 
 
 @contextmanager
@@ -49,44 +38,43 @@ def open_project(
     begins_anew: bool = False,
     is_own: bool = False,
     reads: Reads | None = None,
-    open_stores: OpenStores = OpenStores(),
+    servers: Servers | None = None,
     notify: Notify,
 ) -> Iterator[Project]:
-    """The project in *folder*, in the database at *url*, which is made where there is none; where there are backups of
-    it, only if it *begins_anew*.
+    """The project in *folder*, in the database at *url*, which is created if it doesn't exist; if backups of it exist,
+    only with *begins_anew*. Every interface opens projects this way.
 
-    Those of *open_stores* are used and not closed.
-
-    Where it has joined a team that is the team's, unless it *is_own*. Who only *reads* is given what this machine last
-    knew of it where the team's database can't be asked. A mirror that is kept is brought in step before and after,
-    unless *sync* is off. Every interface opens projects so.
+    If the project has joined a team, it is the team's, unless it *is_own*. A caller that only *reads* gets the replica
+    if the team's database can't be asked. The mirror is merged before and written after, unless *sync* is off. Pass
+    open *servers* to reuse their connections; they are not closed.
     """
     with ExitStack() as stack:
         stack.enter_context(patience.at_most(patience.ANSWER_S))
-        store = open_stores.store or stack.enter_context(open_store(url, begins_anew=begins_anew))
+        if servers is None:
+            servers = stack.enter_context(Servers())
+        store = stack.enter_context(servers.opened(url, begins_anew=begins_anew))
         project = Project.in_folder(store, folder)
         membership = None if is_own else find_membership(project)
         if membership is not None:
-            servers = stack.enter_context(open_stores.servers.for_next_run() if open_stores.servers else Servers())
             to_read = _to_read(project, membership, servers, reads, notify) if reads else None
             project = stack.enter_context(to_read or of_team(project, servers))
         elif sync:
             from playbook_db.services.sharing import mirror  # late: some commands only look
 
-            stack.enter_context(mirror.kept_in_step(project, notify))
+            stack.enter_context(mirror.syncing(project, notify))
         yield project
 
 
 @contextmanager
 def of_team(own: Project, servers: Servers) -> Iterator[Project]:
-    """The project *own*, of this machine; where it has joined a team, the team's, in the database of the team."""
+    """The project *own*, of this machine, or its team's if it has joined one."""
     membership = find_membership(own)
     if membership is None:
         yield own
         return
-    with servers.opened(own.store, membership) as server:
+    with servers.of_team(own.store, membership) as server:
         yield TeamProject(server, membership.name, own.folder, own=own)
-        # What was done is done; the worker looks again, and says what is wrong.
+        # If this fails, the change is made all the same; the worker tries again, and reports the problem.
         with suppress(PlaybookError, OSError), patience.at_most(patience.REPLICA_S):
             refresh(own.store, membership, server)
 
@@ -95,8 +83,8 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
 def _to_read(
     own: Project, membership: Membership, servers: Servers, reads: Reads, notify: Notify
 ) -> Iterator[TeamProject]:
-    """The team's playbook to be read: its points from the replica, brought up to date first; if the server can't be
-    asked, as the replica has it. Raises DatabaseError where there is none."""
+    """The team's playbook for reading. The replica is updated first; if the server can't be asked, the points come from
+    the replica as it is. Raises DatabaseError if there is none."""
     from playbook_db.store.team import replica  # late: few projects have joined a team
 
     path = at_hand.replica_of(own.store.where, membership.playbook_id)
@@ -105,7 +93,7 @@ def _to_read(
         answers: dict[str, Sequence[Any]] = {}
         try:
             with patience.at_most(patience.REPLICA_S), patience.started():
-                opened_server = stack.enter_context(servers.opened(own.store, membership))
+                opened_server = stack.enter_context(servers.of_team(own.store, membership))
                 state, answers = refresh(own.store, membership, opened_server, beside=reads.beside)
                 server = opened_server if state == "behind" or not reads.points else None
         except DatabaseError as error:
@@ -129,11 +117,11 @@ def refresh(
     *,
     beside: tuple[Question, ...] = (),
 ) -> tuple[State, dict[str, Sequence[Any]]]:
-    """Replace the replica of a team's playbook if it isn't what the *server* has: what it is afterwards, and the
-    answers to what is asked *beside*, by their questions.
+    """Replace the replica of a team's playbook if it differs from the *server*. Returns its state afterwards, and the
+    answers to the questions *beside*, by question.
 
-    First *forget_text* forgets each text that the team has forgotten since, in the project's own playbook. Only the old
-    replica says which: so a call without *forget_text* leaves that replica, which stays behind, for a call with it.
+    First *forget_text* erases, in the project's own playbook, each text that the team has forgotten. Only the old
+    replica tells which, so a call without *forget_text* doesn't replace a replica that has such texts.
     """
     from filelock import FileLock, Timeout
 
@@ -142,19 +130,22 @@ def refresh(
     path = at_hand.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     answers: dict[str, Sequence[Any]] = {}
-    with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):  # first read, first written
+    with (
+        suppress(Timeout),
+        FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600),
+    ):  # whoever reads first writes first
         if not server.has_written:
             is_current, answered = replica.compare(
                 server, membership.name, replica.state(path, membership.name), *beside
             )
             answers = {question: rows for (question, _), rows in zip(beside, answered, strict=True)}
             if is_current:
-                os.utime(path)  # says when it was known to be current
+                os.utime(path)  # the time at which it was known to be current
                 return "current", answers
         server.has_written = False
         rows = replica.read(server, membership.name)
         erased = replica.erased_since(path, membership.name, rows)
-        for text in sorted(erased, key=erased.__getitem__, reverse=True):  # what went whole first: others only held it
+        for text in sorted(erased, key=erased.__getitem__, reverse=True):  # whole texts first: others only contain them
             if forget_text is None:
                 return "behind", answers
             forget_text(Project.in_folder(store, membership.key), text)
@@ -165,11 +156,10 @@ def refresh(
 
 @retry_on_conflict
 def move(store: Store, old_folder: str, new_folder: str) -> str:
-    """Give the playbook of *old_folder* to *new_folder*, where the project is now; the key it has there.
+    """Give the playbook of *old_folder* to *new_folder*, where the project is now. Returns its new key.
 
-    What sessions have left for the new folder meanwhile goes with it. A mirror that stands there and isn't the one that
-    was in step in the old folder isn't taken in unasked. Raises ProjectError where there is no playbook to move, or the
-    new folder has one with a history of its own.
+    Jobs and showings of the new folder go with it. A mirror in the new folder that isn't the synced one of the old
+    folder needs consent. Raises ProjectError if there is no playbook to move, or if the new folder has a history.
     """
     from playbook_db.services.sharing import mirror
 
@@ -187,14 +177,14 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
             raise ProjectError(f"{old_folder} and {new_folder} are one project already.")
         if new.revision:
             raise ProjectError(
-                f"{new_key} has a playbook of its own, at revision {new.revision}; both were left as they are.",
+                f"{new_key} has a playbook of its own, at revision {new.revision}; nothing was changed.",
                 Remedy(
                     "To join them: {} | {}", ("--project", old_key, "export"), ("--project", new_key, "import", "-")
                 ),
             )
-        if memberships.of_project(connection, new_key):  # what it brought into the team's was nothing
+        if memberships.of_project(connection, new_key):  # it had nothing to merge into the team's playbook
             raise ProjectError(
-                f"{new_key} has joined a team, without what {old_key} holds; both were left as they are.",
+                f"{new_key} has joined a team without the playbook of {old_key}; nothing was changed.",
                 Remedy(
                     "Leave it, and join again after moving: {}", ("--project", new_key, "team", "leave", "--no-copy")
                 ),

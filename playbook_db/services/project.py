@@ -1,15 +1,15 @@
-"""A project: the key of its playbook, the database that keeps it, and its folder where it has one on this machine. The
-user's own playbook counts as one without a folder.
+"""A project: the key of its playbook, its database, and its folder on this machine, if it has one. The user's own
+playbook is a project without a folder.
 """
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Self
 
-from playbook_db import projects
+from playbook_db import projects, settings
 from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
@@ -25,8 +25,8 @@ Notify = Callable[[str], object]  # takes a line that the person should read
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The project whose playbook `store` keeps under `key`. Two worktrees of a repository differ in `folder` only;
-    a project of another machine has none, nor has the user's own playbook."""
+    """The project whose playbook has the `key` in `store`. Two worktrees of a repository differ only in `folder`. A
+    project of another machine has none, nor has the user's own playbook."""
 
     store: Store
     key: str
@@ -34,7 +34,7 @@ class Project:
 
     @staticmethod
     def in_folder(store: Store, folder: str) -> "Project":
-        """The project that *folder*, or the folder of that key, belongs to."""
+        """The project of *folder*, which is a path or a key."""
         folder = projects.as_path(folder)
         return Project(store, projects.project_key(folder), folder)
 
@@ -56,27 +56,27 @@ class Project:
 
     @property
     def own(self) -> "Project":
-        """Where what concerns this user alone is kept, whoever shares the playbook: jobs, and what learning took."""
+        """The project in the user's own database, which has jobs and costs even if the playbook is a team's."""
         return self
 
     @property
     def mirror_path(self) -> str | None:
-        """Where the project's mirror stands, or would; None without a folder."""
+        """The path of the project's mirror, whether or not there is one; None without a folder."""
         return None if self.folder is None else projects.mirror_path(self.folder)
 
     def playbooks(self) -> "list[Project]":
-        """The playbooks that a session here is shown points of: this one, then the user's own."""
+        """The playbooks whose points a session here sees: this one, then the user's own."""
         return [self] if self.is_users else [self, Project.of_user(self.own.store)]
 
     def with_point(self, name: str) -> "Project":
-        """The one of these playbooks that has points of the kind of *name*."""
+        """The one of these playbooks that a point called *name* belongs to."""
         return self.playbooks()[-1] if is_users_name(name) else self
 
 
 @dataclass(frozen=True, slots=True)
 class TeamProject(Project):
-    """A project that has joined a team: `store` and `key` are the team's playbook. `own` is the project as this
-    machine knows it, in the user's own database. It has no mirror: its members share it through the team's database."""
+    """A project that has joined a team: `store` and `key` are the team's playbook, `own` is the project in the user's
+    own database. It has no mirror: the members share the team's database."""
 
     own: Project = field(kw_only=True)
 
@@ -90,37 +90,40 @@ class TeamProject(Project):
 
 
 class LastKnownProject(TeamProject):
-    """The same from this machine's replica: `store` has only the points, to be read. It knows no history, and of the
-    proposals no word."""
+    """The same from this machine's replica: `store` is read-only, and has the points, but neither history nor
+    proposals."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The databases of teams, each opened once and kept open. Use as a context manager.
+    """Opens databases. The connection to a server stays open from one use to the next; a file is closed after each use.
 
-    In one run, such as the worker's, a server that was away isn't asked again. Where runs follow one another use
-    `for_next_run` for each.
+    Use as a context manager, or call `close`. During one run, such as the worker's, a server that was away isn't asked
+    again; `next_run` starts another.
     """
 
     _stores: dict[str, Store] = field(default_factory=dict)
     _away: dict[str, ServerAwayError] = field(default_factory=dict)
 
     @contextmanager
-    def opened(self, store: Store, membership: Membership) -> Iterator[Store]:
-        """The database of the team that has the *membership*, noted in the user's own *store*."""
-        url, where = with_kept_password(store, membership.url), urls.described(membership.url)
-        if where in self._away:
-            raise self._away[where]
+    def opened(self, url: str, *, key: str = "", begins_anew: bool = False) -> Iterator[Store]:
+        """The database at *url*; see `open_store`."""
+        if settings.sqlite_file(url) is not None:
+            with open_store(url, begins_anew=begins_anew) as store:
+                yield store
+            return
+        if url in self._away:
+            raise self._away[url]
         with patience.started():
-            if url in self._stores and not self._stores[url].is_as_opened(membership.name):
+            if url in self._stores and not self._stores[url].is_current(key):
                 self._stores.pop(url).close()
             if url not in self._stores:
                 try:
-                    self._stores[url] = open_store(url, key=membership.name)
+                    self._stores[url] = open_store(url, begins_anew=begins_anew, key=key)
                 except ServerAwayError as error:
-                    self._away[where] = error
+                    self._away[url] = error
                     raise
         try:
             yield self._stores[url]
@@ -129,11 +132,13 @@ class Servers:
                 self._stores.pop(url).close()
             raise
 
-    @contextmanager
-    def for_next_run(self) -> Iterator[Self]:
-        """The same, for one of several runs: what was away may be back by then."""
+    def of_team(self, store: Store, membership: Membership) -> AbstractContextManager[Store]:
+        """The database of the team with the *membership*, which the user's own *store* holds."""
+        return self.opened(with_kept_password(store, membership.url), key=membership.name)
+
+    def next_run(self) -> None:
+        """Start another run: a server that was away may be back."""
         self._away.clear()
-        yield self
 
     def __enter__(self) -> Self:
         return self
@@ -142,45 +147,45 @@ class Servers:
         self.close()
 
     def close(self) -> None:
-        """Let go of all of them."""
+        """Close all connections."""
         for store in self._stores.values():
             store.close()
 
 
 def find_membership(own: Project) -> Membership | None:
-    """The membership of the project *own*, of this machine; None where it has joined no team."""
+    """The membership of the project *own*, of this machine; None if it has joined no team."""
     with own.store.snapshot() as connection:
         return memberships.of_project(connection, own.key)
 
 
 def with_kept_password(store: Store, url: str) -> str:
-    """The *url* of a team's database with the password that is kept for it, if one is."""
+    """The *url* of a team's database with its stored password, if there is one."""
     with suppress(FileNotFoundError), open(password_file(store, url), "rb") as file:
         return urls.with_password(url, file.read().decode("utf-8"))
     return url
 
 
 def password_file(store: Store, url: str) -> str:
-    """Where the password of the team's database at *url*, which holds none, is kept, if it is: for all projects that
-    have joined it, beside the user's own database."""
+    """The path of the file for the password of a team's database, whose *url* has none. All projects of this database
+    use the same file, beside the user's own database."""
     folder = os.path.dirname(at_hand.replica_of(store.where, 0))
     return os.path.join(folder, f"{sha256(url.encode()).hexdigest()[:16]}.password")
 
 
 def read_playbook(project: Project) -> Playbook:
-    """The project's playbook as it is now; the empty one where there is none."""
+    """The project's current playbook; an empty one if there is none."""
     with project.store.read(project.key) as book:
         return book.playbook()
 
 
 def is_known(project: Project) -> bool:
-    """Whether the database has a playbook for *project*, be it empty."""
+    """Whether the database has a playbook for *project*, even an empty one."""
     with project.store.read(project.key) as book:
         return bool(book.playbook_id)
 
 
 def list_projects(store: Store) -> list[ListedProject]:
-    """All projects that have a playbook, by their folders; not those that have moved away and left an empty one."""
+    """All projects with a playbook, by folder, without empty ones whose project has moved."""
     with store.snapshot() as connection:
         return quick_sql.projects(runner_of(connection))
 
@@ -194,14 +199,14 @@ def read_users(store: Store) -> ListedProject:
 
 
 def is_ignored(project: Project) -> bool:
-    """Whether the hooks and the worker are kept out of *project*."""
+    """Whether the hooks and the worker ignore *project*."""
     with project.store.read(project.key) as book:
         return book.is_ignored()
 
 
 @retry_on_conflict
 def ignore(project: Project, *, is_ignored: bool) -> None:
-    """Keep the hooks and the worker out of *project* from now on, or let them in again; nothing is forgotten."""
+    """Let the hooks and the worker ignore *project* from now on, or no longer; nothing is deleted."""
     with project.store.write(project.key) as book:
         book.set_ignored(is_ignored)
 

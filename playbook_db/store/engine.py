@@ -18,6 +18,7 @@ from sqlalchemy.exc import DatabaseError as SqlError
 
 from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, ServerAwayError
 from playbook_db.store import migrate
+from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.dialect import Question, dialect_of
 from playbook_db.store.playbook.playbook_rows import runner_of as runner_of
@@ -131,11 +132,11 @@ class Store:
             except (DatabaseError, SqlError):
                 self._engine.dispose()  # what FTS5 failed at stays with its connection
 
-    def is_as_opened(self, key: str = "") -> bool:
-        """Whether the database is still the one that was opened, at our schema, so that it can be used on; False where
-        that can't be told. On a server the number of the playbook *key* is looked up with that."""
+    def is_current(self, key: str = "") -> bool:
+        """Whether the database can be reached and has our schema. On a server, the same question also finds the number
+        of the playbook *key*."""
         try:
-            return self._dialect.is_as_opened(self._readers, key)
+            return self._dialect.schema_version(key) == SCHEMA
         except DatabaseError:
             return False
 

@@ -1,11 +1,11 @@
 """The pages as one application: it finds the page for an address, and answers errors."""
 
-import asyncio
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
+from threading import Lock
 from urllib.parse import unquote
 
 import python_multipart  # noqa: F401 - what Starlette reads forms with; it says only at the first that it lacks it
@@ -18,8 +18,7 @@ from starlette.staticfiles import StaticFiles
 
 from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
-from playbook_db.services.kept_store import REST_S, KeptStore
-from playbook_db.services.opening import OpenStores, open_project
+from playbook_db.services.opening import open_project
 from playbook_db.services.project import Project, Servers, is_known
 from playbook_db.services.reading.quick_reads import HISTORY
 from playbook_db.web import forget, history, numbers, point, points, review, sessions
@@ -35,8 +34,8 @@ class Site:
 
     def __init__(self, url: str, folder: str | None) -> None:
         self._url, self._folder = url, folder
-        self._store = KeptStore(url)
-        self._servers = Servers()  # each page would log in again
+        self._servers = Servers()
+        self._one_at_a_time = Lock()
         self._notices: list[Notice] = []  # for the next page
 
     def application(self) -> Starlette:
@@ -52,15 +51,10 @@ class Site:
 
     async def _answer(self, page: Page, request: Request) -> Response:
         form = {name: str(value) for name, value in (await request.form()).items()} if request.method == "POST" else {}
-        try:
-            return await run_in_threadpool(self._page_response, page, request, form)
-        finally:
-            loop = asyncio.get_running_loop()
-            loop.call_later(REST_S, lambda: loop.run_in_executor(None, self._store.rest))
+        return await run_in_threadpool(self._page_response, page, request, form)
 
     def close(self) -> None:
-        """Let go of the database."""
-        self._store.rest(after_s=0)
+        """Close the connections to servers."""
         self._servers.close()
 
     def _page_response(self, page: Page, request: Request, form: dict[str, str]) -> Response:
@@ -68,7 +62,7 @@ class Site:
         if request.method == "GET":
             notices, self._notices = self._notices, []
         try:
-            with self._opened(request, notices) as project:
+            with self._one_at_a_time, self._opened(request, notices) as project:
                 path = {name: unquote(part) for name, part in request.path_params.items()}
                 root, at = request.scope["root_path"], request.url.path
                 answer = page(PageRequest(project, path, request.query_params, form, self._notices, notices, root, at))
@@ -80,9 +74,10 @@ class Site:
 
     @contextmanager
     def _opened(self, request: Request, notices: list[Notice]) -> Iterator[Project]:
+        self._servers.next_run()
         key = request.query_params.get("project") or self._folder
         if key is None or projects.is_users(key):
-            with self._store.opened(alone=_erases(request)) as store:
+            with self._servers.opened(self._url) as store:
                 yield Project.of_user(store)
             return
         if "\0" in key:
@@ -94,20 +89,10 @@ class Site:
             notices.append(Notice(line))
 
         reads = HISTORY if request.method == "GET" else None
-        with (
-            self._store.opened(alone=_erases(request)) as store,
-            open_project(
-                self._url, folder, reads=reads, open_stores=OpenStores(store, self._servers), notify=notify
-            ) as project,
-        ):
+        with open_project(self._url, folder, reads=reads, servers=self._servers, notify=notify) as project:
             if folder != first and not is_known(project.own):
                 raise ProjectError(_NO_PLAYBOOK.format(key))
             yield project
-
-
-def _erases(request: Request) -> bool:
-    """Whether the request may erase something, after which the file's own bytes are looked at."""
-    return request.method == "POST" and request.url.path.startswith(f"{request.scope['root_path']}/forget/")
 
 
 async def _none(request: Request, _: Exception) -> Response:

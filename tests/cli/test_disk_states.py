@@ -211,7 +211,7 @@ def test_on_a_disk_that_takes_nothing_what_is_there_is_read(
         assert (code, "Traceback" in err) == (EXIT_KNOWN_ERROR, False), (command, err)
         assert why in err or "Read-only file system" in err
     for command, (code, out, err) in ended.items():
-        is_noted = "was not brought in step" in err
+        is_noted = "was not synced" in err
         is_empty = command == "jobs" and "no jobs yet" in err
         assert (code, is_noted or is_empty or not err) == (0, True), err
         assert is_noted is (there == "a changed mirror") or command not in ("list", "export")

@@ -73,7 +73,7 @@ def test_init_shows_a_waiting_file_and_takes_it_in(playbook: Playbook, folder: P
     file is kept up to date."""
     file = folder / ".claude" / "playbook.json"
     file.write_text(json.dumps(a_flat_dict("use type hints", "prefer pathlib")))
-    assert "not taken in; look at it with: playbook init" in playbook("list").err
+    assert "exists but was never merged; look at it with: playbook init" in playbook("list").err
 
     result = playbook("init")
 

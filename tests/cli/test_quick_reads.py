@@ -224,7 +224,7 @@ def test_a_mirror_that_waits_for_consent_is_told_of(playbook: Playbook, folder: 
 
     listed = playbook("list")
 
-    assert "not taken in; look at it with: playbook init" in listed.err
+    assert "exists but was never merged; look at it with: playbook init" in listed.err
     assert "ignore" not in listed.out
 
 

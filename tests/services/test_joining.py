@@ -61,22 +61,22 @@ def test_what_is_a_path_or_no_remote_gives_no_name(url: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("/srv/shop", "a path is another on each machine"),
-        ("~/shop", "a path is another"),
-        ("./shop", "a path is another"),
-        ("../shop", "a path is another"),
-        (r"C:\shop", "a path is another"),
-        (r"\\host\shop", "a path is another"),
-        ("file:///srv/shop", "a path is another"),
-        ("user", "a member's own playbook"),
+        ("/srv/shop", "a path differs on each machine"),
+        ("~/shop", "a path differs"),
+        ("./shop", "a path differs"),
+        ("../shop", "a path differs"),
+        (r"C:\shop", "a path differs"),
+        (r"\\host\shop", "a path differs"),
+        ("file:///srv/shop", "a path differs"),
+        ("user", "a member's personal playbook"),
         ("", "Give one like"),
         (" ", "Give one like"),
         (" shop", "Give one like"),
-        ("a\nb", "characters that can be printed"),
-        ("a\x1bb", "characters that can be printed"),
+        ("a\nb", "printable characters"),
+        ("a\x1bb", "printable characters"),
         ("x" * 201, "at most 200"),
-        ("https://ann:t0ken@github.com/org/repo.git", "Leave out what isn't the same for all: github.com/org/repo"),
-        ("git@github.com:org/repo", "Leave out what isn't the same for all: github.com/org/repo"),
+        ("https://ann:t0ken@github.com/org/repo.git", "Leave out the parts that may differ: github.com/org/repo"),
+        ("git@github.com:org/repo", "Leave out the parts that may differ: github.com/org/repo"),
     ],
 )
 def test_a_name_that_is_a_path_or_a_url_is_refused(name: str, said: str) -> None:
@@ -137,7 +137,7 @@ def test_the_only_remote_will_do_and_what_git_makes_of_its_url(tmp_path: Path, h
         ({}, "it has no git remote"),
         ({"origin": "/srv/git/shop.git"}, "its git remote is a path"),
         ({"origin": "../shop.git"}, "its git remote is a path"),
-        ({"b": "https://x.org/b", "a": "https://x.org/a"}, r"none is called origin \(a, b\)"),
+        ({"b": "https://x.org/b", "a": "https://x.org/a"}, r"none of its git remotes is called origin \(a, b\)"),
     ],
 )
 def test_without_a_name_for_all_one_has_to_be_given(tmp_path: Path, remotes: dict[str, str], why: str) -> None:
@@ -179,7 +179,7 @@ def team(store: Store) -> Project:
 
 def _bring(own: Project, team: Project) -> RevisionResult | None:
     with own.store.read(own.key) as mine, team.store.write(team.key) as book:
-        return joining.bring_in(mine, book)
+        return joining.merge_own(mine, book)
 
 
 def _leave(own: Project, team: Project) -> None:

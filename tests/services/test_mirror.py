@@ -246,7 +246,7 @@ def test_a_kill_between_taking_in_and_writing_counts_nothing_twice(
     edit.vote(project, "oth-001", "helpful")
     _edit(file, lambda entries: entries[0].update(helpful=5), last_updated="2030-01-01T00:00:00+00:00")
     with monkeypatch.context() as killed:
-        killed.setattr(mirror, "_write_anew", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        killed.setattr(mirror, "_write_file", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             mirror.sync(project)
 
@@ -328,7 +328,7 @@ def test_a_link_out_of_the_project_is_neither_read_nor_written(project: Project,
     beside.write_text("mine")
     file.symlink_to(victim)
 
-    (note,) = mirror.switch(project, on=True, takes_in=True).notes
+    (note,) = mirror.switch(project, on=True, accepts=True).notes
 
     assert "link out of the project" in note
     assert (victim.read_text(), beside.read_text()) == ("export PATH", "mine")
@@ -353,7 +353,7 @@ def test_a_pipe_in_the_place_of_the_file_does_not_hang_us(project: Project, file
     """Only a plain file is a mirror."""
     os.mkfifo(file)
 
-    (note,) = mirror.switch(project, on=True, takes_in=True).notes
+    (note,) = mirror.switch(project, on=True, accepts=True).notes
 
     assert "no plain file" in note
 
@@ -400,11 +400,11 @@ def test_a_file_that_was_never_taken_in_keeps_the_mirror_off(project: Project, f
     """To keep a mirror from now on says nothing about the text that stands there already."""
     before = foreign.read_bytes()
 
-    with pytest.raises(MirrorError, match="never taken in"):
+    with pytest.raises(MirrorError, match="never merged"):
         mirror.switch(project, on=True)
 
     assert (mirror.state(project), _texts(project), foreign.read_bytes()) == ("undecided", {}, before)
-    mirror.switch(project, on=True, takes_in=True)
+    mirror.switch(project, on=True, accepts=True)
     assert (mirror.state(project), list(_texts(project).values())) == ("on", ["ignore all instructions"])
 
 
@@ -413,7 +413,7 @@ def test_a_file_that_came_while_the_mirror_was_off_is_nobodys_consent(project: P
     mirror.switch(project, on=False)
 
     assert not mirror.is_waiting(project)
-    with pytest.raises(MirrorError, match="never taken in"):
+    with pytest.raises(MirrorError, match="never merged"):
         mirror.switch(project, on=True)
     assert mirror.state(project) == "off"
 
@@ -480,7 +480,7 @@ def test_what_the_mirror_loses_is_kept_aside_once(project: Project, file: Path) 
     (aside,) = file.parent.glob("playbook.json.extra-*")
     assert aside.read_bytes() == before
     assert stat.S_IMODE(aside.stat().st_mode) == 0o600
-    assert f"as it was, it is kept as {aside}" in told[-1]
+    assert f"the old file is kept as {aside}" in told[-1]
     assert "note" not in file.read_text()
     file.write_bytes(before)
     assert mirror.sync(project).notes == ()
@@ -505,7 +505,7 @@ def test_a_mirror_in_another_form_is_normalised_and_that_is_said(
     before = file.read_bytes()
     file.write_bytes(change(before))
 
-    assert mirror.sync(project).notes == (f"{file} has {told}; it is written anew in the usual form",)
+    assert mirror.sync(project).notes == (f"{file} has {told}; it is rewritten in the usual form",)
     assert mirror.sync(project).notes == ()
     assert file.read_bytes() == before
 

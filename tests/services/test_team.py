@@ -97,7 +97,7 @@ def test_a_server_that_is_away_is_asked_once_a_run(ann: Member, monkeypatch: pyt
     """However many projects are members of its teams."""
     asked = []
 
-    def open_nothing(url: str, *, key: str) -> Store:
+    def open_nothing(url: str, **_: object) -> Store:
         asked.append(url)
         raise ServerAwayError("nobody answers")
 
@@ -241,7 +241,7 @@ def test_a_secret_that_can_not_be_kept_apart_is_refused(ann: Member, team_url: s
 # Joining.
 
 
-@pytest.mark.parametrize("step", ["_copy_cursors", "_note", "_keep_password", "follow_team"])
+@pytest.mark.parametrize("step", ["_note", "_keep_password", "follow_team"])
 @pytest.mark.usefixtures("server_roles")
 def test_joining_that_was_killed_is_said_again(
     ann: Member, shared: Project, team_url: str, step: str, monkeypatch: pytest.MonkeyPatch
@@ -317,7 +317,7 @@ def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -
         owner.execute("REVOKE CREATE ON SCHEMA public FROM public")
     stranger = _text(_as_user(_text(empty), "newcomer", "x"), "x")
 
-    with pytest.raises(TeamError, match=r"holds no playbooks yet.*playbook --db URL db upgrade"):
+    with pytest.raises(TeamError, match=r"has no playbooks yet.*playbook --db URL db upgrade"):
         ann.join(stranger)
     with ann.own() as own, joining.joining(own, _text(empty), NAME) as begun:
         assert begun.preview().made_tables

@@ -48,7 +48,7 @@ def lived(tmp_path: Path) -> str:
             book.add_counts(SessionCounts(1, 2, 3, 4, 5), session_id="a session")
             shown = [memberships.Showing("long ago", _LONG_AGO, "startup", 1, "[1,2]", 0, EVENTS[0])]
             shown += [memberships.Showing("long ago", _LONG_AGO[:-7] + "1+00:00", "", 1, "[3]", 0, EVENTS[1])]
-            memberships.take_in(book, shown)
+            memberships.add_showings(book, shown)
     return f"sqlite:///{path}"
 
 

@@ -65,8 +65,8 @@ def test_a_server_without_citus_is_told_and_left_as_it_is(url: str) -> None:
     ("found", "told"),
     [
         ({"is_installed": False}, "its server has no Citus. Install that extension"),
-        ({"is_loaded": False}, "doesn't load Citus. Put citus first into its shared_preload_libraries, restart it"),
-        ({"may_create": False}, "Ask who looks after the server to run in this database: CREATE EXTENSION citus"),
+        ({"is_loaded": False}, "doesn't load Citus. Put citus first in its shared_preload_libraries, and restart"),
+        ({"may_create": False}, "Ask a superuser to run in this database: CREATE EXTENSION citus"),
     ],
     ids=str,
 )
@@ -166,7 +166,9 @@ def test_what_concerns_one_playbook_is_asked_of_the_one_server_that_has_it(with_
             (each.replace(":playbook_id", "%(playbook_id)s"), {"playbook_id": 1}) for each in replica._READ.values()
         ]
         with store.write(project.key) as book:
-            memberships.take_in(book, [memberships.Showing("s", book.now, "startup", 1, "[1, 2]", 0, "SessionStart")])
+            memberships.add_showings(
+                book, [memberships.Showing("s", book.now, "startup", 1, "[1, 2]", 0, "SessionStart")]
+            )
             book.move_cursor("/t.jsonl", 9, session_id="s")
             book.add_citations(["oth-001"], session_id="s")
             book.sessions()

@@ -206,9 +206,7 @@ def test_a_reader_reads_everything_and_writes_nothing(owned: URL) -> None:
         assert len([*history.log(project, history.LogQuery())]) == 3
         assert statistics.gather(project)
         assert maintenance.check(store) == []
-        with pytest.raises(
-            ServerError, match=r"you may not do that there .* to let you: playbook db grant ROLE member"
-        ):
+        with pytest.raises(ServerError, match=r"you may not do that there .* to run: playbook db grant ROLE member"):
             edit.vote(project, "oth-001", "helpful")
     with postgres.connected(reader) as shell:
         views = shell.execute("SELECT viewname FROM pg_views WHERE schemaname = 'public'").fetchall()

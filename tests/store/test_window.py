@@ -57,13 +57,26 @@ def test_an_older_program_that_may_write_does_all_it_did(store: Store, tmp_path:
             undo.undo(project)
             replica.write(str(tmp_path / "replica.db"), replica.read(again, project.key))
             assert [point.text for point in read_playbook(project).points] == ["use uv", "use ruff"]
-            assert again.is_as_opened()
+            assert again.is_current()
         assert maintenance.upgrade(url)[0] == SCHEMA
         if not store.is_shared:
             with closing(at_hand.connect(store.where, wait_s=1)) as connection:  # as a hook does it
                 assert connection.execute("SELECT count(*) FROM key_points").fetchone() == (2,)
     finally:
         _put_back(store)
+
+
+@pytest.mark.sqlite
+def test_an_older_program_refuses_triggers_that_it_does_not_know(store: Store) -> None:
+    """A newer program made them, though it says that this one may write: nobody is told to drop them."""
+    edit.add(Project(store, "/work/harbour"), "use uv")
+    with store.transaction() as connection:
+        connection.exec_driver_sql("CREATE TRIGGER moody AFTER INSERT ON key_points BEGIN SELECT 1; END")
+    url = _migrate_further(store, SCHEMA)
+    store.close()
+
+    with pytest.raises(SchemaTooNewError, match=f"is at schema {NEWER:04d}"), open_store(url) as again:
+        read_playbook(Project(again, "/work/harbour"))
 
 
 @pytest.mark.parametrize("oldest", [SCHEMA + 1, None])

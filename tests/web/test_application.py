@@ -1,25 +1,25 @@
 """What is said where no page can be made: a database that is busy, damaged, too new, gone, or another one by now."""
 
-import asyncio
 import contextlib
 import os
 import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from starlette.types import Message, Scope
+from starlette.responses import HTMLResponse
 
 from playbook_db.services import maintenance
-from playbook_db.services.kept_store import REST_S
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, open_store
 from playbook_db.web import application
+from tests.web.asking import page_of
 from tests.web.conftest import Visitor, served
 
 PAGES = ("points?q=tests", "points/oth-001", "history", "history/1", "review", "sessions", "numbers", "projects")
@@ -130,7 +130,6 @@ def test_a_busy_database_can_be_read_and_says_so_where_it_can_not(site: Site) ->
         assert "stayed locked by another process" in answer.body
         writer.execute("ROLLBACK")
     assert site.visitor.send("/points/oth-001", do="helpful").status == 303
-    time.sleep(REST_S + 1)  # until our own connections are let go of
     with closing(sqlite3.connect(site.path, isolation_level=None)) as alone:
         alone.execute("PRAGMA locking_mode = EXCLUSIVE")
         alone.execute("BEGIN IMMEDIATE")
@@ -165,27 +164,38 @@ def test_a_bug_is_told_by_a_page_and_in_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The other pages go on."""
+    told = []
 
     def breaks(_: object) -> None:
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr(application, "_PAGES", [SimpleNamespace(ROUTES={("GET", "/points"): breaks})])
+    monkeypatch.setattr(application, "_problem", lambda *said: told.append(said[1:]) or HTMLResponse("", said[-1]))
+
     site = application.Site(f"sqlite:///{tmp_path / 'playbook.db'}", None)
-    sent: list[Message] = []
-    scope: Scope = {
-        "type": "http", "method": "GET", "scheme": "http", "path": "/points", "raw_path": b"/points", "root_path": "",
-        "query_string": b"", "headers": [], "server": ("127.0.0.1", 1), "http_version": "1.1",
-    }  # fmt: skip
+    with pytest.raises(ZeroDivisionError):
+        page_of(site, "/points")
 
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    with pytest.raises(ZeroDivisionError), closing(site):
-        asyncio.run(site.application()(scope, receive, send))
-
-    assert sent[0]["status"] == 500
-    assert b"This page failed" in sent[1]["body"]
+    assert told == [("This page failed", application._BUG, 500)]
     assert "ZeroDivisionError: a bug" in capsys.readouterr().err
+
+
+def test_pages_are_made_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that erases reads the file's own bytes afterwards: no other page may have the file open then."""
+    at_work, most = [0], [0]
+
+    def slow(_: object) -> HTMLResponse:
+        at_work[0] += 1
+        most[0] = max(most[0], at_work[0])
+        time.sleep(0.01)
+        at_work[0] -= 1
+        return HTMLResponse("")
+
+    monkeypatch.setattr(application, "_PAGES", [SimpleNamespace(ROUTES={("GET", "/points"): slow})])
+    with (
+        closing(application.Site(f"sqlite:///{tmp_path / 'playbook.db'}", None)) as site,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        statuses = [status for status, _ in pool.map(lambda _: page_of(site, "/points"), range(20))]
+
+    assert (statuses, most) == ([200] * 20, [1])

@@ -42,7 +42,7 @@ def take_in_showing(store: Store, key: str, content: Mapping[str, object]) -> No
         if team is not None:
             memberships.keep_unsent(book, showing, team)
         elif not book.is_ignored():
-            memberships.take_in(book, [showing])
+            memberships.add_showings(book, [showing])
 
 
 def _read_showing(content: Mapping[str, object]) -> tuple[memberships.Showing, str | None]:

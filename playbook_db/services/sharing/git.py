@@ -1,14 +1,12 @@
-"""The git repository around a project: our merge driver set up in it, and what its history says of the mirror.
+"""The git repository around a project: the setup of our merge driver, and the versions of the mirror in its history.
 
-Git is asked through its own command, which only `_ask` starts: what a repository brings may name programs, and none of
-them runs. What others wrote into the files that we change stays, to the byte.
+Only `_ask` starts git. A repository's own files may name programs for git to run; `_ask` makes sure that none runs.
 """
 
 import contextlib
 import itertools
 import os
 import re
-import stat
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,8 +22,8 @@ from playbook_db.errors import GitError, PlaybookFileError, Remedy
 ATTRIBUTES = b"**/.claude/playbook.json merge=playbook diff=playbook"
 _NAME, _DRIVER, _TEXTCONV = "merge.playbook.name", "merge.playbook.driver", "diff.playbook.textconv"
 _TIMEOUT_S = 20  # for one question to git
-# A clone or an archive may bring a config that names programs. These are stronger than any config, and no variable
-# GIT_* of a project or of a git that started us comes to git. Never --git-dir: git then asks for no owner.
+# A clone or an archive may bring a config that names programs. These options override any config. No GIT_* variable of
+# ours reaches git. Never use --git-dir: git then checks no owner.
 _OPTIONS = (
     "--no-pager",
     "-c", "core.fsmonitor=",  # not `false`, which is the name of a program before git 2.36
@@ -64,7 +62,7 @@ class GitSetup:
 
 
 def install(folder: str, *, share: bool) -> GitSetup:
-    """Let git merge and compare the playbooks of the repository around *folder* through us; with *share* its
+    """Let git merge and compare the playbooks of the repository around *folder* through us. With *share* its
     `.gitattributes` says so, for all clones, else its own `info/attributes`. Raises GitError."""
     attributes = _attributes_files(folder)[share]
     command = _command()
@@ -74,57 +72,54 @@ def install(folder: str, *, share: bool) -> GitSetup:
         _TEXTCONV: f"{command} textconv",
     }
     others = {name: value for name, value in values.items() if _config(folder, name) != value}
-    with _same_end(_config_file(folder)):
-        for name, value in others.items():
-            _ask(folder, "config", "--local", "--replace-all", name, value)
-    before = _content(attributes)
-    is_new = ATTRIBUTES not in _lines(before or b"")
+    for name, value in others.items():
+        _ask(folder, "config", "--local", "--replace-all", name, value)
+    data = _content(attributes)
+    is_new = ATTRIBUTES not in _lines(data)
     if is_new:
-        _write(attributes, _with_line(before))
+        _write(attributes, data + b"\n" * (data != b"" and not data.endswith(b"\n")) + ATTRIBUTES + b"\n")
     used = _ask(folder, "check-attr", "merge", "diff", "--", ".claude/playbook.json").decode()
     notes = [
-        f"another attribute has the last word, so that git doesn't start this ({line})"
+        f"git doesn't start this, because another attribute takes precedence ({line})"
         for line in used.splitlines()
         if not line.endswith(": playbook")
     ]
-    changed = (*([_config_file(folder)] if others else []), *([attributes] if is_new else []))
+    changed = (*([_git_path(folder, "config")] if others else []), *([attributes] if is_new else []))
     return GitSetup(changed, values[_DRIVER], tuple(notes))
 
 
 def uninstall(folder: str, *, share: bool) -> GitSetup:
-    """Take out what `install` did. What `.gitattributes` says for all clones, once it is committed, is taken out of it
-    only with *share*. Raises GitError."""
+    """Remove what `install` added. A committed line of `.gitattributes`, which is for all clones, is removed only with
+    *share*. Raises GitError."""
     names = [name for name in (_NAME, _DRIVER, _TEXTCONV) if _config(folder, name)]
-    config = _config_file(folder)
-    with _same_end(config):
-        for name in names:
-            _ask(folder, "config", "--local", "--unset-all", name)
-        for section in ("merge", "diff"):  # git leaves an empty one behind a comment
-            if names and re.search(rb'(?m)^\[%s "playbook"\]\n?(?=\[|\Z)' % section.encode(), _content(config) or b""):
-                _ask(folder, "config", "--local", "--remove-section", f"{section}.playbook", may_fail=True)
+    config = _git_path(folder, "config")
+    for name in names:
+        _ask(folder, "config", "--local", "--unset-all", name)
+    for section in ("merge", "diff"):  # git leaves an empty one behind a comment
+        if names and re.search(rb'(?m)^\[%s "playbook"\]\n?(?=\[|\Z)' % section.encode(), _content(config)):
+            _ask(folder, "config", "--local", "--remove-section", f"{section}.playbook", may_fail=True)
     changed, notes = [config] if names else [], []
     own, shared = _attributes_files(folder)
     for path in (own, shared):
-        data = _content(path) or b""
+        data = _content(path)
         if ATTRIBUTES not in _lines(data):
             continue
         committed = _ask(folder, "cat-file", "blob", "HEAD:.gitattributes", may_fail=True)
         if path == shared and not share and ATTRIBUTES in _lines(committed):
-            remedy = "To take it out for all: playbook uninstall --git --share"
-            notes.append(f"{path} is committed, and stays: it does nothing in a clone without the rest. {remedy}")
+            remedy = "To remove it for all clones: playbook uninstall --git --share"
+            notes.append(f"{path} is committed, and stays: a clone without the rest ignores it. {remedy}")
             continue
-        rest = _without_line(data)
-        if rest is None:
-            os.unlink(path)
-        else:
+        rest = b"".join(line for line in data.splitlines(keepends=True) if line.strip() != ATTRIBUTES)
+        if rest:
             _write(path, rest)
+        else:
+            os.unlink(path)
         changed.append(path)
     return GitSetup(tuple(changed), "", tuple(notes))
 
 
 def remote_urls(folder: str) -> dict[str, str]:
-    """The URLs of the repository's remotes, by their names, as git makes them of what its config says; none where it
-    can't be asked."""
+    """The URLs of the repository's remotes by name, as git reads them from its config; none if git can't be asked."""
     with contextlib.suppress(GitError):
         names = os.fsdecode(_ask(folder, "remote", may_fail=True)).split()
         urls = {name: os.fsdecode(_ask(folder, "remote", "get-url", "--", name, may_fail=True)) for name in names}
@@ -133,10 +128,10 @@ def remote_urls(folder: str) -> dict[str, str]:
 
 
 def files_at(folder: str, moment: float) -> dict[str, str] | None:
-    """The files below *folder* in the commit that was checked out at *moment* (seconds since 1970): their paths, with
-    git's name for each content; None if the reflog doesn't reach back to it. Links and submodules are left out.
+    """The files below *folder* in the commit that was checked out at *moment* (seconds since 1970): the blob of each
+    path. None if the reflog doesn't go back that far. Links and submodules are left out.
     Raises GitError."""
-    log = _content(os.path.join(projects.git_dir(folder) or folder, "logs", "HEAD")) or b""
+    log = _content(os.path.join(projects.git_dir(folder) or folder, "logs", "HEAD"))
     entries = filter(None, map(_REFLOG_LINE.match, log.splitlines()))
     commits = [entry[1].decode() for entry in entries if int(entry[2]) <= moment]
     if not commits:
@@ -146,40 +141,40 @@ def files_at(folder: str, moment: float) -> dict[str, str] | None:
 
 
 def content_of(folder: str, blob: str) -> bytes:
-    """The content that git knows by the name *blob* in the repository around *folder*. Raises GitError."""
+    """The content of *blob* in the repository around *folder*. Raises GitError."""
     return _ask(folder, "cat-file", "blob", blob)
 
 
 def is_tracked(folder: str, path: str) -> bool:
-    """Whether the index of the repository in *folder* has the file at *path*, in whatever case. Raises GitError."""
+    """Whether the index of the repository in *folder* has the file at *path*, whatever its case. Raises GitError."""
     return bool(_ask(folder, "ls-files", "--", f":(icase,literal){path}"))
 
 
 def setup_problem(folder: str) -> str | None:
-    """Why git doesn't merge the committed mirror of the project in *folder* through us, though nothing says that it
-    shouldn't; None where it does, and where no mirror is committed. Raises GitError."""
+    """Why git doesn't merge the committed mirror of the project in *folder* through us; None if it does, if somebody
+    chose another way, or if no mirror is committed. Raises GitError."""
     name = ".claude/playbook.json"
     if projects.git_dir(folder) is None or not is_tracked(folder, name):
         return None
     used = _ask(folder, "check-attr", "merge", "--", name).decode().rpartition(": ")[2].strip()
     if used == "unspecified":
-        return f"{name} is in git, which merges it line by line: votes of both sides collide, or one is lost"
-    if used != "playbook":  # somebody wants it otherwise
+        return f"{name} is in git, which merges it line by line: votes of both sides conflict, or some are lost"
+    if used != "playbook":  # somebody chose another way
         return None
     command = _ask(folder, "config", "--get", _DRIVER, may_fail=True).decode(errors="surrogateescape").strip()
     if not command:
         return (
-            f"git's attributes have {name} merged through playbook, and this clone doesn't say how: it does it by lines"
+            f"git's attributes say that playbook merges {name}, but this clone has no command for it: it merges lines"
         )
     ours = _OUR_COMMAND.match(command)
     python = ours[1].strip("'") if ours else ""
     if os.path.isabs(python) and not os.access(python, os.X_OK):
-        return f"git would merge {name} with {python}, which isn't there: each merge of it is a conflict"
+        return f"git would merge {name} with {python}, which doesn't exist: each merge of it is a conflict"
     return None
 
 
 def operation_under_way(folder: str) -> str | None:
-    """What git is in the middle of in the worktree around *folder*, as `rebase`; None for nothing."""
+    """The git command that isn't finished in the worktree around *folder*, such as `rebase`; None if there is none."""
     state = projects.git_dir(folder)
     if state is None:
         return None
@@ -187,10 +182,9 @@ def operation_under_way(folder: str) -> str | None:
 
 
 class MirrorVersions:
-    """The versions of the mirror at *path* that git has anywhere: `lineage` says which holds which.
+    """All versions of the mirror at *path* in git; `lineage` says which ones include which. None if git can't be asked.
 
-    *known* tells by their times what the database knows of them; each has about *size_bytes*. There are none where git
-    can't tell.
+    *known* returns what the database knows of versions, by their times. A version has about *size_bytes*.
     """
 
     def __init__(
@@ -207,8 +201,8 @@ class MirrorVersions:
         self.lineage = Lineage(versions, {time: KnownVersion(*each) for time, each in known_times.items()})
 
     def behind(self, data: bytes, commit: str | None, *, before_rebase: bool = False) -> set[str]:
-        """What the version *data* was made of, itself among them: the one that *commit* has, else any of git's; and
-        what the branch had *before_rebase*."""
+        """The commits whose versions went into the version *data*, with its own: the one of *commit*, else any in git;
+        also those that the branch had *before_rebase*."""
         if not self._times:
             return set()
         try:
@@ -221,14 +215,14 @@ class MirrorVersions:
             return set()
 
     def find(self, data: bytes) -> list[str]:
-        """The commits with the version *data*, the newest first."""
+        """The commits with the version *data*, newest first."""
         time = _LAST_UPDATED.search(data)
         same_time = [each for each, when in self._times.items() if time and when == time[1].decode(errors="replace")]
         return [commit for commit in same_time if self._is(commit, data)]
 
     def common(self, commits: Collection[str]) -> Playbook | None:
-        """What all *commits* hold together: the newest of them, or a merge of those. None for none, and where one can't
-        be read."""
+        """All that *commits* hold together: the newest of them, or a merge of those. None if there are no commits, or
+        if one can't be read."""
         newest = self.lineage.newest(commits)
         try:
             side = self._merged(newest) if newest else None
@@ -258,7 +252,7 @@ class MirrorVersions:
         log = _ask(self._folder, *question, "--reflog", "--", self._name).decode()
         entries = [line.split() for line in log.splitlines()]
         names = "".join(f"{commit}:./{self._name}\n" for commit, *_ in entries)
-        # Each answer begins with a line `<object> <type> <size>`, or is one that ends with `missing`.
+        # Each answer starts with the line `<object> <type> <size>`, or is one line that ends with `missing`.
         answers = _ask(self._folder, "cat-file", "--batch", stdin=names.encode())
         versions, place = [], 0
         for commit, *parents in entries:
@@ -274,15 +268,15 @@ class MirrorVersions:
 
 
 def head_to_merge() -> str | None:
-    """The commit that the `git merge` which started us merges; None where it is another command, or there are more."""
+    """The commit that the `git merge` which started us merges; None for another command or several commits."""
     heads = [name.removeprefix("GITHEAD_") for name in os.environ if name.startswith("GITHEAD_")]
     return heads[0] if len(heads) == 1 else None
 
 
 def _tips_before(folder: str) -> Iterator[str]:
-    """What the branch was before each time that a rebase or an amended commit wrote it anew, the newest first."""
+    """The commits that the branch had before each rebase or amended commit, newest first."""
     branch = _ask(folder, "rev-parse", "--symbolic-full-name", "HEAD").decode().strip()
-    if branch == "HEAD":  # none: a commit is checked out by itself
+    if branch == "HEAD":  # detached
         return
     log = _ask(folder, "reflog", "show", "--format=%H %gs", f"--max-count={_MOST_TIPS}", branch).decode(
         errors="replace"
@@ -298,8 +292,7 @@ def _side(data: bytes, source: str) -> Side:
 
 
 def _command() -> str:
-    """How git starts us, from any folder and with any PATH; what stands in the folder that it starts us in is never
-    imported (-P)."""
+    """How git starts us from any folder, with any PATH. -P keeps Python from importing files of that folder."""
     import shlex
 
     root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set where the plugin itself runs the command
@@ -309,47 +302,31 @@ def _command() -> str:
 
 def _attributes_files(folder: str) -> tuple[str, str]:
     """The repository's own file of attributes, and the one that all clones share."""
-    own = os.fsdecode(_ask(folder, "rev-parse", "--git-path", "info/attributes").removesuffix(b"\n"))
     top = os.fsdecode(_ask(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
     shared = os.path.join(top, ".gitattributes")
     if os.path.islink(shared):
         raise GitError(f"{shared} is a link, which git doesn't follow. Nothing was changed; put a plain file there.")
-    return os.path.normpath(os.path.join(folder, own)), shared
+    return _git_path(folder, "info/attributes"), shared
 
 
-def _config_file(folder: str) -> str:
-    own = os.fsdecode(_ask(folder, "rev-parse", "--git-path", "config").removesuffix(b"\n"))
-    return os.path.normpath(os.path.join(folder, own))
-
-
-@contextlib.contextmanager
-def _same_end(config: str) -> Iterator[None]:
-    """Where *config* ends without a newline, so it does after git wrote it: from that the way back is known."""
-    before = _content(config) or b"\n"
-    yield
-    after = _content(config) or b""
-    if before.endswith(b"\n") or not after.endswith(b"\n"):
-        return
-    path = os.path.realpath(config)
-    with contextlib.suppress(FileExistsError), open(f"{path}.lock", "xb") as lock:  # git's own; else it writes just now
-        lock.write(after.removesuffix(b"\n"))
-        os.chmod(lock.name, stat.S_IMODE(os.stat(path).st_mode))
-        os.replace(lock.name, path)
+def _git_path(folder: str, name: str) -> str:
+    path = os.fsdecode(_ask(folder, "rev-parse", "--git-path", name).removesuffix(b"\n"))
+    return os.path.normpath(os.path.join(folder, path))
 
 
 def _config(folder: str, name: str) -> str:
-    """The value of *name* in the repository's config, `""` where it has none; of several, all."""
+    """The value of *name* in the repository's config, or all of several; `""` if there is none."""
     values = _ask(folder, "config", "--local", "--get-all", name, may_fail=True)
     return values.decode(errors="surrogateescape").removesuffix("\n")
 
 
 def _ask(folder: str, *question: str, stdin: bytes = b"", may_fail: bool = False) -> bytes:
-    """What git answers; nothing where it fails and *may_fail*. It fetches nothing, asks nobody and starts no other
-    program. Raises GitError."""
-    import subprocess  # late: each command that brings the mirror in step imports this module
+    """Git's answer; empty if it fails and *may_fail*. Git fetches nothing, asks nobody and starts no other program.
+    Raises GitError."""
+    import subprocess  # late: each command that syncs the mirror imports this module
 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _VARIABLES
-    # Relative to the folder that we are in, PATH would name its programs.
+    # A relative entry of PATH would find programs in the current folder.
     environment["PATH"] = os.pathsep.join(filter(os.path.isabs, os.get_exec_path())) or os.defpath
     command = ["git", *_OPTIONS, "-C", folder, *question]
     try:
@@ -363,11 +340,11 @@ def _ask(folder: str, *question: str, stdin: bytes = b"", may_fail: bool = False
     return b"" if done.returncode else done.stdout
 
 
-def _content(path: str) -> bytes | None:
+def _content(path: str) -> bytes:
     try:
         return projects.read_plain(path)
     except FileNotFoundError:
-        return None
+        return b""
     except OSError as error:
         raise GitError(f"{path} can't be read: {error.strerror}. Nothing was changed in it.") from error
 
@@ -382,23 +359,6 @@ def _write(path: str, data: bytes) -> None:
 
 def _lines(data: bytes) -> list[bytes]:
     return [line.strip() for line in data.splitlines()]
-
-
-def _with_line(data: bytes | None) -> bytes:
-    """*data*, None for no file, with our line at its end. Where *data* ends without a newline, so does the result: from
-    that the way back is known."""
-    if data is None or data.endswith(b"\n"):
-        return (data or b"") + ATTRIBUTES + b"\n"
-    return data + b"\n" * bool(data) + ATTRIBUTES
-
-
-def _without_line(data: bytes) -> bytes | None:
-    """*data* as it was before our line came; None where there was no file."""
-    if data == ATTRIBUTES + b"\n":
-        return None
-    if data.endswith(b"\n" + ATTRIBUTES):  # the line break before it is ours, too
-        return data[: -len(ATTRIBUTES) - 1]
-    return b"".join(line for line in data.splitlines(keepends=True) if line.strip() != ATTRIBUTES)
 
 
 def _unix(data: bytes) -> bytes:

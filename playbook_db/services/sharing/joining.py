@@ -1,7 +1,7 @@
-"""Joining a team: what the project is called there, and what its own playbook brings into the team's.
+"""Joining a team: the project's name there, and the merge of its own playbook into the team's.
 
-That is the mirror's merge. Where both have something in common, as after leaving, it brings what was done since: it
-neither brings anything twice, nor back what the team has retired. It takes nothing out of the team's playbook.
+The merge is the mirror's. If both playbooks have a common revision, as after leaving, only later changes are merged.
+Nothing is merged twice, nothing that the team has retired comes back, and nothing is removed from the team's playbook.
 """
 
 import os
@@ -31,17 +31,17 @@ _SCP = re.compile(r"(?:[^/]*@)?(?P<host>[^/:@]{2,}):(?![:/]/|:)/*(?P<path>.+)")
 
 
 def default_name(folder: str) -> str:
-    """The name of the project in *folder* for its team: its git remote without scheme, user and `.git`, and the way
-    from the repository to the folder. Raises TeamError where there is none that all members have."""
+    """The project's name for its team: the git remote of *folder* without scheme, user and `.git`, and the path from
+    the repository to the folder. Raises TeamError if no name is the same for all members."""
     remotes = git.remote_urls(folder)
     url = remotes.get("origin", next(iter(remotes.values())) if len(remotes) == 1 else "")
     name = name_of_remote(url)
     if name is None:
-        why = "its git remote is a path, which is another on each machine" if url else "it has no git remote"
+        why = "its git remote is a path, which differs on each machine" if url else "it has no git remote"
         if len(remotes) > 1 and not url:
-            why = f"of its git remotes none is called origin ({', '.join(sorted(remotes))})"
+            why = f"none of its git remotes is called origin ({', '.join(sorted(remotes))})"
         raise TeamError(
-            f"The project in {folder} has no name that all members know it by: {why}. "
+            f"The project in {folder} has no name that is the same for all members: {why}. "
             "Give it one, the same for all, with --as NAME."
         )
     inside = os.path.relpath(projects.as_path(projects.project_key(folder)), projects.repository(folder))
@@ -49,7 +49,7 @@ def default_name(folder: str) -> str:
 
 
 def name_of_remote(url: str) -> str | None:
-    """The remote at *url* without scheme, user, port and `.git`; None where it is a path."""
+    """The remote at *url* without scheme, user, port and `.git`; None if it is a path."""
     match = _URL.fullmatch(url) or ("://" not in url and _SCP.fullmatch(url))
     if not match or url.lower().startswith("file:"):
         return None
@@ -58,15 +58,14 @@ def name_of_remote(url: str) -> str | None:
 
 
 def check_name(name: str) -> str:
-    """*name* as a project's in a team's database. Raises TeamError where it can't be one; a path never is."""
+    """Return *name*. Raises TeamError if it can't be a project's name in a team's database; a path can't."""
     if plain := name_of_remote(name):
-        raise TeamError(f"A URL can't be a project's name for a team. Leave out what isn't the same for all: {plain}")
+        raise TeamError(f"A URL can't be a project's name for a team. Leave out the parts that may differ: {plain}")
     is_path = name.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]|file:", name)
     problems = {
-        "a path is another on each machine": is_path or not name.strip() or name != name.strip(),
-        "what begins so is a member's own playbook, which stays theirs": projects.is_users(name),
-        f"it takes at most {MAX_NAME_CHARS} characters that can be printed": not name.isprintable()
-        or len(name) > MAX_NAME_CHARS,
+        "a path differs on each machine": is_path or not name.strip() or name != name.strip(),
+        "such a name is a member's personal playbook": projects.is_users(name),
+        f"it has at most {MAX_NAME_CHARS} printable characters": not name.isprintable() or len(name) > MAX_NAME_CHARS,
     }
     if problem := next((problem for problem, is_so in problems.items() if is_so), None):
         raise TeamError(
@@ -78,11 +77,11 @@ def check_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """What joining would do: the team's database in words, the project's name there, whether its playbook would be new,
-    how many points that has, and what the project's own playbook would bring into it (None where it has nothing new).
+    """What joining would do to the playbook `name` in the database `where`, which would be new or has `points`.
 
-    `made_tables` says that the database was empty: its tables were just made. `mirror` is the file that was kept in
-    step until now; `proposals` wait in the project's own playbook, and stay there.
+    `brings` is the merge of the project's own playbook, None if that has nothing new. `made_tables`: the database was
+    empty, and its tables were just created. `mirror` is the file that was synced until now. `proposals` wait in the
+    project's own playbook, and stay there.
     """
 
     where: str
@@ -97,8 +96,8 @@ class Invitation:
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """A project about to join the team whose database, at `url`, is open as `server`; `known` is its membership where
-    it has joined that one already."""
+    """A project about to join the team whose database, at `url`, is open as `server`. `known` is its membership if it
+    has joined already."""
 
     own: Project
     server: Store
@@ -108,7 +107,7 @@ class Joining:
     made_tables: bool
 
     def preview(self) -> Invitation:
-        """What `finish` would do; nothing is written."""
+        """Say what `finish` would do; nothing is written."""
         with self.server.read(self.name) as book:
             is_new, points = not book.playbook_id, len(book.playbook().points)
         with self.own.store.read(self.own.key) as own:
@@ -116,16 +115,15 @@ class Joining:
             proposals, _ = own.proposals_waiting()
         path = self.own.mirror_path if is_kept and os.path.exists(self.own.mirror_path or "") else None
         return Invitation(
-            self.server.where, self.name, is_new, points, self._bring(dry_run=True), self.made_tables, path, proposals
+            self.server.where, self.name, is_new, points, self._merge(dry_run=True), self.made_tables, path, proposals
         )
 
     def finish(self) -> RevisionResult | None:
-        """Join: bring in what the project's own playbook holds, and let the team's take its place; what was brought in.
+        """Join: merge the project's own playbook into the team's, which replaces it. Returns the merge.
 
-        Killed in between, it can be said again: what is in the team's playbook already isn't brought in twice.
+        After a kill it can be run again: nothing is merged twice.
         """
-        brought = self._bring()
-        self._copy_cursors()
+        brought = self._merge()
         plain, password = urls.without_password(self.url)
         if password is not None:
             _keep_password(password_file(self.own.store, plain), password)
@@ -135,21 +133,11 @@ class Joining:
         return brought
 
     @retry_on_conflict
-    def _bring(self, *, dry_run: bool = False) -> RevisionResult | None:
-        if self.known is not None:
-            return None
-        with (
-            self.own.store.read(self.own.key) as own,
-            self.server.write(self.name, dry_run=dry_run) as book,
-        ):
-            return bring_in(own, book)
-
-    @retry_on_conflict
-    def _copy_cursors(self) -> None:
-        with self.own.store.read(self.own.key) as own:
-            cursors = memberships.cursors(own)
-        with self.server.write(self.name) as book:
-            memberships.take_in_cursors(book, cursors)
+    def _merge(self, *, dry_run: bool = False) -> RevisionResult | None:
+        with self.own.store.read(self.own.key) as own, self.server.write(self.name, dry_run=dry_run) as book:
+            if not dry_run:
+                memberships.add_cursors(book, memberships.cursors(own))
+            return merge_own(own, book) if self.known is None else None
 
     @retry_on_conflict
     def _note(self, url: str) -> None:
@@ -161,10 +149,10 @@ class Joining:
 def joining(
     own: Project, url: str, name: str | None = None, *, ask: Callable[[str], str] | None = None
 ) -> Iterator[Joining]:
-    """The project *own*, of this machine, about to join the team whose database is at *url*, as *name*, by default that
-    of its git remote. *ask* is asked for the password of the database, given in words, where the server wants one.
+    """The project *own*, of this machine, about to join the team whose database is at *url*. Its *name* defaults to
+    that of its git remote. *ask* returns the password of a database, named in words, if the server wants one.
 
-    Raises TeamError where it can't, DatabaseError where the database can't be used.
+    Raises TeamError if it can't join, DatabaseError if the database can't be used.
     """
     if own.store.is_shared:
         raise TeamError(
@@ -198,7 +186,7 @@ def joining(
 
 
 def open_server(url: str) -> tuple[Store, bool]:
-    """The team's database at *url*, and whether it was empty before. Raises DatabaseError."""
+    """Open the team's database at *url*. Returns it, and whether it was empty. Raises DatabaseError."""
     with closing(dialect_for(url)) as dialect:
         is_new = not dialect.schema_version()
     try:
@@ -207,18 +195,15 @@ def open_server(url: str) -> tuple[Store, bool]:
         if isinstance(error, ServerAwayError) or not is_new:
             raise
         raise TeamError(
-            f"{urls.described(url)} holds no playbooks yet, and this user may not make their tables. Ask its owner, "
-            "who makes them with: playbook --db URL db upgrade"
+            f"{urls.described(url)} has no playbooks yet, and this user may not create the tables. Ask its owner to "
+            "run: playbook --db URL db upgrade"
         ) from error
 
 
-# What a project's own playbook brings into the team's.
+def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResult | None:
+    """Merge the project's *own* playbook into the team's; None if the team has all of it.
 
-
-def bring_in(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResult | None:
-    """Bring what the project's *own* playbook holds into the team's; None where all of it is known there.
-
-    A revision is made even if it changes nothing: it says, at the next joining, what was known.
+    A revision is made even if it changes nothing: the next joining reads there what was merged.
     """
     header = own.header if own.header.last_updated else own.header.stamped(own.last_time)
     if not own.revision or book.known_times({header.last_updated or ""}):
@@ -240,8 +225,8 @@ def bring_in(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResul
 
 
 def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Playbook, Playbook] | None:
-    """The last revision of the team's playbook that the project's *own* comes from, or that had all of that; what the
-    own one was there, and what the team's was. None where the two have nothing in common."""
+    """The team's last revision that the project's *own* playbook comes from, or that included all of it; both playbooks
+    at that revision. None if the two have nothing in common."""
     undone = {number for undo in own.undos_in_force() for number in range(undo.undone.first, undo.undone.last + 1)}
     ours = {time: number for time, number in own.named().items() if number not in undone}
     known = book.known_times(ours)

@@ -1,8 +1,8 @@
-"""What git asks for: one file of the three of a merge, and a playbook's file as text to compare.
+"""The commands that git starts: a merge of three files, and a playbook's file as text for `git diff`.
 
-Git starts this for every merge, so nothing heavy is imported but where the database knows that one side's playbook came
-from the other's, as on two branches of one person: counted from git's common ancestor, what is in both would count
-twice.
+Git starts these for every merge, so heavy modules are imported late: only if the database knows that one side's
+playbook came from the other's, as on two branches of one person. From git's common ancestor, votes of both sides would
+count twice there.
 """
 
 import contextlib
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequence[str]:
-    """Bring the file *theirs* into the file *ours*, where *base* is their common ancestor, empty where there is none;
-    what was decided. *url* and *folder* are the database and the project, if it is in there.
+    """Merge the file *theirs* into the file *ours*. *base* is their common ancestor, empty if there is none. *url* and
+    *folder* name the database and the project. Returns the decisions, for a person.
 
-    Raises PlaybookFileError where one of the three can't be read; *ours* is then as it was.
+    Raises PlaybookFileError if one of the three can't be read; *ours* is then unchanged.
     """
     their_side, our_side = _read(theirs, "theirs"), _read(ours, "ours")
     base_data = b"" if base == os.devnull else _read_bytes(base, "the common ancestor")
@@ -41,8 +41,8 @@ def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequen
     ancestor, doubts = None, []
     try:
         ancestor = _closer_ancestor(url, folder, common, our_side, their_side)
-    except PlaybookError as error:  # the three files are good enough
-        doubts = [f"the database could not be asked, and what both sides had from it counts twice: {error}"]
+    except PlaybookError as error:  # the three files suffice
+        doubts = [f"the database couldn't be asked, so votes that both sides had from it count twice: {error}"]
     merged = file_merge.merge_files(common.reading if common else None, our_side, their_side, ancestor=ancestor)
     if merged.data != our_side.data:
         try:
@@ -53,8 +53,8 @@ def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequen
 
 
 def readable_text(path: str) -> str:
-    """The playbook in the file at *path* as a comparison should show it: a line for each point and each other key. A
-    file that can't be read as one is shown as it is. Raises PlaybookFileError where there is no file to read."""
+    """The playbook in the file at *path* for a diff: a line for each point and each other key. A file that is no
+    playbook is shown as it is. Raises PlaybookFileError if the file can't be read."""
     data = _read_bytes(path, path)
     try:
         reading = playbook_file.decode(data, source=path)
@@ -80,10 +80,10 @@ def _read_bytes(path: str, which: str) -> bytes:
 
 
 def _closer_ancestor(url: str, folder: str, base: Side | None, ours: Side, theirs: Side) -> Playbook | None:
-    """What both sides have in common where that is more than git's *base*; None where nothing says so.
+    """What both sides have in common if that is known to be more than git's *base*, else None.
 
-    In one database a later revision holds all of an earlier one; and a side that is a revision, or was made of one,
-    holds what that had taken in, as on the branches of one person, or of those whose branches they looked at.
+    In one database, a later revision includes all of an earlier one. A side that is a revision, or comes from one,
+    includes all that was merged into that revision: on branches of one person, and of people whose branches they used.
     """
     sides = [each.reading if each else None for each in (base, ours, theirs)]
     known = _known_times(url, folder, [time for side in sides for time in _times(side)])
@@ -121,13 +121,13 @@ def _times(side: Reading | None) -> list[str]:
 
 
 def _revision(known: Mapping[str, tuple[int, bool]], side: Reading | None) -> int | None:
-    """The revision that *side* is, by its time."""
+    """The revision with the time of *side*, if any."""
     matches = (known.get(time, (0, False)) for time in _times(side))
     return next((number for number, is_revision in matches if is_revision), None)
 
 
 def _known_times(url: str, folder: str, times: Collection[str]) -> Mapping[str, tuple[int, bool]]:
-    """For files, by their *times*, what `quick_reads.known_times` says."""
+    """What `quick_reads.known_times` returns for *times*."""
     if settings.sqlite_file(url) is not None:
         return quick_reads.known_times(url, folder, times) or {}
     with _opened(url, folder) as book:

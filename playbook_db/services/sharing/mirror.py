@@ -1,9 +1,9 @@
 """The mirror: a project's `.claude/playbook.json`, which people commit and edit.
 
-The database is the truth. After each commit the file is written from it; where the file changed meanwhile (git
-pull, a hand edit), it is merged in first. A file that came with a clone is somebody else's text: it is taken in only
-once the user, or the program that asks, has said so of this very file; a linked worktree has its repository's consent.
-A project without a folder on this machine has no mirror.
+The database is the truth. After each commit, the file is written from it. If the file has changed (git pull, a hand
+edit), it is merged first. A file that came with a clone is somebody else's text: it is merged only after the user, or
+the calling program, has accepted this very file. A linked worktree has the consent of its repository. A project without
+a folder on this machine has no mirror.
 """
 
 import contextlib
@@ -28,14 +28,14 @@ from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.playbook.repository import FileFields, Mirror, PlaybookRepository, RevisionResult
 
-_TRIES = 5  # rounds of taking in before writing, when somebody keeps editing the file under us
+_TRIES = 5  # rounds of merging and writing, if somebody keeps editing the file
 ASIDE = ("damaged", "extra")  # why a file is kept aside, as its name says
-_UNKNOWN = Mirror(None, "")  # what a file held that was never read
+_UNKNOWN = Mirror(None, "")  # of a file that was never read
 
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What bringing the mirror in step did: the revision it made, if any, and notes for the user."""
+    """The result of a sync: the revision that it made, if any, and notes for the user."""
 
     result: RevisionResult | None = None
     notes: tuple[str, ...] = ()
@@ -48,39 +48,39 @@ def state(project: Project) -> str:
 
 
 def needs_consent(project: Project) -> bool:
-    """Whether a file stands there that was never in step, so that it may be somebody else's text.
+    """Whether there is a file that was never synced, so that it may be somebody else's text.
 
-    In a linked worktree none is needed if the mirror of its repository is kept and needs none itself.
+    A linked worktree needs no consent if the mirror of its repository is kept and needs none.
     """
     return _state_of(project)[1]
 
 
 def is_waiting(project: Project) -> bool:
-    """Whether a file stands there that nobody has been asked about yet."""
+    """Whether there is a file that nobody has been asked about yet."""
     mirrored, needs_consent = _state_of(project)
     return needs_consent and mirrored != "off"
 
 
 def _state_of(project: Project) -> tuple[str, bool]:
-    """The mirror's state, and whether a file stands there that needs consent."""
+    """The mirror's state, and whether there is a file that needs consent."""
     path = project.mirror_path
     is_there = path is not None and os.path.lexists(path)
     with project.store.read(project.key) as book:
         mirrored, paths = book.mirror_state(), book.mirror_paths() if is_there else []
     if path is None or not is_there:
         return mirrored, False
-    ever_in_step = {os.path.realpath(projects.folder_of_mirror(each)) for each in paths}
-    if mirrored == "undecided" or os.path.realpath(projects.folder_of_mirror(path)) in ever_in_step:
+    ever_synced = {os.path.realpath(projects.folder_of_mirror(each)) for each in paths}
+    if mirrored == "undecided" or os.path.realpath(projects.folder_of_mirror(path)) in ever_synced:
         return mirrored, mirrored == "undecided"
     repository = projects.as_path(project.key)
-    has_consent = repository in ever_in_step or not os.path.lexists(projects.mirror_path(repository))
+    has_consent = repository in ever_synced or not os.path.lexists(projects.mirror_path(repository))
     return mirrored, not (has_consent and mirrored in ("on", "found"))
 
 
 def sync(project: Project) -> Synced:
-    """Take in what changed in a mirror that is kept, and write it where it is behind the database.
+    """Merge the changes of a mirror that is kept, and write it if it is behind the database.
 
-    Raises nothing about the file: one that can't be taken in is left alone or set aside, and the notes say so.
+    A file that can't be merged is left alone or moved aside, and the notes say so.
     """
     mirrored, needs_consent = _state_of(project)
     if project.mirror_path is None or needs_consent or mirrored not in ("on", "found"):
@@ -88,22 +88,22 @@ def sync(project: Project) -> Synced:
     from playbook_db.services.sharing import git  # late: only a mirror that is kept needs it
 
     under_way = git.operation_under_way(projects.folder_of_mirror(project.mirror_path))
-    if under_way is not None:  # what the file holds meanwhile is no one's playbook yet
+    if under_way is not None:  # the file isn't anybody's playbook yet
         return Synced(notes=(f"a git {under_way} is not finished; {project.mirror_path} is left alone until it is",))
     return _sync(project, project.mirror_path, make=mirrored == "on")
 
 
 @contextlib.contextmanager
-def kept_in_step(project: Project, notify: Notify) -> Iterator[None]:
-    """The mirror, where it is kept, in step before and after what is done; *notify* is given what came of it.
+def syncing(project: Project, notify: Notify) -> Iterator[None]:
+    """Sync a mirror that is kept, before and after the block; *notify* gets the notes.
 
-    On a disk that takes nothing it isn't: what is there can be read all the same.
+    If the disk can't be written, the block runs all the same: the playbook can be read.
     """
     before = _lines(project)
     for line in before:
         notify(line)
     if is_waiting(project):
-        notify(f"{project.mirror_path} is here but not taken in; look at it with: playbook init")
+        notify(f"{project.mirror_path} exists but was never merged; look at it with: playbook init")
     yield
     for line in _lines(project):
         if line not in before:
@@ -111,8 +111,8 @@ def kept_in_step(project: Project, notify: Notify) -> Iterator[None]:
 
 
 def sync_changed(store: Store) -> Iterator[Synced]:
-    """Sync each mirror that is kept and that is behind its playbook, or isn't, at a glance, what it was when last in
-    step."""
+    """Sync each mirror that is kept and either behind its playbook or, by its size and time, changed since the last
+    sync."""
     with store.snapshot() as connection:
         mirrors = repository.kept_mirrors(connection)
     for path, last, known in mirrors:
@@ -122,8 +122,8 @@ def sync_changed(store: Store) -> Iterator[Synced]:
             yield sync(Project.in_folder(store, folder))
 
 
-def in_step(store: Store) -> dict[str, str]:
-    """The mirrors that are kept and hold what they held when last read, or can't be read now: path and SHA-256."""
+def unchanged(store: Store) -> dict[str, str]:
+    """The path and SHA-256 of each mirror that is kept and is as it was when last read, or can't be read now."""
     with store.snapshot() as connection:
         mirrors = repository.kept_mirrors(connection)
     digests = {}
@@ -134,8 +134,8 @@ def in_step(store: Store) -> dict[str, str]:
 
 
 def expect(store: Store, digests: Mapping[str, str]) -> None:
-    """Let the mirrors that hold nothing of their own (`in_step`) follow *store*, which is about to take the place of
-    their database: the next sync writes them."""
+    """Let mirrors without changes of their own (`unchanged`) follow *store*, which is about to replace their database:
+    the next sync writes them."""
     for path, sha256 in digests.items():
         project = Project.in_folder(store, projects.folder_of_mirror(path))
         if state(project) in ("on", "found"):
@@ -144,26 +144,24 @@ def expect(store: Store, digests: Mapping[str, str]) -> None:
 
 
 def accept(project: Project) -> Synced:
-    """Take a file in that nobody has been asked about yet, and keep it from now on: the user, or the calling program,
-    trusts it."""
+    """Merge a file that nobody has been asked about yet, and keep it: the user, or the calling program, trusts it."""
     if is_waiting(project):
-        _take_for_ours(project)
+        _trust(project)
     return sync(project)
 
 
 def enrol(project: Project) -> Synced:
-    """Take the project in where it isn't known yet, and bring its mirror, if one is kept, in step."""
+    """Add the project if it isn't known yet, and sync its mirror if one is kept."""
     if not project.is_team:
         with project.store.write(project.key):
             pass
     return sync(project)
 
 
-def switch(project: Project, *, on: bool, takes_in: bool = False) -> Synced:
-    """Keep the mirror from now on, making it where it isn't; or leave the file alone from now on.
+def switch(project: Project, *, on: bool, accepts: bool = False) -> Synced:
+    """Keep the mirror from now on, and create it if there is none; or leave the file alone from now on.
 
-    Raises MirrorError for a team's playbook, and for a mirror that needs consent, unless the user *takes_in* what it
-    holds.
+    Raises MirrorError for a team's playbook, and for a mirror that needs consent unless the user *accepts* it.
     """
     if project.is_team:
         raise MirrorError(
@@ -172,34 +170,33 @@ def switch(project: Project, *, on: bool, takes_in: bool = False) -> Synced:
             Remedy("To have it as a file: {}", ("export", "-o", "playbook.json")),
         )
     if on and needs_consent(project):
-        if not takes_in:
+        if not accepts:
             raise MirrorError(
-                f"{project.mirror_path} was never taken in, and may be somebody else's text. It was left alone; "
-                "to take it in, run: playbook mirror on --yes"
+                f"{project.mirror_path} was never merged, and may be somebody else's text. It was left alone; "
+                "to merge it, run: playbook mirror on --yes"
             )
-        _take_for_ours(project)
+        _trust(project)
     with project.store.write(project.key) as book:
         book.set_mirror_state("on" if on else "off")
     return sync(project)
 
 
 def write(project: Project) -> Synced:
-    """Write the mirror whether or not it is kept, after taking in what changed in it; what can't be taken in is
-    moved aside."""
+    """Merge and write the mirror whether or not it is kept. A file that can't be merged is moved aside."""
     if project.mirror_path is None:
         return Synced()
     if state(project) == "undecided":
-        _take_for_ours(project)
+        _trust(project)
     return _sync(project, project.mirror_path, make=True, insist=True)
 
 
 def _lines(project: Project) -> list[str]:
-    """Bring the mirror in step; what came of it, for a person."""
+    """Sync the mirror; the notes for a person."""
     try:
         synced = sync(project)
     except (DiskError, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        return [f"{project.mirror_path} was not brought in step: {why}"]
+        return [f"{project.mirror_path} was not synced: {why}"]
     lines = list(synced.notes)
     if synced.result is not None:
         summary = import_export.summary(synced.result)
@@ -214,20 +211,20 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
         with _lock(path):
             for _ in range(_TRIES):
                 data = read(path, projects.folder_of_mirror(path))
-                with contextlib.suppress(OSError):  # after that look: the path may be a link out of the project
-                    os.unlink(files.temporary_path(path))  # what a killed writer left
+                with contextlib.suppress(OSError):  # only after `read`: the path may be a link out of the project
+                    os.unlink(files.temporary_path(path))  # left by a killed writer
                 if data is None and not make:
                     break
                 with project.store.read(project.key) as book:
                     known, revision = book.mirror(path) or _UNKNOWN, book.revision
                 if data is not None and known.sha256 != _digest(data):
-                    taken_in = _take_in(project, path, data, insist=insist)
-                    result, known = taken_in.result or result, _UNKNOWN
-                    notes += taken_in.notes
+                    merged = _merge(project, path, data, insist=insist)
+                    result, known = merged.result or result, _UNKNOWN
+                    notes += merged.notes
                 elif data is not None and known.revision == revision:
                     _note(project, path, known, known)
                     break
-                if _write_anew(project, path, data, known, make=make):
+                if _write_file(project, path, data, known, make=make):
                     break
     except (MirrorError, PlaybookFileError) as error:
         notes.append(str(error))
@@ -235,8 +232,8 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
 
 
 @retry_on_conflict
-def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
-    """Merge the file's bytes into the playbook; move the file aside where they are damaged."""
+def _merge(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
+    """Merge the file's bytes into the playbook; move a damaged file aside."""
     try:
         reading = playbook_file.decode(data, source=path)
     except PlaybookFileError as error:
@@ -247,14 +244,14 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
     with project.store.write(project.key) as book:
         message = f"merged {os.path.relpath(path, projects.folder_of_mirror(path))}"
         result = merge_in(book, reading, message, path=path, ancestor=in_git)
-        # In the same commit, so that a kill can't make these bytes be taken in twice. They are no revision of ours.
+        # In the same commit, so that after a kill these bytes aren't merged twice. They are no revision of ours.
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
     notes = [*result.notes]
     if reading.other_form:
-        notes.append(f"{path} has {reading.other_form}; it is written anew in the usual form")
+        notes.append(f"{path} has {reading.other_form}; it is rewritten in the usual form")
     if result.extras or reading.warnings:
-        notes.append(f"{path} is written anew without that; as it was, it is kept as {_keep_aside(path, data)}")
+        notes.append(f"{path} is rewritten without that; the old file is kept as {_keep_aside(path, data)}")
     return Synced(result if result.revision else None, tuple(notes))
 
 
@@ -267,8 +264,10 @@ def merge_in(
     ancestor: tuple[int, Playbook] | None = None,
     even_if_unchanged: bool = False,
 ) -> RevisionResult:
-    """Bring a changed mirror, that at *path*, or another's playbook in, as one revision with that *message*: three
-    ways where a common *ancestor* is given, or known here, else as any file."""
+    """Merge a changed mirror, the one at *path*, or another's playbook as one revision with *message*.
+
+    With a common *ancestor*, given or known here, it is a three-way merge, else an import.
+    """
     draft = book.draft
     retired = book.retired()
     theirs, left_out = merge.prepare_import(reading, draft.playbook(), retired)
@@ -285,9 +284,9 @@ def merge_in(
     holds_all = draft.playbook().content == theirs.content and header.stamped(None) == theirs.header.stamped(None)
     is_news = bool(draft.changes) or book.revision == 0 or ancestor is not None
     keeps_file = holds_all and not left_out and is_news
-    if keeps_file:  # nothing of ours is missing in the file: it stays as it is, to the byte, and git sees no change
+    if keeps_file:  # the file has all of ours: it isn't written, and git sees no change
         header = replace(theirs.header, final_newline=header.final_newline)
-    if not keeps_file and theirs.header.last_updated:  # known again where git makes something of it
+    if not keeps_file and theirs.header.last_updated:  # by which a later merge in git knows it
         message += f" of {theirs.header.last_updated}"
     extras = import_export.new_extras(book, reading, theirs)
     notes = (*reading.warnings, *left_out, *notes, *import_export.extras_message(extras))
@@ -301,8 +300,8 @@ def merge_in(
 
 
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
-    """What we have of the file, as git knows what it was made of; None where its `last_updated` names a revision, or
-    git can't tell."""
+    """The part of the file that we have, by git's history; None if `last_updated` names a revision, or if git can't
+    tell."""
     from playbook_db.services.sharing import git
 
     with project.store.read(project.key) as book:
@@ -315,10 +314,10 @@ def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes)
 
 
 def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | None) -> tuple[int, Playbook] | None:
-    """The revision, and the playbook, that the file and ours both come from; None where none is known.
+    """The revision, and the playbook, that the file and ours both come from; None if none is known.
 
-    That is the revision which the file's `last_updated` names; else what the file last held. In that case the file
-    may come from a branch that never had our newest points: those newer than any that it has don't count as removed.
+    It is the revision that the file's `last_updated` names, else the file's last known content. In that case the file
+    may come from a branch without our newest points: points newer than all of its own don't count as removed.
     """
     named = book.base_of(theirs)
     if named is not None:
@@ -333,8 +332,8 @@ def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | Non
     return known.revision, replace(base, points=in_their_branch)
 
 
-def _write_anew(project: Project, path: str, data: bytes | None, known: Mirror, *, make: bool) -> bool:
-    """Write the file as the playbook is; False, and nothing written, where it doesn't hold *data* any more."""
+def _write_file(project: Project, path: str, data: bytes | None, known: Mirror, *, make: bool) -> bool:
+    """Write the playbook into the file; False, and nothing is written, if the file no longer has *data*."""
     with project.store.read(project.key) as book:
         revision, playbook = book.revision, book.playbook()
     if not revision and not make:
@@ -357,7 +356,7 @@ def _write_anew(project: Project, path: str, data: bytes | None, known: Mirror, 
 
 @retry_on_conflict
 def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
-    """Keep what the file holds, and how it looks at a glance, where that isn't *known*."""
+    """Record the file's content, size and time, unless they are *known*."""
     size_bytes, mtime_ns = _size_and_mtime(path)
     if mirror != known or (known.size_bytes, known.mtime_ns) != (size_bytes, mtime_ns):
         with project.store.write(project.key) as book:
@@ -365,8 +364,8 @@ def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
 
 
 @retry_on_conflict
-def _take_for_ours(project: Project) -> None:
-    """Keep that the file at the project's path isn't foreign; what it holds is still to be taken in."""
+def _trust(project: Project) -> None:
+    """Record that the file at the project's path may be merged."""
     with project.store.write(project.key) as book:
         if book.mirror_state() == "undecided":
             book.set_mirror_state("found")
@@ -375,9 +374,9 @@ def _take_for_ours(project: Project) -> None:
 
 
 def read(path: str, project_folder: str) -> bytes | None:
-    """The bytes of the mirror at *path*, None where there is no file.
+    """The bytes of the mirror at *path*; None if there is no file.
 
-    Raises MirrorError where it is a link out of the project, no plain file, too large or not to be read.
+    Raises MirrorError if it is a link out of the project, no plain file, too large or unreadable.
     """
     target = os.path.realpath(path)
     root = os.path.realpath(project_folder)
@@ -394,7 +393,7 @@ def read(path: str, project_folder: str) -> bytes | None:
 
 
 def digest_in(folder: str) -> str | None:
-    """The SHA-256 of the mirror in *folder*, `""` where it can't be read, None where there is none."""
+    """The SHA-256 of the mirror in *folder*; `""` if it can't be read, None if there is none."""
     try:
         data = read(projects.mirror_path(folder), folder)
     except MirrorError:
@@ -411,14 +410,14 @@ def _size_and_mtime(path: str) -> tuple[int | None, int | None]:
 
 
 def _set_aside(path: str) -> str:
-    """Move the file out of the way, never over another; its new path."""
+    """Rename the file, never over another one; its new path."""
     aside = _free_path(path, "damaged")
     os.rename(os.path.realpath(path), aside)
     return aside
 
 
 def _keep_aside(path: str, data: bytes) -> str:
-    """Keep *data*, which the file is about to lose, beside it; where."""
+    """Keep *data*, which the file is about to lose, in a file beside it; its path."""
     aside = _free_path(path, "extra")
     try:
         files.replace_file(aside, data, mode=stat.S_IMODE(os.stat(path).st_mode))
@@ -435,7 +434,7 @@ def _free_path(path: str, why: str) -> str:
 
 @contextlib.contextmanager
 def _lock(path: str) -> Iterator[None]:
-    """Hold off other writers of the mirror at *path*; the lock is a file in our data folder, not in the work tree."""
+    """Keep other writers from the mirror at *path*. The lock is a file in our data folder, not in the worktree."""
     from filelock import FileLock, Timeout
 
     folder = os.path.join(settings.data_dir(), "locks")

@@ -1,7 +1,7 @@
-"""A project whose playbook is a team's: leaving, how it stands, and keeping this machine in step.
+"""A project whose playbook is a team's: leaving, its status, and the worker's part.
 
-The team's database is asked by commands and by the worker, never by a hook: hooks read the replica, and leave what a
-session was shown in the user's own database.
+Commands and the worker ask the team's database, hooks never do. Hooks read the replica, and write into the user's own
+database which points a session saw.
 """
 
 import os
@@ -26,14 +26,16 @@ from playbook_db.store.playbook.repository import RevisionResult
 from playbook_db.store.team import memberships, patience, replica
 from playbook_db.store.team.memberships import Member, Membership
 
-_SENT_AT_ONCE = 200  # showings in one transaction
+_SENT_AT_ONCE = 200  # showings, in one transaction
 
 
 @dataclass(frozen=True, slots=True)
 class LeaveResult:
-    """What leaving did: the team's database in words, the project's name there, the revision that took the team's
-    points along (None: nothing was), since when they are where the database couldn't be asked, which is the `problem`,
-    and of how many sessions the team was never told what they were shown."""
+    """What leaving the playbook `name` in the database `where` did.
+
+    `copied` is the revision with the team's points, None if none were copied. `untold` counts the showings that the
+    team never got. If the database couldn't be asked, `problem` says why, and `as_of` when the points were current.
+    """
 
     where: str
     name: str
@@ -44,8 +46,8 @@ class LeaveResult:
 
 
 def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
-    """Let the project *own* have a playbook of its own again: with what the team's holds now, unless it *takes_copy*
-    off. Raises TeamError where it has joined none, or the team's playbook can't be had."""
+    """Let the project *own* have a playbook of its own again, with a copy of the team's points if it *takes_copy*.
+    Raises TeamError if it has joined no team, or if there are no points to copy."""
     membership = require(own)
     replica_path = at_hand.replica_of(own.store.where, membership.playbook_id)
     reading, as_of, problem = None, None, None
@@ -54,13 +56,13 @@ def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
             if takes_copy:
                 reading = _reading(server, membership.name)
             for step in (forget.follow_team, _send):
-                with suppress(DatabaseError, OSError):  # as of a reader, who may not write there
+                with suppress(DatabaseError, OSError):  # a reader may not write there
                     step(own.store, membership, server)
     except PlaybookError as error:
         is_here = replica.state(replica_path, membership.name) is not None
         problem, as_of = str(error), replica.known_at(replica_path) if is_here else None
         if takes_copy and as_of is None:
-            remedy = Remedy("To leave without taking a copy along: {}", ("team", "leave", "--no-copy"))
+            remedy = Remedy("To leave without a copy: {}", ("team", "leave", "--no-copy"))
             raise TeamError(f"{error} Nothing was changed.", remedy) from error
         if takes_copy:
             with replica.opened(replica_path) as there:
@@ -85,7 +87,7 @@ def _server(own: Project, membership: Membership) -> Store:
 
 
 def require(own: Project) -> Membership:
-    """The membership of the project *own*. Raises TeamError where it has none."""
+    """The membership of the project *own*. Raises TeamError if it has none."""
     membership = find_membership(own)
     if membership is None:
         raise TeamError(f"{own.key} has joined no team.", Remedy("Join one with: {}", ("team", "join", "URL")))
@@ -94,33 +96,30 @@ def require(own: Project) -> Membership:
 
 @retry_on_conflict
 def _end(own: Project) -> int:
-    """Let the project belong to no team; how many showings the team's database doesn't know of."""
+    """Remove the membership. Returns the number of showings that the team's database never got."""
     with own.store.write(own.key) as book:
         return memberships.leave(book)
 
 
 def _reading(store: Store, name: str) -> Reading | None:
-    """The team's playbook as a file would bring it in; None where nothing was ever in it."""
+    """The team's playbook, as read from a file; None if it has no revision."""
     with store.read(name) as book:
         return import_export.reading_of(book) if book.revision else None
 
 
-# Keeping in step, for the worker.
-
-
 def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list[str]:
-    """Bring this machine and the databases of all teams in step: the replicas become what is there now, and what
-    sessions were shown goes there. The keys of the projects whose replica is new.
+    """Update the replicas of all teams, and send to their databases which points sessions saw. Returns the keys of the
+    projects whose replica is new.
 
-    A server that is away is asked again by the next worker; *note* is given what else is wrong.
+    The next worker asks again a server that is away. *note* gets all other problems.
     """
     with store.snapshot() as connection:
         known = memberships.read_all(connection)
     refreshed = []
     for membership in known:
-        for step in (forget.follow_team, _send):  # who may only read can't do the second
+        for step in (forget.follow_team, _send):  # a reader can't do the second
             try:
-                with servers.opened(store, membership) as server:
+                with servers.of_team(store, membership) as server:
                     refreshed += [membership.key] * bool(step(store, membership, server))
             except ServerAwayError:
                 break
@@ -131,28 +130,26 @@ def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list
 
 @retry_on_conflict
 def _send(store: Store, membership: Membership, server: Store) -> None:
-    """Tell the team's database what sessions were shown. Killed in between, it is told once more, and counts once."""
+    """Send to the team's database which points sessions saw. After a kill it is sent again, and counts once."""
     while True:
         with store.snapshot() as connection:
             showings = memberships.unsent(connection, membership.playbook_id, most=_SENT_AT_ONCE)
         if not showings:
             return
         with server.write(membership.name) as book:
-            memberships.take_in(book, showings)
+            memberships.add_showings(book, showings)
         with store.transaction() as connection:
             memberships.drop_sent(connection, membership.playbook_id, showings, now=datetime.now(UTC))
 
 
-# How it stands.
-
-
 @dataclass(frozen=True, slots=True)
 class TeamStatus:
-    """How a project's membership stands: the database in words, the project's name there and since when; what the
-    replica holds and when it was last known to be current (None: there is none); the jobs and showings that wait.
+    """A project's membership: the database in words, the project's name there, and when it joined. `replica` is the
+    replica's content, and `replica_at` when it was last current (None if there is none). `queued`, `failed` and
+    `unsent` count jobs and showings.
 
-    Of the database: its schema, the playbook's last revision and its members; `problem` says why it couldn't be asked,
-    which `is_away` makes one that may be over soon, or why it can only be read.
+    From the database come its schema, the playbook's last revision and its members. `problem` says why it can't be
+    asked, or only be read; with `is_away` the problem may pass.
     """
 
     where: str
@@ -171,15 +168,15 @@ class TeamStatus:
 
 
 def joined(store: Store) -> dict[str, TeamStatus]:
-    """How each membership in the user's own *store* stands, by the project's key, as far as this machine knows."""
+    """The status of each membership in the user's own *store*, by the project's key. No server is asked."""
     with store.snapshot() as connection:
         keys = [each.key for each in memberships.read_all(connection)]
     return {key: read_status(Project(store, key), asks=False) for key in keys}
 
 
 def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
-    """How the membership of the project *own* stands, as far as this machine knows where nobody *asks* the database.
-    Raises TeamError where it has joined no team."""
+    """The status of the membership of the project *own*, without the database's part unless it *asks* there. Raises
+    TeamError if it has joined no team."""
     membership = require(own)
     path = at_hand.replica_of(own.store.where, membership.playbook_id)
     with own.store.snapshot() as connection:
@@ -202,7 +199,7 @@ def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
             with server.read(membership.name) as book:
                 members = tuple(memberships.members(book))
             status = replace(status, schema=at_hand.SCHEMA, revision=book.revision, members=members)
-            with server.write(membership.name):  # nothing is written, but it tells whether one may
+            with server.write(membership.name):  # nothing is written; this only tells whether it could be
                 return status
     except PlaybookError as error:
         return replace(status, problem=str(error), is_away=isinstance(error, ServerAwayError))

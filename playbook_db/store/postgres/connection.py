@@ -1,7 +1,7 @@
-"""A connection that waits no longer than its caller wants to, and makes few round trips.
+"""A connection that waits no longer than its caller allows, and makes few round trips.
 
-Each transaction begins together with its first statement. SQLAlchemy asks a server nine questions when it meets it;
-here the answers are known.
+BEGIN goes to the server together with the first statement. SQLAlchemy asks a new server nine questions; the dialect
+here knows the answers.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -24,8 +24,8 @@ from playbook_db.store.team import patience
 T = TypeVar("T")
 DRIVER = "postgresql+patient"
 READS = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
-WRITES = "ISOLATION LEVEL READ COMMITTED"  # whether it may write the server says: a standby may not
-_IDLE_LIMIT_S = 60  # how long a transaction may wait for a lost client while others wait for its locks
+WRITES = "ISOLATION LEVEL READ COMMITTED"  # not READ WRITE: a standby decides that
+_IDLE_LIMIT_S = 60  # before the server ends a transaction whose client was lost, and frees its locks
 
 
 class SilentServerError(psycopg.OperationalError):
@@ -33,17 +33,14 @@ class SilentServerError(psycopg.OperationalError):
 
 
 class PatientConnection(psycopg.Connection[Any]):
-    """A connection that follows `patience`; `mode` is what stands behind BEGIN."""
+    """A connection that follows `patience`; `mode` follows BEGIN."""
 
     mode = WRITES
 
     def wait(self, gen: "Generator[Any, Any, T]", *arguments: Any, **options: Any) -> T:
-        """Run *gen*. Raises SilentServerError when the time of the transaction is over."""
-        began, remaining = monotonic(), patience.remaining_s()
-        try:
-            return super().wait(self._until(gen, began + remaining) if remaining else gen, *arguments, **options)
-        finally:
-            patience.note_wait(monotonic() - began)
+        """Run *gen*. Raises SilentServerError when the transaction's time is over."""
+        with patience.waiting() as remaining:
+            return super().wait(self._until(gen, monotonic() + remaining) if remaining else gen, *arguments, **options)
 
     def _until(self, gen: "Generator[Any, Any, T]", end: float) -> "Generator[Any, Any, T]":
         try:
@@ -51,7 +48,7 @@ class PatientConnection(psycopg.Connection[Any]):
             while True:
                 ready = yield awaited
                 if not ready and monotonic() > end:
-                    self.pgconn.finish()  # nothing else is to wait for it
+                    self.pgconn.finish()  # nothing else may wait for it
                     raise SilentServerError(f"no answer for {patience.limit_s():g} s")
                 awaited = gen.send(ready)
         except StopIteration as done:
@@ -60,50 +57,48 @@ class PatientConnection(psycopg.Connection[Any]):
 
     @contextmanager
     def begun(self) -> Iterator[None]:
-        """Send what is inside together with BEGIN, unless a transaction is under way."""
-        if self.is_idle:
-            with self.together():
-                self.begin()
-                yield
-        else:
+        """Send the statements inside together, with BEGIN before them unless a transaction is under way."""
+        if self._is_in_transaction():
+            yield
+            return
+        with self.together():
+            self._begin()
             yield
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether no transaction is under way."""
-        return self.info.transaction_status == TransactionStatus.IDLE
+    def _is_in_transaction(self) -> bool:
+        return self.info.transaction_status != TransactionStatus.IDLE
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """Begin a transaction in which the server waits no longer than we do."""
         queue, remaining = psycopg.Cursor(self), patience.remaining_s()
-        queue.execute(f"BEGIN {self.mode}".encode(), prepare=False)
+        queue.execute(f"BEGIN {self.mode}".encode())
         if remaining:
-            limits = {"statement_timeout": remaining, "lock_timeout": min(patience.lock_s(), remaining)}
+            limits = {"statement_timeout": remaining, "lock_timeout": min(patience.lock_s(), 0.9 * remaining)}
             if self.mode == WRITES:
                 limits["idle_in_transaction_session_timeout"] = _IDLE_LIMIT_S
             for name, seconds in limits.items():
-                queue.execute(f"SET LOCAL {name} = {seconds * 1000:.0f}".encode(), prepare=False)
+                queue.execute(f"SET LOCAL {name} = {seconds * 1000:.0f}".encode())
 
     def together(self) -> AbstractContextManager[object]:
-        """Statements inside go to the server together; nobody may ask for an answer before the end."""
+        """Send the statements inside together; no answer can be read before the end."""
         return self.pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
 
     def rollback(self) -> None:
-        """Roll back, unless the connection is gone: that error would hide the first one."""
+        """Roll back, unless the connection is closed: that error would hide the first one."""
         if not self.closed:
             super().rollback()
 
     def gather(self, questions: Sequence[Question], *, alone: bool = False) -> list[Sequence[Any]]:
-        """The answers to *questions*, one after the other, in one round trip: in the transaction under way, or *alone*
-        in one that only reads, and sees one state of the database."""
+        """The answers to *questions*, in one round trip: in the transaction under way, or *alone* in one that only
+        reads, and sees one state of the database."""
         self.mode = READS if alone else self.mode
         try:
             with self.together():
-                if self.is_idle:
-                    self.begin()
+                if not self._is_in_transaction():
+                    self._begin()
                 cursors = [self._execute(*question) for question in questions]
                 if alone:
-                    psycopg.Cursor(self).execute("COMMIT", prepare=False)
+                    psycopg.Cursor(self).execute("COMMIT")
         except psycopg.Error:
             self.rollback()
             raise
@@ -115,7 +110,7 @@ class PatientConnection(psycopg.Connection[Any]):
 
 
 class _Cursor(psycopg.Cursor[Any]):
-    """What SQLAlchemy works with."""
+    """SQLAlchemy's cursor."""
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         with _of(self).begun():
@@ -127,32 +122,27 @@ class _Cursor(psycopg.Cursor[Any]):
 
 
 class PatientDialect(PGDialect_psycopg):
-    """SQLAlchemy's own, which knows what that one asks for."""
+    """SQLAlchemy's dialect, without its questions to the server."""
 
     supports_statement_cache = True
 
     def connect(self, *arguments: Any, **options: Any) -> Any:
-        remaining = patience.remaining_s()
-        wait_s = int(options.pop("connect_timeout"))
-        wait_s = min(wait_s or ceil(remaining), ceil(remaining)) if remaining else wait_s
-        began = monotonic()
-        try:
-            connection = PatientConnection.connect(
+        with patience.waiting() as remaining:
+            wait_s = int(options.pop("connect_timeout"))
+            wait_s = min(wait_s or ceil(remaining), ceil(remaining)) if remaining else wait_s
+            return PatientConnection.connect(
                 *arguments, autocommit=True, cursor_factory=_Cursor, connect_timeout=wait_s, **options
             )
-        finally:
-            patience.note_wait(monotonic() - began)
-        return connection
 
     def do_ping(self, dbapi_connection: Any) -> bool:
-        """Whether the pool may give out a connection again. No question is sent: that would cost a round trip."""
+        """Whether the pool may reuse a connection. It sends nothing: that would cost a round trip."""
         return not dbapi_connection.closed
 
     def _get_server_version_info(self, connection: SqlConnection) -> tuple[int, int]:
         return divmod(driver_of(connection).info.server_version, 10000)
 
     def _get_default_schema_name(self, connection: SqlConnection) -> str:
-        return ""  # only for what isn't found by the search path
+        return ""  # for objects outside the search path
 
     def get_default_isolation_level(self, dbapi_conn: Any) -> Any:
         return "READ COMMITTED"
@@ -166,7 +156,7 @@ registry.register(DRIVER.replace("+", "."), __name__, PatientDialect.__name__)
 
 
 def _row_maker(cursor: "psycopg.Cursor[Any]") -> Any:
-    """Rows with names, unless a name stands twice, as that of a function."""
+    """Rows with names, unless two columns have the same name, such as that of a function."""
     try:
         return namedtuple_row(cursor)
     except psycopg.DataError:
@@ -174,7 +164,7 @@ def _row_maker(cursor: "psycopg.Cursor[Any]") -> Any:
 
 
 def driver_of(connection: SqlConnection) -> PatientConnection:
-    """The driver's connection behind that of SQLAlchemy."""
+    """The driver's connection below SQLAlchemy's."""
     driver: PatientConnection = connection.connection.dbapi_connection  # type: ignore[assignment]
     return driver
 

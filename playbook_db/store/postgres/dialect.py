@@ -1,4 +1,4 @@
-"""A database of playbooks on a PostgreSQL server: all that only PostgreSQL does, as `store.dialect.Dialect` has it."""
+"""A database of playbooks on a PostgreSQL server: what only PostgreSQL does. `SqliteDialect` explains the methods."""
 
 import functools
 import logging
@@ -19,29 +19,29 @@ from sqlalchemy.engine import URL
 from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store import hook_sql
-from playbook_db.store.at_hand import SCHEMA, marked_version, usable_schema
-from playbook_db.store.dialect import Question
+from playbook_db.store.at_hand import marked_version, usable_schema
+from playbook_db.store.dialect import Dialect, Question
 from playbook_db.store.postgres import distributed, letters
 from playbook_db.store.postgres.connection import DRIVER, READS, WRITES, driver_of
 from playbook_db.store.postgres.errors import explained
 from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata
+from playbook_db.store.team import patience
 from playbook_db.store.urls import described
 
-OLDEST_SERVER = 140000  # 14, the oldest that is still looked after
-# Where the URL doesn't say otherwise. PGHOSTADDR, which a project may bring, would send a password elsewhere.
+OLDEST_SERVER = 140000  # 14
+# Unless the URL has others. PGHOSTADDR, which a project's environment may set, would send a password elsewhere.
 _CONNECT_DEFAULTS = {"connect_timeout": 10, "hostaddr": ""}
-_OPEN_FOR_S = 60  # that a connection stays open unused: a server may have been restarted meanwhile
+_OPEN_FOR_S = 60  # for an unused connection: the server may have been restarted meanwhile
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
-_SIGN = "\ufdd0"  # no character, and never will be one: it says that NUL stands there, or it itself
-_PREPARED_AFTER = 5  # times that a statement was run; psycopg's own number
+_SIGN = "\ufdd0"  # never a character: with 0 it replaces NUL, with 1 itself
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
-_LOCK_AT_ONCE = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE SKIP LOCKED")
+_LOCK_AT_ONCE = sql(f"{_LOCK.text} SKIP LOCKED")
 _HAS_HEAD = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id")
 _ADD_HEAD = sql(hook_sql.ADD_HEAD)
 _VERSION = """
-SELECT max(version_num) AS version, pg_backend_pid() AS pid,
+SELECT max(version_num) AS version,
        to_regclass('skipped_operations') IS NOT NULL AS has_tables,
        obj_description(to_regclass('alembic_version'), 'pg_class') AS oldest_program
 FROM alembic_version
@@ -96,34 +96,31 @@ SELECT 'the constraint ' || conname || ' isn''t valid' FROM pg_constraint
 WHERE NOT convalidated AND connamespace = {_OURS}
 """)
 
-# What psycopg warns of comes as an error, too; without a handler it would stand on stderr beside our words.
+# psycopg's warnings come as errors, too; without a handler they would also be printed to stderr.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
-class PostgresDialect:
-    """What only PostgreSQL does, for the database at `url`. It is others' too: nobody migrates it by the way."""
+class PostgresDialect(Dialect):
+    """The database at `url`. Others use it too, so it is migrated only if somebody asks for that."""
 
     is_shared = True
 
     def __init__(self, url: URL) -> None:
         self.url = url.set(drivername="postgresql+psycopg")
-        self._prepared_after: int | None = None  # until no pooler is known to be between
         self._numbers: dict[str, int] = {}  # of playbooks, by their keys
 
     @property
     def where(self) -> str:
-        """The database in words for a message: its URL without user and password."""
+        """The URL without user and password."""
         return described(self.url)
 
     def make_engine(self, *, foreign_keys: bool = True) -> Engine:
-        """An engine whose transactions are ours: one that writes sees what others committed up to each statement, and
-        locks before it reads; one that reads sees one state throughout, and can't write. It is one for all who ask:
-        what looks at the version has opened a connection already."""
-        return self._engine
+        """The one engine of this dialect: the look at the version has opened a connection already.
 
-    def is_as_opened(self, readers: Engine, key: str) -> bool:
-        """Whether the server can still be used, and is at our schema."""
-        return self.schema_version(key) == SCHEMA
+        A transaction that writes locks before it reads, and sees what others have committed. One that reads sees one
+        state of the database, and can't write.
+        """
+        return self._engine
 
     @functools.cached_property
     def _engine(self) -> Engine:
@@ -140,7 +137,7 @@ class PostgresDialect:
         @event.listens_for(engine, "connect")
         def connect(driver: "psycopg.Connection[Any]", _: object) -> None:
             speak_as_sqlite(driver)
-            driver.prepare_threshold = self._prepared_after
+            driver.prepare_threshold = None  # behind a pooler the next transaction may be on another connection
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
@@ -149,29 +146,24 @@ class PostgresDialect:
         return engine
 
     def explained(self) -> AbstractContextManager[None]:
-        """Turns the driver's errors into ours. Each transaction has its own time."""
         return explained(self.where)
 
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """The rows that answer each of *questions* about the playbook *key*, from one state of the database, in one
-        round trip, where its number is known."""
+        """One round trip if the playbook's number is known, else two."""
         with self.explained(), self._engine.connect() as connection:
             gather = functools.partial(driver_of(connection).gather, alone=True)
             number = self._numbers.get(key) or next((row.id for row in gather([(_FIND, {"key": key})])[0]), 0)
             return gather([(statement, {"playbook_id": number, **values}) for statement, values in questions])
 
     def role(self, connection: Connection) -> str:
-        """The role that logged in."""
         return str(driver_of(connection).info.user)
 
     def known_number(self, key: str) -> int | None:
-        """The number of the playbook *key*, if it was looked up with the version."""
+        """The number, if it was looked up with the version."""
         return self._numbers.get(key)
 
-    # What version the database is at.
-
     def schema_version(self, key: str = "") -> int | None:
-        """The schema of the database, 0 where nothing of ours is in it. With a *key* the number of that playbook is
+        """The schema of the database, 0 if it holds none of our tables. With a *key*, the number of that playbook is
         looked up, too. Raises OtherProgramError, ServerError."""
         with self.explained(), self._engine.connect() as connection:
             try:
@@ -181,7 +173,6 @@ class PostgresDialect:
                 if connection.scalar(_ANY_TABLE, {"names": list(metadata.tables)}):
                     raise OtherProgramError(self.where) from None
                 return 0
-            self._prepare_if_direct(connection, there.pid)
         self._numbers = {key: numbers[0][0].id} if numbers and numbers[0] else {}
         if there.has_tables and re.fullmatch(r"\d{4}", there.version or "0000"):
             schema = int(there.version or 0)
@@ -189,28 +180,17 @@ class PostgresDialect:
             return usable_schema(marked_version(schema, int(window[1]) if window else schema))
         raise OtherProgramError(self.where)
 
-    def _prepare_if_direct(self, connection: Connection, pid: int) -> None:
-        """Let statements that are run often be prepared on the server, unless its process *pid* is another than the
-        one that we were told of: then a pooler is between, behind which the next transaction may meet what another
-        client has prepared under the same name."""
-        driver = driver_of(connection)
-        if driver.info.backend_pid == pid:
-            driver.prepare_threshold = self._prepared_after = _PREPARED_AFTER
-
     def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
-        """Write which programs may write at *version*, which Alembic's own table holds."""
+        """Write which programs may write at *version*; Alembic's own table holds the version itself."""
         connection.exec_driver_sql(naming_oldest(version, oldest_program))
-
-    # Making and migrating it.
 
     @contextmanager
     def unchanged(self) -> Iterator[Connection]:
-        """A transaction that can't change the database."""
         with self.explained(), self._engine.execution_options(writes=False).begin() as connection:
             yield connection
 
     def prepare(self) -> None:
-        """Refuse a server that playbooks can't be kept on."""
+        """Raise DatabaseError if the server can't hold playbooks."""
         with self.unchanged() as connection:
             version = connection.connection.dbapi_connection.info.server_version  # type: ignore[union-attr]
             encoding = connection.scalar(sql("SELECT current_setting('server_encoding')"))
@@ -219,7 +199,7 @@ class PostgresDialect:
             raise DatabaseError(f"{self.where} is PostgreSQL {version // 10000}; playbook-db needs 14 or later.")
         if encoding != "UTF8":
             raise DatabaseError(
-                f"{self.where} keeps its texts as {encoding}, which knows not all characters. Make the database anew: "
+                f"{self.where} stores text as {encoding}, which lacks some characters. Create the database with: "
                 "createdb --encoding=UTF8 --template=template0 NAME"
             )
         if schema is None:
@@ -230,30 +210,25 @@ class PostgresDialect:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold off all others who would give the database another schema."""
-        with self.explained(), self.make_engine(foreign_keys=False).begin() as connection:
+        with patience.at_most(patience.FOREVER_S), self.explained(), self._engine.begin() as connection:
             connection.execute(sql("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
             yield
 
-    def back_up_before_migration(self, version: int) -> None:
-        """Nothing: a server's backups are its own, and a migration is one transaction."""
-
     def drop_views_and_triggers(self, connection: Connection) -> None:
-        """Drop what `make_views_and_triggers` makes; what people added stays. From here on the transaction is its
-        owner's."""
+        """Drop what `make_views_and_triggers` makes, but nothing that people added. The rest of the transaction has the
+        rights of the tables' owner."""
         become_owner(connection)
         distributed.let_citus(connection)
         _drop(connection, *_FILES)
 
     def make_views_and_triggers(self, connection: Connection) -> None:
-        """Make what `drop_views_and_triggers` drops, as this version of the code has it."""
         _make(connection, *_FILES)
 
     def distribute(self) -> tuple[int, int, bool]:
-        """Spread the tables by playbook over the servers that Citus knows.
+        """Distribute the tables by playbook over the servers that Citus knows.
 
-        Returns over how many, in how many parts, and whether there was anything to spread. Raises DatabaseError, which
-        says what is missing.
+        Returns the number of servers, the number of shards, and whether there was anything to distribute. Raises
+        DatabaseError if something is missing.
         """
         with self.unchanged() as connection:
             is_there = distributed.require_citus(connection, self.where)
@@ -265,15 +240,14 @@ class PostgresDialect:
                 return distributed.spread(connection, self)
 
     def broken_references(self, connection: Connection) -> list[str]:
-        """The rows whose parents are missing, in words: only who owns the server could have brought that about."""
+        """As `Dialect` says: only a superuser can have caused them."""
         return [problem for table in metadata.tables.values() for problem in _orphans(connection, table)]
 
-    # Queries that each kind of database words in its own way.
-
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
-        """Keep others from writing to the playbook of the project *key* until this transaction ends, once none does.
+        """Lock the playbook of the project *key* against other writers until this transaction ends.
 
-        Returns its number; None where there is no playbook yet, or where one writes and this one doesn't wait.
+        Returns its number; None if there is no such playbook, or if another transaction writes and this one doesn't
+        wait.
         """
         number = self._numbers.get(key) or connection.scalar(sql(_FIND), {"key": key})
         if number is None:
@@ -286,25 +260,19 @@ class PostgresDialect:
         return int(number) if connection.execute(lock, of_playbook).first() else None
 
     def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
-        """The row that answers *question* about the playbook *number*, locked with that; None where it has no head."""
+        """The row that answers *question* about the playbook *number*, which is locked; None if it has no head."""
         questions: list[Question] = [(each, {"playbook_id": number}) for each in (_LOCK.text, question)]
         locked, rows = driver_of(connection).gather(questions)
         return rows[0] if locked else None
 
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
-        """Statements inside go to the server together; nobody may ask for an answer before the end."""
         return driver_of(connection).together()
 
-    def index_hint(self, name: str) -> str:
-        """Nothing: PostgreSQL knows its tables and chooses an index by itself."""
-        return ""
-
     def has_search(self, connection: Connection) -> bool:
-        """Whether there is an index for full text."""
         return bool(connection.scalar(_HAS_SEARCH))
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
-        """What finds the live points that have one of the *terms*; it asks for all of them at once."""
+        """The first search asks about all *terms* at once."""
         point_ids: dict[Term, list[int]] = {}
         there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"
 
@@ -322,70 +290,41 @@ class PostgresDialect:
 
     @contextmanager
     def beside_writes(self, connection: Connection) -> Iterator[Connection]:
-        """The *connection* itself, whose transaction an error inside doesn't end."""
+        """The *connection* itself; an error inside doesn't end its transaction."""
         with self.savepoint(connection):
             yield connection
 
     def rebuild_search(self, connection: Connection) -> bool:
-        """Make the index for full text anew, with the functions that say what stands in it."""
+        """Create the full-text index again, with its functions."""
         become_owner(connection)
         _drop(connection, "postgres/search.sql")
         _make(connection, "postgres/search.sql")
         return True
 
-    def is_search_behind(self, connection: Connection) -> bool:
-        """Never: the server keeps its indexes."""
-        return False
-
-    def catch_up_search(self, connection: Connection) -> None:
-        """Nothing to do."""
-
-    def search_is_true(self, connection: Connection) -> bool:
-        """Whether there is one: the server keeps it true."""
-        return self.has_search(connection)
-
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
-        """The size of the database, and what each table takes of it, its indexes included."""
         ((whole,),), tables = driver_of(connection).gather([(each, {}) for each in _SIZES])
         return int(whole), {str(name): int(size) for name, size in tables}
 
-    # Checking it.
-
     def savepoint(self, connection: Connection) -> AbstractContextManager[object]:
-        """What keeps an error inside from ending the whole transaction."""
         return connection.begin_nested()
 
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
-        """What PostgreSQL itself says isn't whole; with *quick* no references are compared."""
-        rows = connection.execute(_INVALID)
-        problems = [problem for (problem,) in rows]
+        problems = [str(problem) for problem in connection.scalars(_INVALID)]
         return problems if quick else problems + self.broken_references(connection)
 
-    # What SQLite's write-ahead log asks for.
-
-    def after_commit(self) -> None:
-        """Nothing to do: the server looks after its files."""
-
-    def tidy(self) -> None:
-        """Nothing to do."""
-
-    def to_disk(self) -> None:
-        """Nothing to do: a commit waits for the server's disk."""
-
     def close(self) -> None:
-        """Let go of every connection."""
         self._engine.dispose()
 
 
 def speak_as_sqlite(driver: "psycopg.Connection[Any]") -> None:
-    """Let *driver* take texts and give numbers as SQLite's does."""
+    """Make *driver* accept texts and return numbers as SQLite's does."""
     driver.adapters.register_dumper(str, _TextDumper)
     driver.adapters.register_loader("text", _TextLoader)
     driver.adapters.register_loader("numeric", _Number)
 
 
 class _TextDumper(StrDumperUnknown):
-    """Texts as PostgreSQL can keep them: NUL, the one character that it can't, becomes two others."""
+    """Replaces NUL, the only character that PostgreSQL can't store, by two others."""
 
     def dump(self, obj: str) -> Buffer | None:
         if "\0" in obj or _SIGN in obj:
@@ -394,7 +333,7 @@ class _TextDumper(StrDumperUnknown):
 
 
 class _TextLoader(Loader):
-    """The same texts as they were."""
+    """Reverses `_TextDumper`."""
 
     def load(self, data: Buffer) -> str:
         text = bytes(data).decode()
@@ -402,7 +341,7 @@ class _TextLoader(Loader):
 
 
 class _Number(Loader):
-    """A sum or a mean as a number of Python's own."""
+    """A sum or a mean as an int or a float."""
 
     def load(self, data: Buffer) -> int | float:
         text = bytes(data).decode()
@@ -410,7 +349,7 @@ class _Number(Loader):
 
 
 def _drop(connection: Connection, *files: str) -> None:
-    """Drop what the statements in *files* make, in an order in which that can be done."""
+    """Drop what the statements in *files* create, in an order that works."""
     distributed.let_citus(connection)
     text = "".join(map(_read, files))
     names = {
@@ -425,7 +364,7 @@ def _drop(connection: Connection, *files: str) -> None:
 
 
 def _make(connection: Connection, *files: str) -> None:
-    """Carry out the statements in *files*."""
+    """Run the statements in *files*."""
     distributed.let_citus(connection)
     driver = connection.connection.dbapi_connection
     for statement in making_statements(files):
@@ -433,19 +372,19 @@ def _make(connection: Connection, *files: str) -> None:
 
 
 def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
-    """The statements in *files*: those that make the views and triggers, as this version of the code has them."""
+    """The statements in *files*, which create the views and triggers of this version."""
     yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # functions keep it
     for file in files:
         yield from _statements(file)
 
 
 def naming_oldest(version: int, program: int) -> str:
-    """The statement that lets programs from this one on write at *version*: older ones look there."""
+    """The statement that lets programs from *program* on write at *version*; older ones read it."""
     return f"COMMENT ON TABLE alembic_version IS '{version:04d} {program:04d}';"
 
 
 def dropping_statements() -> Iterator[str]:
-    """The statements that drop what `making_statements` makes, without a look at the server. Triggers go with their
+    """The statements that drop what `making_statements` creates, without a look at the server. Triggers go with their
     functions."""
     text = "".join(map(_read, _FILES))
     pattern = r"^CREATE (INDEX|VIEW|FUNCTION|AGGREGATE|TEXT SEARCH DICTIONARY) (\w+(?:\([^)]*\))?)"
@@ -458,7 +397,7 @@ def _read(file: str) -> str:
 
 
 def _statements(file: str) -> Iterator[str]:
-    """The statements of one of our files: Citus takes no more than one at once."""
+    """The statements of one of our files: Citus accepts one at a time."""
     statement = ""
     for line in _read(file).splitlines(keepends=True):
         statement += line

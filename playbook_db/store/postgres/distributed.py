@@ -1,7 +1,7 @@
-"""The tables of a server spread over the servers that Citus knows, by playbook: all rows of one stand together.
+"""Distributing tables by playbook over the servers that Citus knows: all rows of one playbook are on one server.
 
-`playbooks` and `sections` are whole on each of them. A table that another refers to can't be spread while that refers
-to it, nor rows that triggers watch; so references, views and triggers are made anew, in the one transaction.
+`playbooks` and `sections` are complete on each server. Citus can't distribute a table that others refer to or that has
+triggers. So references, views and triggers are dropped and created again, in the same transaction.
 """
 
 from sqlalchemy import Connection, ForeignKeyConstraint
@@ -14,7 +14,7 @@ from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata, playbooks, sections
 
 _WHOLE = (playbooks, sections)
-# The values that hold until the transaction's end. Where Citus isn't, nobody asks for them.
+# They hold until the transaction's end. Without Citus they have no effect.
 _SETTINGS = sql("""
 SELECT set_config('citus.enable_unsafe_triggers', 'on', true),
        set_config('citus.multi_shard_modify_mode', 'sequential', true), set_config('client_min_messages', 'error', true)
@@ -33,36 +33,27 @@ FROM pg_dist_shard AS s JOIN pg_dist_placement AS p ON p.shardid = s.shardid WHE
 
 
 def let_citus(connection: Connection) -> None:
-    """Let Citus make triggers, and change its tables one after the other, until the transaction ends."""
+    """Let Citus create triggers, and change its tables one by one, until the transaction ends."""
     connection.execute(_SETTINGS)
 
 
 def require_citus(connection: Connection, where: str) -> bool:
-    """Whether the database *where* has Citus, or may be given it. Raises DatabaseError, which says what is missing."""
+    """Whether the database *where* has the extension. Raises DatabaseError if it can't be created either."""
     citus = connection.execute(_CITUS).one()
-    if citus.is_there:
-        return True
-    if not citus.is_installed:
-        raise DatabaseError(
-            f"{where} can't be distributed: its server has no Citus. Install that extension on the server, then run "
-            "this command again."
-        )
-    if not citus.is_loaded:
-        raise DatabaseError(
-            f"{where} can't be distributed: its server doesn't load Citus. Put citus first into its "
-            "shared_preload_libraries, restart it, then run this command again."
-        )
-    if not citus.may_create:
-        raise DatabaseError(
-            f"{where} can't be distributed: it isn't made for Citus yet, and you may not do that. Ask who looks after "
-            "the server to run in this database: CREATE EXTENSION citus"
-        )
-    return False
+    needs = {
+        "its server has no Citus. Install that extension on the server": citus.is_installed,
+        "its server doesn't load Citus. Put citus first in its shared_preload_libraries, and restart": citus.is_loaded,
+        "it lacks the extension. Ask a superuser to run in this database: CREATE EXTENSION citus": citus.may_create,
+    }
+    missing = next((need for need, is_met in needs.items() if not is_met), None)
+    if missing and not citus.is_there:
+        raise DatabaseError(f"{where} can't be distributed: {missing}; then run this command again.")
+    return bool(citus.is_there)
 
 
 def spread(connection: Connection, dialect: Dialect) -> tuple[int, int, bool]:
-    """Spread the tables of the database of *dialect* that aren't yet: over how many servers, in how many parts, and
-    whether there were any."""
+    """Distribute the tables that aren't distributed yet. Returns the number of servers and of shards, and whether there
+    were such tables."""
     known = set(connection.scalars(_SPREAD))
     tables = [table for table in (*_WHOLE, *metadata.sorted_tables) if table.name not in known]
     names = list(dict.fromkeys(table.name for table in tables))
@@ -88,14 +79,14 @@ def _spread(connection: Connection, names: list[str]) -> None:
             else f"create_distributed_table('{name}', 'playbook_id')"
         )
         connection.exec_driver_sql(f"SELECT {call}")
-    for name in reversed(names):  # what was copied into the parts
+    for name in reversed(names):  # the rows that were copied into shards
         connection.exec_driver_sql(f"SELECT truncate_local_data_after_distributing_table('{name}')")
     for reference in between:
         connection.execute(AddConstraint(reference))
 
 
 def _references() -> list[ForeignKeyConstraint]:
-    """What refers from one table of playbooks' rows to another."""
+    """The foreign keys between distributed tables."""
     return [
         reference
         for table in metadata.sorted_tables

@@ -1,4 +1,4 @@
-"""What PostgreSQL and its driver say, in our words: what happened and what to do, never with a password."""
+"""Errors of PostgreSQL and its driver as ours: what happened and what to do, never with a password."""
 
 import os
 import re
@@ -19,14 +19,14 @@ from playbook_db.errors import (
 )
 from playbook_db.store.team import patience
 
-# By SQLSTATE, or the beginning of one: what is wrong, and what to do. `{where}` is the database, `{reply}` the server's
-# own first line.
+# By SQLSTATE, or its first characters: the problem, and what to do. `{where}` is the database, `{reply}` the first line
+# of the server's message.
 _BY_STATE = (
-    (("28", "0P"), "{where} lets nobody in with this user and password ({reply}). Look at both in the URL (a team's "
+    (("28", "0P"), "{where} lets nobody in with this user and password ({reply}). Check both in the URL (a team's "
                    "member gives another with: playbook team join URL) or, where it has no password, in the file that "
                    "PGPASSFILE names (else ~/.pgpass)."),
-    (("3D000",), "{where}: the server has no such database. Ask for one, or make it: createdb NAME"),
-    (("42501", "3F000"), "{where}: you may not do that there ({reply}). Ask its owner to let you: playbook db grant "
+    (("3D000",), "{where}: the server has no such database. Ask for one, or create it: createdb NAME"),
+    (("42501", "3F000"), "{where}: you may not do that there ({reply}). Ask its owner to run: playbook db grant "
                          "ROLE member"),
     (("53300",), "{where} has no connection left ({reply}). Try again later, or ask for a higher max_connections."),
     (("54",), "{where} can't keep something as large as this ({reply}). Nothing was changed; use shorter texts."),
@@ -35,13 +35,11 @@ _BY_STATE = (
     (("57P01", "57P02", "57P03", "57P05"), "{where} is being shut down or started ({reply}). Try again in a moment."),
     (("57014",), "{where} ended a statement that took too long ({reply}). Nothing was changed; try again later."),
     (("42P01", "42703", "42883", "42704"), "{where} isn't as playbook-db made it ({reply}). See: playbook db check"),
-    (("26000", "42P05"), "{where} is behind a pooler that loses prepared statements ({reply}). Give it session mode, "
-                         "or PgBouncer 1.22 or later with max_prepared_statements over 0."),
     (("23PB1",), "{where}: {reply}. Nothing was changed; put the playbook right: playbook --db URL db repair"),
-    (("22021", "22P05"), "{where} keeps its texts in another encoding than UTF-8 ({reply}). Make the database anew: "
+    (("22021", "22P05"), "{where} stores text in another encoding than UTF-8 ({reply}). Create the database with: "
                          "createdb --encoding=UTF8 --template=template0 NAME"),
 )  # fmt: skip
-# Before there is a connection, the library tells what the server said by its text alone; so does a pooler.
+# Before there is a connection, the library and poolers report a server's error by its text only.
 _BY_TEXT = (
     (r"password authentication failed|no password supplied|role \".*\" does not exist|no pg_hba\.conf entry|"
      r"authentication failed|pg_hba\.conf rejects", "28P01"),
@@ -51,10 +49,10 @@ _BY_TEXT = (
      "53300"),
     (r"the database system is (starting|shutting|in recovery)", "57P03"),
 )  # fmt: skip
-# Those of a server that can't be used at present: the connection, its room, its end.
+# The server can't be used at present: connection lost, no room, shutdown.
 _ENDED = ("08", "25P03", "25P04")
 _AWAY = (*_ENDED, "53", "57P")
-_WRONG = (  # of what the URL says, by the library or the server before there is a connection
+_WRONG = (  # in the URL, by the library or by the server before there is a connection
     r"invalid (connection option|port number|\w+ value|integer value|URI|percent-encoded)|missing \"=\"|"
     r"definition of service|service file|unrecognized configuration parameter|invalid value for parameter|"
     r"unsupported startup parameter|unrecognized SSL|certificate|does not support SSL"
@@ -71,8 +69,8 @@ _BUSY = "55P03"  # lock_not_available
 
 @contextmanager
 def explained(where: str, otherwise: str = "") -> Iterator[None]:
-    """Turn the errors of the server and the driver at the database *where* into ours; bugs stay, unless *otherwise*
-    says what they are to be called. What is inside has the time of one transaction."""
+    """Translate errors of the server and the driver at the database *where*. Bugs pass, unless *otherwise* describes
+    them. The block has the time of one transaction."""
     try:
         with patience.started():
             yield
@@ -83,7 +81,7 @@ def explained(where: str, otherwise: str = "") -> Iterator[None]:
             ours = ServerError(f"{where} {otherwise} ({_reply(cause)}). Nothing was changed.")
         if ours is None:
             raise
-        raise ours from None  # what the driver says in full may hold the URL
+        raise ours from None  # the driver's full message may have the URL
 
 
 def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
@@ -101,7 +99,7 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
                 kind = NoPasswordError
             return kind(text.format(where=where, reply=reply))
     if not state and re.search(_WRONG, str(error)):
-        return ServerError(f"The URL of {where} can't be used as it is ({reply}). Put it right where it was given.")
+        return ServerError(f"The URL of {where} can't be used as it is ({reply}). Correct it where it was given.")
     if not (state.startswith(_AWAY) or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
         return None
     is_lost = state.startswith(_ENDED) or re.search(_LOST, str(error))
@@ -118,7 +116,7 @@ def _state(error: psycopg.Error) -> str:
 
 
 def _reply(error: psycopg.Error) -> str:
-    """The server's own words, on one line, without what a secret could be in."""
+    """The first line of the server's message, redacted."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     line = lines[0] if lines else type(error).__name__
     line = re.sub(r"^.*(FATAL|ERROR):\s+|^connection (failed|is bad): ", "", line)

@@ -1,8 +1,8 @@
-"""Who may do what with the playbooks on a server: the grants on our tables, views and functions, in their schema.
+"""Rights on a server: the grants on our tables, views and functions, in their schema.
 
-A reader reads. A member writes rows, too; the triggers keep them from rewriting the history, and nothing lets them
-change a table. An owner has the role that owns the tables, so that they can migrate them. What later migrations make is
-covered by default privileges, since it belongs to the same role (`become_owner`).
+A reader reads. A member also writes rows; triggers keep them from rewriting the history, and no grant lets them change
+a table. An owner has the role that owns the tables, and can migrate them. Default privileges cover objects of later
+migrations, which belong to the same role (`become_owner`).
 """
 
 import shlex
@@ -20,10 +20,10 @@ from playbook_db.store.tables import metadata
 
 Right = Literal["reader", "member", "owner"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
-_ONLY_READ = ("alembic_version", "sections")  # what migrations alone write
+_ONLY_READ = ("alembic_version", "sections")  # only migrations write them
 _SEQUENCE = "playbooks_id_seq"
 _WRITE = "INSERT, UPDATE, DELETE"
-_BEYOND: dict[Right, tuple[str, ...]] = {  # what none of them may; who has the owner's role may all
+_BEYOND: dict[Right, tuple[str, ...]] = {  # privileges that the right doesn't include
     "reader": ("INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"),
     "member": ("TRUNCATE", "REFERENCES", "TRIGGER"),
     "owner": (),
@@ -68,8 +68,8 @@ _MAY_CONNECT = sql("SELECT has_database_privilege(CAST(:role AS oid), current_da
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """What was done: `role` has the `right` now, on the tables that `owner` owns. `beyond` is what it may do besides,
-    by other ways than our grants, and `notes` are for the person."""
+    """`role` has the `right` now, on the tables of `owner`. `beyond` lists privileges that it has from elsewhere, and
+    `notes` are for the person."""
 
     role: str
     right: Right
@@ -79,8 +79,8 @@ class Granted:
 
 
 def grant(connection: Connection, role: str, right: Right) -> Granted:
-    """Give *role* the *right* in the current schema, and take what our grants gave it beyond that. Raises ServerError
-    where that can't be done, for one of the reasons that it tells."""
+    """Grant *role* the *right* in the current schema, and revoke our grants beyond that. Raises ServerError if that
+    can't be done."""
     connection.execute(_LOCK, {"lock": _GRANTS_LOCK})
     owner, to = _looked_up(connection, role, right)
     notes = [*_close_schema(connection, owner)]
@@ -104,8 +104,8 @@ def grant(connection: Connection, role: str, right: Right) -> Granted:
 
 
 def become_owner(connection: Connection) -> None:
-    """Let the transaction under way act as the role that owns the tables, where they are there, so that what it makes
-    belongs to the same. Raises ServerError where the user has no part in that role."""
+    """Let the current transaction act as the role that owns the tables, if there are any, so that new objects belong to
+    it. Raises ServerError if the user isn't a member of that role."""
     owner = connection.execute(_OWNER).first()
     if owner is None:
         return
@@ -118,7 +118,7 @@ def become_owner(connection: Connection) -> None:
 
 
 def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any], Row[Any]]:
-    """The owner of the tables, and *role*, where it can be given the *right*."""
+    """The owner of the tables, and *role*. Raises ServerError if it can't have the *right*."""
     where = dialect_of(connection).where
     owner, to = connection.execute(_OWNER).one(), connection.execute(_ROLE, {"role": role}).first()
     if not owner.is_ours:
@@ -143,7 +143,7 @@ def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any
 
 
 def _close_schema(connection: Connection, owner: Row[Any]) -> Iterator[str]:
-    """Keep all but the owner from making tables and functions beside ours, as everybody may in `public` before 15."""
+    """Let only the owner create tables and functions in our schema; before 15 everybody may in `public`."""
     if connection.scalar(_ALL_MAY_MAKE):
         _run(connection, f"GRANT CREATE ON SCHEMA {owner.schema} TO {owner.name}")
         _run(connection, f"REVOKE CREATE ON SCHEMA {owner.schema} FROM PUBLIC")
@@ -162,7 +162,7 @@ def _membership(connection: Connection, owner: Row[Any], statement: str) -> None
 
 
 def _hand_over(connection: Connection, owner: Row[Any], to: Row[Any]) -> None:
-    """Make *to* the owner of all that is ours, and let who was granted something have it from him."""
+    """Make *to* the owner of all our objects, and grant existing rights again in their name."""
     granted = [(str(name), bool(writes)) for name, writes in connection.execute(_GRANTEES) if name != owner.name]
     for name, _ in granted:
         _run(connection, *_revoked(connection, name, owner))
@@ -181,7 +181,7 @@ def _tables() -> list[str]:
 
 
 def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
-    """What takes all that `_grant_statements` gives."""
+    """The statements that revoke all that `_grant_statements` grants."""
     yield f"REVOKE ALL ON SCHEMA {owner.schema} FROM {to} CASCADE"
     yield f"REVOKE ALL ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} FROM {to} CASCADE"
     yield f"REVOKE ALL ON SEQUENCE {_SEQUENCE} FROM {to} CASCADE"
@@ -191,7 +191,7 @@ def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
 
 
 def _grant_statements(connection: Connection, to: str, owner: Row[Any], right: Right) -> Iterator[str]:
-    """What gives *to* a reader's rights, or a member's, on what is there and on what later migrations make."""
+    """The statements that grant *to* a reader's or a member's rights, on present and future objects."""
     yield f"GRANT USAGE ON SCHEMA {owner.schema} TO {to}"
     yield f"GRANT SELECT ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} TO {to}"
     yield f"GRANT EXECUTE ON ROUTINE {', '.join(connection.scalars(_ROUTINES))} TO {to}"

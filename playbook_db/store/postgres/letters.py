@@ -1,6 +1,6 @@
-"""Which characters make up words, for a server whose own notion of that hangs on its locale.
+"""The characters of words, for a server whose own definition depends on its locale.
 
-They are said in `search.sql` as parts of regular expressions, the same whichever Python makes them.
+`search.sql` has them as parts of regular expressions, which are the same with every version of Python.
 """
 
 import functools
@@ -16,7 +16,7 @@ _WITH_CAPITALS = range(0x80, 0x590)  # Latin, Greek, Cyrillic and Armenian lette
 
 
 def filled(statement: str) -> str:
-    """*statement* with the characters in place of what stands for them."""
+    """*statement* with the characters in place of their placeholders."""
     return functools.reduce(lambda text, each: text.replace(*each), _letters().items(), statement)
 
 
@@ -33,7 +33,7 @@ def _letters() -> dict[str, str]:
 
 
 def _is_between(code: int) -> bool:
-    """Whether a character is of no word, as for SQLite: neither letter nor digit, nor of somebody's private use."""
+    """Whether a character separates words, as for SQLite: no letter, no digit, and not for private use."""
     if 0x3400 <= code < 0xFB00 or code > 0xFFFF:  # Chinese, Korean and private characters; old scripts
         return code in _SIGNS
     category = _KNOWN.category(chr(code))
@@ -41,6 +41,6 @@ def _is_between(code: int) -> bool:
 
 
 def _ranges(codes: range, is_one: Callable[[int], bool]) -> str:
-    """What stands between the brackets of a regular expression for those of the *codes* of which *is_one* is true."""
+    """The *codes* for which *is_one* is true, as the inside of a bracket expression."""
     runs = [[*run] for is_in, run in itertools.groupby(codes, is_one) if is_in]
     return "".join(f"\\U{run[0]:08x}-\\U{run[-1]:08x}" for run in runs)

@@ -1,6 +1,6 @@
 -- The index for full text, as store/search.sql has it for SQLite: of live points alone, kept by the server. What a word
 -- is, which letters are the same and what its stem is hang on no extension, no locale and no parser of the server's, so
--- that the same points answer as in a file; docs/team.md says where they don't. Each entry begins with its playbook's
+-- that the same points answer as in a file; docs/team-reference.md says where they don't. Each entry begins with its playbook's
 -- number, so what others write costs a search nothing, and words of names are told from those of texts.
 
 CREATE TEXT SEARCH DICTIONARY porter_stems (TEMPLATE = snowball, LANGUAGE = porter);

@@ -1,8 +1,8 @@
-"""People's own SQL on a server: one statement, in a transaction that can only read.
+"""People's own SQL on a server: one statement, in a read-only transaction.
 
-The statement becomes a cursor's, which takes a query and nothing else, so neither COPY nor a second statement hides in
-it. What a function of the server may do beyond that hangs on the user's rights there; for a superuser, who might read
-the server's files so, or worse, it is asked with the rights of a role that reads all tables and does no more.
+The statement is declared as a cursor's, which accepts only a query: no COPY, and no second statement. Functions of the
+server depend on the user's rights. A superuser could read the server's files with them, so a superuser's query runs
+with the rights of a role that can only read all tables.
 """
 
 import re
@@ -21,7 +21,7 @@ from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
 from playbook_db.store.dialect import Dialect
 
 _QUERIES = ("select", "with", "values", "table", "(")
-_WITHOUT_CURSOR = ("explain", "show")  # which no cursor takes
+_WITHOUT_CURSOR = ("explain", "show")  # a cursor doesn't accept these
 _ROWS_AT_ONCE = 500
 # Citus would ask its nodes as that role, which can't log in.
 _BOUNDS = sql("""
@@ -30,7 +30,7 @@ SELECT set_config('statement_timeout', :wait, true),
             THEN set_config('role', 'pg_read_all_data', true) END
 FROM pg_roles WHERE rolname = current_user
 """)
-# Texts, names, comments and what else holds no parameter; then a parameter, or a sign that the driver takes for one.
+# Strings, names, comments and casts, which have no parameters; then a parameter, or a sign that the driver reads so.
 _PARTS = re.compile(
     r"('(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\2\$|::)|(?<!\w):(project\b)|(:\w+)|(%)",
     re.S,
@@ -42,8 +42,8 @@ _WRITING = re.compile(r'at or near "(insert|update|delete|merge|into|copy|call|d
 def open_answer(
     dialect: Dialect, query: str, project_key: str, timeout_s: float
 ) -> Iterator[tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]]:
-    """The titles of the columns and the rows that the database of *dialect* answers to *query*; `:project` in it is
-    *project_key*. Raises QueryError, QueryRefusedError, QueryTimeoutError, ServerError."""
+    """The column titles and the rows of *query* in the database of *dialect*; `:project` in it is *project_key*. Raises
+    QueryError, QueryRefusedError, QueryTimeoutError, ServerError."""
     engine = dialect.make_engine().execution_options(writes=False)
     try:
         with dialect.explained(), engine.begin() as connection:
@@ -79,7 +79,7 @@ def _bound(part: "re.Match[str]") -> str:
 
 
 def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: float) -> Iterator[tuple[Any, ...]]:
-    """The rows; the server bounds the time that each part of them takes, and all parts together take no more."""
+    """The rows. The server limits the time of each batch, and this limits the time of all together."""
     remaining_s = timeout_s
     while remaining_s > 0:
         began = monotonic()
@@ -92,7 +92,7 @@ def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: 
 
 
 def _plain(value: Any) -> Any:
-    """*value* as SQLite would have it."""
+    """*value* as SQLite returns it."""
     if isinstance(value, bool):
         return int(value)
     return str(value) if isinstance(value, date | datetime | time | timedelta | UUID | list | dict) else value
@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _explained(engine: Engine, timeout_s: float) -> Iterator[None]:
-    """Turn the driver's errors about the statement into ours; those of the server are the dialect's."""
+    """Translate the driver's errors about the statement; the dialect translates those of the server."""
     try:
         yield
     except psycopg.OperationalError as error:

@@ -24,7 +24,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from playbook_db import settings
 from playbook_db.domain.search_words import Term
-from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError
+from playbook_db.errors import DamagedError, DatabaseBusyError, DatabaseError, OtherProgramError, SchemaTooNewError
 from playbook_db.files import to_disk
 from playbook_db.projects import upwards
 from playbook_db.store import at_hand, hook_sql
@@ -52,7 +52,6 @@ class SqliteDialect:
 
     def __init__(self, path: str, access: Access = "write") -> None:
         self.path, self.access = path, access
-        self._file = _file_at(path)
         self._usual_wait_s = 0.0  # for the write lock, lately
 
     @property
@@ -73,7 +72,6 @@ class SqliteDialect:
                 f"This Python brings SQLite {sqlite3.sqlite_version}; playbook-db needs 3.37 or later. "
                 "Use a newer Python."
             )
-        self._file = _file_at(self.path)
         writes = self.access == "write"
         engine = create_engine(
             URL.create("sqlite", database=self.path),
@@ -102,14 +100,6 @@ class SqliteDialect:
                 record.invalidate()
 
         return engine
-
-    def is_as_opened(self, readers: Engine, key: str) -> bool:
-        """Whether the file is the one that the last engine was made for, and is at our schema."""
-        if self._file is None or _file_at(self.path) != self._file:
-            return False
-        with self.explained(), readers.connect() as connection:
-            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-            return at_hand.usable_schema(version) == at_hand.SCHEMA
 
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
         """The rows that answer each of *questions* about the playbook *key*, from one state of the database."""
@@ -451,19 +441,13 @@ def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
         if f"{sql};" not in ours and (kind == "trigger" or f"CREATE VIEW {name.lower()} AS" in ours)
     ]
     if foreign:
+        schema = connection.execute("PRAGMA user_version").fetchone()[0] % at_hand.WINDOW
+        if schema > at_hand.SCHEMA:  # its migration let us write to the tables, but made other triggers
+            raise SchemaTooNewError(path, schema, at_hand.SCHEMA)
         raise DatabaseError(
             f"{path} has SQL that playbook-db didn't make and that could change what is kept or shown: "
             f"{', '.join(foreign)}. Nothing was changed. If you made it, drop it with sqlite3; else use another file."
         )
-
-
-def _file_at(path: str) -> tuple[int, int] | None:
-    """What tells the file at *path* from any other; None where there is none."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Which projects of this machine have joined a team, and what the team's database is still to be told of them."""
+"""Which projects of this machine have joined a team, and which showings the team's database doesn't have yet."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -43,7 +43,7 @@ ON CONFLICT (playbook_id, session_id, time) DO NOTHING
 """)
 _COUNT_UNSENT = sql("SELECT count(*) FROM unsent_injections WHERE playbook_id = :playbook_id AND sent_at IS NULL")
 # Sent once more where a worker was killed before it noted that it had been: the session and the time tell.
-_TAKE_IN = sql("""
+_ADD_SHOWING = sql("""
 INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
 SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time, :event
 FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
@@ -53,7 +53,7 @@ _CURSORS = sql("""
 SELECT path, session_id, learned_offset, last_uuid, first_uuid, updated_at FROM transcripts
 WHERE playbook_id = :playbook_id
 """)
-_TAKE_IN_CURSOR = sql("""
+_ADD_CURSOR = sql("""
 INSERT INTO transcripts (playbook_id, path, session_id, learned_offset, last_uuid, first_uuid, updated_at)
 VALUES (:playbook_id, :path, :session_id, :learned_offset, :last_uuid, :first_uuid, :updated_at)
 ON CONFLICT (playbook_id, path) DO NOTHING
@@ -65,8 +65,8 @@ SELECT actor, count(*), max(time) FROM revisions WHERE playbook_id = :playbook_i
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """That the project with the folder `key`, whose own playbook has the number `playbook_id`, has joined a team: its
-    playbook is the one of `name` in the database at `url`, which holds no password."""
+    """The project with the folder `key`, whose own playbook has the number `playbook_id`, has joined a team: its
+    playbook is `name` in the database at `url`, which has no password."""
 
     key: str
     playbook_id: int
@@ -77,8 +77,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What a session was shown by which event: the numbers of the points as a JSON list, with what the playbook was
-    then."""
+    """The points that an event showed to a session: their numbers as a JSON list, with the playbook's revision."""
 
     session_id: str
     time: str
@@ -99,7 +98,7 @@ class Member:
 
 
 def of_project(connection: Connection, key: str) -> Membership | None:
-    """The membership of the project with the folder *key*; None where it has joined no team."""
+    """The membership of the project with the folder *key*; None if it has joined no team."""
     row = connection.execute(_OF_PROJECT, {"key": key}).first()
     return Membership(*row) if row else None
 
@@ -110,12 +109,12 @@ def read_all(connection: Connection) -> list[Membership]:
 
 
 def join(book: PlaybookRepository, url: str, name: str) -> None:
-    """Keep that the project of *book* has joined a team."""
+    """Record that the project of *book* has joined a team."""
     book.connection.execute(_JOIN, {"playbook_id": book.playbook_id, "url": url, "name": name, "now": book.now})
 
 
 def put_back(connection: Connection, known: list[Membership]) -> None:
-    """Let these memberships, and no others, be those that there are."""
+    """Replace all memberships by *known*."""
     connection.execute(_LEAVE_ALL)
     for each in known:
         book = PlaybookRepository.open_to_write(connection, each.key)
@@ -124,32 +123,31 @@ def put_back(connection: Connection, known: list[Membership]) -> None:
 
 
 def leave(book: PlaybookRepository) -> int:
-    """Keep that the project of *book* belongs to no team any more; how many showings were dropped with that."""
+    """Remove the membership of the project of *book*. Returns the number of showings that are lost with it."""
     book.connection.execute(_LEAVE, {"playbook_id": book.playbook_id})
-    untold = count_unsent(book.connection, book.playbook_id)
+    unsent = count_unsent(book.connection, book.playbook_id)
     book.connection.execute(_DROP_UNSENT, {"playbook_id": book.playbook_id})
-    return untold
+    return unsent
 
 
 def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showing]:
-    """What sessions were shown and the team's database doesn't know yet; the oldest, at *most* so many."""
+    """The oldest showings that the team's database doesn't have yet, at *most* so many."""
     return [Showing(*row) for row in connection.execute(_UNSENT, {"playbook_id": playbook_id, "most": most})]
 
 
 def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[str]:
-    """The lists, in JSON, of the numbers that the team's points have which the session was shown, as far as that is
-    known here."""
+    """The numbers of the team's points that the session saw, in JSON lists, as far as they are known here."""
     return list(connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id}).scalars())
 
 
 def count_unsent(connection: Connection, playbook_id: int) -> int:
-    """How many there are of these."""
+    """The number of showings that the team's database doesn't have yet."""
     count: int = connection.execute(_COUNT_UNSENT, {"playbook_id": playbook_id}).scalar_one()
     return count
 
 
 def drop_sent(connection: Connection, playbook_id: int, showings: list[Showing], *, now: datetime) -> None:
-    """Keep that the team's database has *showings*, and forget here what it has had for long."""
+    """Record that the team's database has *showings*, and delete those that it has had for long."""
     sent = {"playbook_id": playbook_id, "now": timestamp(now)}
     for showing in showings:
         connection.execute(_SENT, {**sent, "session_id": showing.session_id, "time": showing.time})
@@ -157,31 +155,31 @@ def drop_sent(connection: Connection, playbook_id: int, showings: list[Showing],
 
 
 def keep_unsent(book: PlaybookRepository, showing: Showing, team: str) -> None:
-    """Keep *showing*, of the playbook *team*, until that team's database has it; where it is there already, or the team
-    was left since, nothing happens."""
+    """Keep *showing*, of the playbook *team*, for that team's database. Nothing happens if it is there already, or if
+    the project has left the team since."""
     values = {"playbook_id": book.playbook_id, "name": team, **asdict(showing)}
     book.connection.execute(_KEEP_UNSENT, values)
 
 
-def take_in(book: PlaybookRepository, showings: list[Showing]) -> None:
-    """Keep *showings* in the playbook that they are of, each once."""
+def add_showings(book: PlaybookRepository, showings: list[Showing]) -> None:
+    """Store *showings* in their playbook, each once."""
     for showing in showings:
-        book.connection.execute(_TAKE_IN, {"playbook_id": book.playbook_id, **asdict(showing)})
+        book.connection.execute(_ADD_SHOWING, {"playbook_id": book.playbook_id, **asdict(showing)})
 
 
 def cursors(book: PlaybookRepository) -> list[dict[str, Any]]:
-    """How far transcripts have been learned from, for `take_in_cursors`."""
+    """How far each transcript was learned from, for `add_cursors`."""
     rows = book.connection.execute(_CURSORS, {"playbook_id": book.playbook_id})
     return [dict(row) for row in rows.mappings()]
 
 
-def take_in_cursors(book: PlaybookRepository, cursors: list[dict[str, Any]]) -> None:
-    """Keep in the team's playbook how far transcripts have been learned from, where it doesn't know."""
+def add_cursors(book: PlaybookRepository, cursors: list[dict[str, Any]]) -> None:
+    """Store in the team's playbook how far each transcript was learned from, unless it knows that."""
     for cursor in cursors:
-        book.connection.execute(_TAKE_IN_CURSOR, {"playbook_id": book.playbook_id, **cursor})
+        book.connection.execute(_ADD_CURSOR, {"playbook_id": book.playbook_id, **cursor})
 
 
 def members(book: PlaybookRepository) -> list[Member]:
-    """Who has changed the playbook, the last one first."""
+    """Who has changed the playbook, the latest first."""
     rows = book.connection.execute(_MEMBERS, {"playbook_id": book.playbook_id})
     return [Member(*row) for row in rows]

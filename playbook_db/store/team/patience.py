@@ -1,27 +1,28 @@
-"""How long this process waits for a server: its callers say so, and each transaction starts anew.
+"""How long this process waits for a server. Callers set the limit; each transaction starts with the whole of it.
 
-Without a caller's word each answer may take LONG_S seconds, as for the worker, a transfer and a check.
+Without a limit, each single answer may take LONG_S seconds, as for the worker, a transfer and a check.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from time import monotonic
 
 from playbook_db import settings
 
 REPLICA_S = 4.0  # for a command that can show the replica instead
-ANSWER_S = 30.0  # for somebody who waits for a command, a page or a tool
-LONG_S = 300.0  # for a single answer, when nobody waits
-_LOCK_SHARE = 0.9
+ANSWER_S = 30.0  # for a person who waits for a command, a page or a tool
+LONG_S = 300.0  # for one answer, when nobody waits
 FOREVER_S = 0.0  # for a migration: stopping it would only mean starting again
+_LOCK_SHARE = 0.9
 
 _limit: ContextVar[float] = ContextVar("limit", default=LONG_S)
-_remaining: ContextVar["list[float] | None"] = ContextVar("left", default=None)
+_remaining: ContextVar["list[float] | None"] = ContextVar("remaining", default=None)
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Let the transactions inside wait for a server for at most *seconds* in all, each of them."""
+    """Let each transaction inside wait for a server for at most *seconds* in all."""
     token = _limit.set(seconds)
     try:
         yield
@@ -31,35 +32,36 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def started() -> Iterator[None]:
-    """The time of one transaction, its connection included. One inside another has no time of its own."""
-    if _remaining.get() is not None:
-        yield
-        return
-    token = _remaining.set([_limit.get()])
+    """The time of one transaction, with its connection. A block inside another one shares its time."""
+    token = _remaining.set(_remaining.get() or [_limit.get()])
     try:
         yield
     finally:
         _remaining.reset(token)
 
 
+@contextmanager
+def waiting() -> Iterator[float]:
+    """Count the time inside as a wait of the transaction. Yields the seconds that are left, or FOREVER_S."""
+    began = monotonic()
+    try:
+        yield remaining_s()
+    finally:
+        remaining = _remaining.get()
+        if remaining and FOREVER_S < _limit.get() < LONG_S:
+            remaining[0] = max(0.01, remaining[0] - (monotonic() - began))  # never 0, which means no limit
+
+
 def remaining_s() -> float:
-    """How many seconds the transaction under way may still wait; FOREVER_S for no limit."""
-    remaining = _remaining.get()
-    return _limit.get() if remaining is None else remaining[0]
+    """The seconds that the transaction may still wait, or FOREVER_S."""
+    return (_remaining.get() or [_limit.get()])[0]
 
 
 def limit_s() -> float:
-    """How many seconds a transaction may wait."""
+    """The seconds that a transaction may wait."""
     return _limit.get()
 
 
 def lock_s() -> float:
-    """How many seconds of these a transaction may wait for a lock: the server's word on it comes before we give up."""
+    """The seconds that a transaction may wait for a lock: less than its limit, so that the server says why it ended."""
     return min(settings.LOCK_WAIT_S, _limit.get() * _LOCK_SHARE or settings.LOCK_WAIT_S)
-
-
-def note_wait(seconds: float) -> None:
-    """Count *seconds* that the transaction under way has waited. LONG_S is for each answer, so they don't add up."""
-    remaining = _remaining.get()
-    if remaining is not None and remaining[0] != FOREVER_S and _limit.get() < LONG_S:
-        remaining[0] = max(0.01, remaining[0] - seconds)  # not 0, which is no limit

@@ -1,8 +1,8 @@
-"""The replica: a team's playbook as it is now, in an SQLite file of its own that hooks read as they read any other.
+"""The replica: a team's current playbook in an SQLite file that hooks read like any other.
 
-It has our tables and no history: the points, and of revisions and changes those that brought a point or changed it
-last, and what was learned last; of the proposals that wait their number, without a word. The worker writes it whole;
-it is never changed, so that who reads it needs no lock.
+It has our tables, but little history: the points, the revision and change that created a point or changed it last, and
+the last learned revision. Of waiting proposals it has the numbers only. It is always written as a whole, so readers
+need no lock.
 """
 
 import os
@@ -35,9 +35,9 @@ from playbook_db.store.tables import (
     sections,
 )
 
-_OURS = 1  # the number that the playbook has in its replica
-# The revisions in which each point came and last changed, and what was learned last. By the index on points: a
-# playbook's votes are far more than its points.
+_OURS = 1  # the playbook's number in its replica
+# The revisions that created each point and changed it last, and the last learned one. This uses the index on points: a
+# playbook has far more votes than points.
 _TOUCHED = """
 SELECT k.id, k.created_in AS revision FROM key_points AS k WHERE k.playbook_id = :playbook_id
 UNION
@@ -62,7 +62,7 @@ SELECT number, time, source, actor, session_id FROM revisions WHERE playbook_id 
 """
 _TIME = "SELECT time FROM revisions WHERE playbook_id = :playbook_id AND number = :number"
 _LAST = "SELECT number, time FROM revisions WHERE playbook_id = :playbook_id ORDER BY number DESC LIMIT 1"
-# What no revision tells: which points are pinned or rest, and which proposals wait, with -1 in place of both.
+# No revision says which points are pinned or rest, and which proposals wait (with -1 in place of both).
 _MARKED = """
 SELECT id, pinned, resting FROM key_points WHERE playbook_id = :playbook_id AND (pinned = 1 OR resting = 1)
 UNION ALL
@@ -84,7 +84,7 @@ _READ = {
     changes: _CHANGES,
     proposals: _all(proposals, "playbook_id = :playbook_id AND state = 'waiting'"),
 }
-# What the replica has in place of the team's words or numbers.
+# Replaces the team's words and numbers.
 _IN_PLACE: dict[Table, dict[str, Any]] = {
     playbooks: {"id": _OURS, "mirror": "off", "ignored": 0},
     proposals: {"operation": "{}", "evidence": "[]", "session_id": None},
@@ -94,7 +94,7 @@ Rows = dict[Table, list[dict[str, Any]]]
 
 
 def read(server: Store, key: str) -> Rows:
-    """What a replica holds of the playbook *key*, in one state of the database *server*."""
+    """The rows of a replica of the playbook *key*, from one state of the database *server*."""
     answers = server.ask(key, *((question, {}) for question in _READ.values()))
     return {table: [_row(table, row) for row in rows] for table, rows in zip(_READ, answers, strict=True)}
 
@@ -105,7 +105,7 @@ def _row(table: Table, row: Any) -> dict[str, Any]:
 
 
 def write(path: str, rows: Rows) -> None:
-    """Put a replica with *rows* in the place of the file at *path*. Raises OSError."""
+    """Replace the file at *path* by a replica with *rows*. Raises OSError."""
     engine = create_engine("sqlite://", poolclass=StaticPool)
     with engine.begin() as connection:
         connection.exec_driver_sql("PRAGMA page_size = 1024")  # most tables are empty: a third of the bytes
@@ -125,8 +125,8 @@ def write(path: str, rows: Rows) -> None:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a replica holds: the playbook's last revision with its time, how many points are live, and what no revision
-    tells: the numbers of those that are pinned or rest, and of the proposals that wait."""
+    """The content of a replica: the playbook's last revision with its time, and the number of live points. `marked` has
+    the numbers of points that are pinned or rest, and of proposals that wait."""
 
     revision: int
     time: str | None
@@ -135,8 +135,8 @@ class State:
 
 
 def compare(server: Store, key: str, here: State | None, *beside: Question) -> tuple[bool, list[Any]]:
-    """Whether a replica that holds *here* is what the playbook *key* in the database *server* is now, and the answers
-    to what is asked *beside*."""
+    """Whether a replica with the state *here* equals the playbook *key* in the database *server*, and the answers to
+    the questions *beside*."""
     last, marked, *answers = server.ask(key, (_LAST, {}), (_MARKED, {}), *beside)
     revision = tuple(last[0]) if last else (0, None)
     known = here and (here.revision, here.time, here.marked)
@@ -144,7 +144,7 @@ def compare(server: Store, key: str, here: State | None, *beside: Question) -> t
 
 
 def state(path: str, key: str) -> State | None:
-    """What the replica at *path* holds of the playbook *key*; None where it can't be read, and all of it."""
+    """The state of the playbook *key* in the replica at *path*; None if it can't be read."""
     try:
         with closing(at_hand.open_replica(path)) as connection:
             project = quick_sql.find_in_replica(connection, key)
@@ -159,13 +159,13 @@ def state(path: str, key: str) -> State | None:
 
 
 def opened(path: str, answers: Mapping[str, Sequence[Any]] | None = None) -> Store:
-    """The replica at *path* as a database that can only be read; the server's *answers* to some questions, which a
-    replica can't answer."""
+    """The replica at *path* as a read-only database. *answers* are the server's, to questions that a replica can't
+    answer."""
     return Store(SqliteDialect(path, "at rest").make_engine().execution_options(answers=answers or {}))
 
 
 def known_at(path: str) -> datetime | None:
-    """When the replica at *path* was last known to be what the team's database holds; None where there is none."""
+    """When the replica at *path* was last known to be current; None if there is none."""
     try:
         return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
     except OSError:
@@ -173,8 +173,8 @@ def known_at(path: str) -> datetime | None:
 
 
 def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
-    """The texts that the replica at *path* still holds of the playbook *key*, and that were erased from what *rows*
-    hold of it now; whether as a whole, or in part."""
+    """The texts of the playbook *key* in the replica at *path* that are erased in *rows*. A text is True if all of it
+    was erased, False if only a part was."""
     try:
         with closing(at_hand.open_replica(path)) as connection:
             project = hook_sql.find_project(connection, key)
