@@ -7,7 +7,7 @@ those on the project's; what would change it is always proposed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from playbook_db.domain import operations
@@ -18,7 +18,6 @@ from playbook_db.domain.trust.evidence import FETCHED, FILES, USER, Evidence, Pl
 from playbook_db.domain.trust.influence import doubt, is_against, operation_trust, vote_counts
 
 Review = Literal["fetched", "all", "none"]  # what a person is asked about before it counts
-NO_OWN = Playbook(is_users=True)
 _NOT_HAD = f"{NOTE}the session was neither shown {{0}} nor cited it, so it can't judge it"
 _VOTED = f"{NOTE}the session has voted on {{0}} itself, while it ran"
 _ACROSS = "the user's own points and the project's stay apart: a MERGE joins points of one playbook"
@@ -37,31 +36,32 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTags:
-    """The `votes` that count, what is `proposed`, and the tags that count nothing, with the reason of each."""
+    """The `votes` that count, what is `proposed`, and the tags that count nothing, each with its reason."""
 
-    votes: list[Vote]
-    proposed: list[Proposed]
-    notes: list[Skipped]
-
-    def of(self, *, users: bool) -> "JudgedTags":
-        """Those on points of the user's own playbook, or the others."""
-        return JudgedTags(
-            [vote for vote in self.votes if is_users_name(vote.name) is users],
-            [each for each in self.proposed if is_users_name(each.operation["name"]) is users],
-            [note for note in self.notes if is_users_tag(note.item) is users],
-        )
+    votes: list[Vote] = field(default_factory=list)
+    proposed: list[Proposed] = field(default_factory=list)
+    notes: list[Skipped] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedOperations:
-    """The operations that count, each with what it rests on; what is `proposed`; what is skipped, with the reason. All
-    of it is for the project's playbook; what is for the user's own is proposed or skipped in `own`."""
+    """The operations on one playbook that count, each with its evidence; what is `proposed`; and what is skipped, with
+    the reason."""
 
-    counting: list[Any]
-    evidence: list[tuple[Evidence, ...]]
-    proposed: list[Proposed]
-    skipped: list[Skipped]
-    own: "JudgedOperations | None" = None
+    counting: list[Any] = field(default_factory=list)
+    evidence: list[tuple[Evidence, ...]] = field(default_factory=list)
+    proposed: list[Proposed] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+def split_tags(playbooks: Sequence[Playbook], tags: Sequence[Any]) -> list[list[Any]]:
+    """The *tags*, as the reflector gave them, of each of *playbooks*: the project's and, if it has points, the user's
+    own."""
+    split: list[list[Any]] = [[] for _ in playbooks]
+    for tag in tags:
+        is_users = isinstance(tag, dict) and is_users_name(str(tag.get("name")))
+        split[-1 if is_users and playbooks[-1].points else 0].append(tag)
+    return split
 
 
 def judge_tags(
@@ -74,7 +74,7 @@ def judge_tags(
 ) -> JudgedTags:
     """What counts of the reflector's *tags*, as it gave them, on the points of the *playbook*, in a session that *had*
     those of these names, *voted* on some itself, and in whose transcript the *places* are."""
-    judged = JudgedTags([], [], [])
+    judged = JudgedTags()
     for index, tag in enumerate(tags):
         votes, unreadable = operations.read_votes([tag])
         if unreadable:
@@ -102,50 +102,45 @@ def judge_tags(
     return judged
 
 
-def is_users_tag(tag: object) -> bool:
-    """Whether *tag*, as a model gave it, is on a point of the user's own playbook."""
-    return isinstance(tag, dict) and is_users_name(str(tag.get("name")))
-
-
 def judge_operations(
-    playbook: Playbook, raw: Sequence[Any], places: Sequence[Place], review: Review, own: Playbook = NO_OWN
-) -> JudgedOperations:
-    """What counts of the curator's *raw* operations on the *playbook* and the user's *own*, with the session's votes in
-    both.
+    playbooks: Sequence[Playbook], raw: Sequence[Any], places: Sequence[Place], review: Review
+) -> list[JudgedOperations]:
+    """What counts of the curator's *raw* operations on each of *playbooks*: the project's and the user's own, with the
+    session's votes in them.
 
-    Only what could be carried out is proposed; what breaks a rule is skipped either way. What would be added for the
-    user rests on his own words alone; otherwise it is for the project.
+    Only what could be carried out is proposed; what breaks a rule is skipped either way. An ADD is for the user's own
+    playbook only if the user's words alone carry it; otherwise it is for the project.
     """
-    user_judged = JudgedOperations([], [], [], [])
-    judged = JudgedOperations([], [], [], [], user_judged)
-    draft = Draft(playbook)
+    judged = [JudgedOperations() for _ in playbooks]
+    drafts = [Draft(each) for each in playbooks]
     for index, operation in enumerate(raw):
         if index >= operations.MAX_OPERATIONS:
-            judged.skipped.append(Skipped(index, operation, operations.TOO_MANY))
+            judged[0].skipped.append(Skipped(index, operation, operations.TOO_MANY))
             continue
-        evidence, names, is_own = _evidence(operation, places), _names(operation), operations.is_for_user(operation)
-        text = _text(operation, own if is_own else playbook)
+        evidence, names, is_users = _evidence(operation, places), _names(operation), operations.is_for_user(operation)
+        text = _text(operation, playbooks[-1 if is_users else 0])
         trust = operation_trust(text, names, evidence, places)
         takes_away = isinstance(operation, dict) and operation.get("type") in ("DELETE", "MERGE")
         if takes_away and not is_against(evidence, places):
             trust = FETCHED
-        is_own = is_own and (bool(names) or trust == USER)
-        target = user_judged if is_own and own.points else judged  # a user without points can't have meant their own
-        if is_own and not all(map(is_users_name, names)):
-            target.skipped.append(Skipped(index, operation, _ACROSS))
+        target = -1 if is_users and (names or trust == USER) else 0
+        playbook = playbooks[target]
+        # A user without points can't have meant their own.
+        skipped = judged[target if playbook.points else 0].skipped
+        if playbook.is_users and not all(map(is_users_name, names)):
+            skipped.append(Skipped(index, operation, _ACROSS))
             continue
-        waits = is_own or _waits(trust, review)
-        before = own if is_own else draft.playbook() if waits else None
-        refused = operations.apply_operations(draft if before is None else Draft(before), [operation])
-        if refused:
-            target.skipped.append(replace(refused[0], index=index))
+        waits = playbook.is_users or _waits(trust, review)
+        draft = Draft(drafts[target].playbook()) if waits else drafts[target]
+        if refused := operations.apply_operations(draft, [operation]):
+            skipped.append(replace(refused[0], index=index))
         elif waits:
             fields = {key: value for key, value in operation.items() if key not in ("evidence", "scope")}
             proposed = Proposed(fields | {"doubt": doubt(text, names, places)}, evidence, trust)
-            (user_judged if is_own else judged).proposed.append(proposed)
+            judged[target].proposed.append(proposed)
         else:
-            judged.counting.append(operation)
-            judged.evidence.append(evidence)
+            judged[target].counting.append(operation)
+            judged[target].evidence.append(evidence)
     return judged
 
 

@@ -21,7 +21,7 @@ from playbook_db.errors import PointRuleError, SessionNotFoundError, UndoError
 from playbook_db.services.learning import learn
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.playbook.undo import UndoResult
-from playbook_db.services.project import Project
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
@@ -67,14 +67,13 @@ def suggest(project: Project, session: McpSession, operation: Mapping[str, Any])
         edit.usable(operation["text"])
     if session.counts:
         return SuggestionResult(_carry_out(project, session, operation))
-    users = project.playbooks()[-1]
-    with users.store.read(users.key) as own, project.store.read(project.key) as book:
-        judged = judging.judge_operations(book.playbook(), [operation], session.places, "all", own.playbook())
-    for_user = judged.own or judging.JudgedOperations([], [], [], [])
-    for skipped in (*judged.skipped, *for_user.skipped):
+    playbooks = project.playbooks()
+    all_judged = judging.judge_operations(list(map(read_playbook, playbooks)), [operation], session.places, "all")
+    pairs = zip(playbooks, all_judged, strict=True)
+    target, judged = next((each, judged) for each, judged in pairs if judged.skipped or judged.proposed)
+    for skipped in judged.skipped:
         raise PointRuleError(f"This can't be proposed: {skipped.reason}.")
-    target, proposed = (users, for_user.proposed[0]) if for_user.proposed else (project, judged.proposed[0])
-    return _propose(target, session, proposed)
+    return _propose(target, session, judged.proposed[0])
 
 
 @retry_on_conflict

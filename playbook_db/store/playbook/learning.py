@@ -3,7 +3,7 @@ cost."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
@@ -163,15 +163,13 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredReflection:
-    """What the reflector said of a chunk whose votes aren't counted yet; `user_reflection_id` is the
-    reflection in the user's own playbook that holds the tags on its points. An `is_empty` one taught nothing, as we
-    know just after the reflector said so."""
+    """What the reflector said of a chunk, before its votes are counted; an `id` of 0 says that it isn't stored. An
+    `is_empty` one taught nothing, as the reflector has just said."""
 
-    id: int
-    analysis: str
-    bullet_tags: list[Any]
-    lessons: list[Any]
-    user_reflection_id: int | None = None
+    id: int = 0
+    analysis: str = ""
+    bullet_tags: list[Any] = field(default_factory=list)
+    lessons: list[Any] = field(default_factory=list)
     is_empty: bool = False
 
 
