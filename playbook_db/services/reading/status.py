@@ -4,22 +4,21 @@ Read with the hooks' SQL, without SQLAlchemy where that can be, as a status line
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from playbook_db import project_env, projects, settings
+from playbook_db import projects, settings
 from playbook_db.domain import prompt_text
 from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
+from playbook_db.services.reading.waiting import Execute, Waiting
 from playbook_db.store import at_hand, hook_sql, quick_sql
 
 _WAIT_S = 0.2  # for a database that somebody holds; then the store waits longer
-
-Execute = Callable[[str, dict[str, Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,14 @@ def _read(
     jobs = dict(tuple(row) for row in execute(quick_sql.JOBS_BY_STATE, of_project))
     used = execute(quick_sql.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
     [(tokens, agreed, cost, cost_of_all)] = used
-    rows = execute(hook_sql.JOB_ERRORS, of_project)
-    errors = [error.removeprefix(hook_sql.WAITS) for error, failed_at in rows if not failed_at]
+    waiting = Waiting(folder, project, execute)
+    waits = []
+    if waiting.mirror:
+        waits.append(f"{waiting.mirror} is not in use yet. To look at it and import it: playbook init")
+    if waiting.settings:
+        names = ", ".join(waiting.settings)
+        waits.append(f"the settings of this project bring {names}. To decide: playbook project trust")
+    waits += dict.fromkeys(error.removeprefix(hook_sql.WAITS) for error in waiting.errors)
     return Status(
         key=key,
         database=database,
@@ -122,7 +127,7 @@ def _read(
         queued=jobs.get("queued", 0),
         running=jobs.get("running", 0),
         failed=jobs.get("failed", 0),
-        waits=(*_waits_for_the_user(folder, project), *dict.fromkeys(errors)),
+        waits=tuple(waits),
         tokens_today=tokens,
         agreed_today=agreed,
         daily_tokens=settings.daily_tokens(),
@@ -193,16 +198,3 @@ def _learned(rows: list[Any]) -> Learned | None:
         return None
     number, time, session_id, *_ = rows[0]
     return Learned(number, time, session_id, {kind: count for *_, kind, count in rows if kind})
-
-
-def _waits_for_the_user(folder: str | None, project: hook_sql.StoredProject) -> list[str]:
-    if folder is None:
-        return []
-    waits = []
-    mirror = projects.mirror_path(folder)
-    if project.mirror == "undecided" and project.team_name is None and os.path.exists(mirror):
-        waits.append(f"{mirror} is not in use yet. To look at it and take it in: playbook init")
-    names = project_env.questions(folder) if project_env.may_ask(folder) else {}
-    if names and project_env.consent(folder) is None:
-        waits.append(f"the settings of this project bring {', '.join(names)}. To decide: playbook project trust")
-    return waits
