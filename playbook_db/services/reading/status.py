@@ -1,6 +1,6 @@
-"""Where a playbook stands: how many points, what was learned last, what waits and why, what today cost.
+"""The status of a playbook: how many points, what was learned last, what waits and why, what today cost.
 
-Read with the hooks' SQL, without SQLAlchemy where that can be, as a status line asks every few seconds.
+Reads with the hooks' SQL, if possible without SQLAlchemy: a status line asks every few seconds.
 """
 
 import os
@@ -33,15 +33,14 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where the playbook of the project `key` stands; where it is a team's, by the name `team`, as this machine knows
-    it, and knew at the time `team_as_of` that it was current (None: it never did).
+    """The status of the playbook of the project `key`.
 
-    `shown` is how many of its `points` go into a session, `user_shown` how many of the `user_points` in the user's own
-    playbook, none where the database `is_on_server`, which hooks never ask; `proposals` is how many wait for a person,
-    those for the user's own playbook among them;
-    `queued`, `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits.
-    `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today` of this one; `daily_tokens` is the
-    budget, 0 for none; `agreed_today` are the tokens beside it.
+    A `team`'s playbook is as this machine knows it; `team_as_of` is when it last knew that to be current (None: never).
+    A session gets `shown` of the `points` and `user_shown` of the `user_points` in the user's personal playbook: none
+    if the database `is_on_server`, which hooks never ask. `proposals` counts those for both playbooks. `queued`,
+    `running` and `failed` count jobs. `waits` says what waits for the user, and why learning waits.
+    `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today` of this one. `daily_tokens` is the
+    budget (0: none), `agreed_today` are the tokens that the user allowed besides.
     """
 
     key: str
@@ -70,37 +69,26 @@ class Status:
 
 
 def read(url: str, folder: str | None) -> Status:
-    """The status of the project in *folder*, in the database at *url*; of one that isn't made yet, too. Without a
-    folder that of the user's own playbook.
-
-    Raises DatabaseError, TemplateError, SettingError.
-    """
+    """The status of the project in *folder*, even of one that isn't created yet, in the database at *url*. Without a
+    folder, of the user's personal playbook. Raises DatabaseError, TemplateError, SettingError."""
     path = settings.sqlite_file(url)
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
     if path is not None and os.path.exists(path):
         unusable = at_hand.UnusableError, at_hand.driver().Error  # the store says what is wrong, or puts it right
         with suppress(*unusable), closing(at_hand.connect(path, wait_s=_WAIT_S)) as connection:
-            return _read(connection.execute, path, key, folder, hook_sql.find_project(connection, key))
+            return _read(connection.execute, path, key, folder)
     from playbook_db.services.project import Project  # late: it brings SQLAlchemy
     from playbook_db.store.engine import open_store
     from playbook_db.store.playbook import repository
 
     with open_store(url) as store, store.read(Project.of_user(store).key if folder is None else key) as book:
-        own_key = repository.users_key(book.connection)
-        status = _read(book.execute, store.where, book.key, folder, book.stored(), own_key)
+        status = _read(book.execute, store.where, book.key, folder, repository.users_key(book.connection))
         return replace(status, shown=0, user_shown=0, is_on_server=True) if store.is_shared else status
 
 
-def _read(
-    execute: Execute,
-    database: str,
-    key: str,
-    folder: str | None,
-    stored: hook_sql.StoredProject | None,
-    own_key: str = projects.USER_KEY,
-) -> Status:
-    project = stored or quick_sql.NO_PLAYBOOK
-    users = [] if folder is None else [_Playbook(execute, _find(execute, own_key), is_users=True)]
+def _read(execute: Execute, database: str, key: str, folder: str | None, users_key: str = projects.USER_KEY) -> Status:
+    project = _find(execute, key)
+    users = [] if folder is None else [_Playbook(execute, _find(execute, users_key), is_users=True)]
     if project.team_name:
         points = _points_of_team(database, project, users)
     else:
@@ -138,23 +126,12 @@ def _read(
 
 @dataclass(frozen=True, slots=True)
 class _Playbook:
-    """What runs a statement where a playbook is, where it stands, and when a team's was `known_at` last."""
+    """A playbook, and what runs a statement in its database; of a team's, as it was at `known_at`."""
 
     execute: Execute
     project: hook_sql.StoredProject
     is_users: bool = False
     known_at: str | None = None
-
-    def ranked_points(self) -> RankedPoints:
-        """What may go into a session's prompt."""
-        if not self.project.live_points:
-            return RankedPoints((), 0)
-        return hook_sql.ranked_points(self.execute, self.project, is_users=self.is_users)
-
-    def proposals(self) -> int:
-        """How many proposals wait."""
-        rows = self.execute(hook_sql.PROPOSALS_WAITING, {"playbook_id": self.project.id})
-        return next((count for count, _ in rows), 0)
 
 
 def _find(execute: Execute, key: str) -> hook_sql.StoredProject:
@@ -162,12 +139,18 @@ def _find(execute: Execute, key: str) -> hook_sql.StoredProject:
 
 
 def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
-    """The fields of a status that are about the points: *playbooks* are the project's and the user's own."""
+    """The fields of a status about the points of *playbooks*: the project's, and the user's own."""
     first, last = playbooks[0], playbooks[-1]
     shown = [0] * len(playbooks)
     if not first.project.is_ignored and any(each.project.live_points for each in playbooks):
-        ranked = [each.ranked_points() for each in playbooks]
+        ranked = [
+            hook_sql.ranked_points(each.execute, each.project, is_users=each.is_users)
+            if each.project.live_points
+            else RankedPoints((), 0)
+            for each in playbooks
+        ]
         shown = list(map(len, prompt_text.compose(templates.playbook_template(), ranked)[1]))
+    rows = [each.execute(hook_sql.PROPOSALS_WAITING, {"playbook_id": each.project.id}) for each in playbooks]
     return {
         "team_as_of": first.known_at,
         "points": first.project.live_points,
@@ -175,13 +158,13 @@ def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
         "user_points": last.project.live_points,
         "user_shown": shown[-1],
         "revision": first.project.revision,
-        "proposals": sum(each.proposals() for each in playbooks),
+        "proposals": sum(count for of_one in rows for count, _ in of_one),
         "learned": _learned(list(first.execute(quick_sql.LAST_LEARNED, {"playbook_id": first.project.id}))),
     }
 
 
 def _points_of_team(database: str, project: hook_sql.StoredProject, users: Sequence[_Playbook]) -> dict[str, Any]:
-    """The same of the team's playbook in the place of *project*, as the worker last put it on this machine."""
+    """The same for the team's playbook of *project*, as the worker last saved it on this machine."""
     path = at_hand.replica_of(database, project.id)
     unusable = OSError, at_hand.UnusableError, at_hand.driver().Error  # doctor says what is wrong
     with suppress(*unusable), closing(at_hand.open_replica(path)) as replica:
