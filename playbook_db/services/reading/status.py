@@ -8,15 +8,18 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playbook_db import projects, settings
 from playbook_db.domain import prompt_text
 from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
-from playbook_db.services.reading.waiting import Execute, Waiting
+from playbook_db.services.reading.waiting import Waiting
 from playbook_db.store import at_hand, hook_sql, quick_sql
+
+if TYPE_CHECKING:
+    from playbook_db.services.reading.waiting import Execute
 
 _WAIT_S = 0.2  # for a database that somebody holds; then the store waits longer
 
@@ -86,7 +89,9 @@ def read(url: str, folder: str | None) -> Status:
         return replace(status, shown=0, user_shown=0, is_on_server=True) if store.is_shared else status
 
 
-def _read(execute: Execute, database: str, key: str, folder: str | None, users_key: str = projects.USER_KEY) -> Status:
+def _read(
+    execute: "Execute", database: str, key: str, folder: str | None, users_key: str = projects.USER_KEY
+) -> Status:
     project = _find(execute, key)
     users = [] if folder is None else [_Playbook(execute, _find(execute, users_key), is_users=True)]
     if project.team_name:
@@ -128,13 +133,13 @@ def _read(execute: Execute, database: str, key: str, folder: str | None, users_k
 class _Playbook:
     """A playbook, and what runs a statement in its database; of a team's, as it was at `known_at`."""
 
-    execute: Execute
+    execute: "Execute"
     project: hook_sql.StoredProject
     is_users: bool = False
     known_at: str | None = None
 
 
-def _find(execute: Execute, key: str) -> hook_sql.StoredProject:
+def _find(execute: "Execute", key: str) -> hook_sql.StoredProject:
     return next(map(hook_sql.StoredProject, execute(hook_sql.PROJECT, {"key": key})), quick_sql.NO_PLAYBOOK)
 
 
