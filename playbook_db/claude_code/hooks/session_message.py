@@ -101,8 +101,8 @@ def _set_up() -> str:
 
 
 def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Sequence[str]") -> "Line":
-    """What the playbook *shown* has learned since the last such line (after joining a team: since then), how many
-    sessions could not be learned from, and how many proposals wait if one of them is new."""
+    """What the playbook *shown* has learned since the last such line, or since the project joined the team. Also how
+    many sessions could not be learned from, and how many proposals wait if one of them is new."""
     path = os.path.join(
         _messages_dir(), session_folder_name(book.project.team_name or projects.project_key(folder))[-200:]
     )

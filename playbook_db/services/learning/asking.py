@@ -1,7 +1,7 @@
-"""What one chunk of a transcript teaches, by what the models say of it: the reflector, then the curator.
+"""Asking the models about one chunk of a transcript: the reflector, then the curator.
 
-The models are asked outside any transaction. What the reflector said is kept at once, so that another try asks only for
-what is missing; nothing else of a playbook changes here.
+The models are asked outside any transaction. The reflection is stored at once, so that another try asks only the
+curator. Nothing else of a playbook changes here.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -34,21 +34,18 @@ if TYPE_CHECKING:
 _MAX_ITEMS = 2000  # of a list in a model's answer
 _MAX_SAID_CHARS = 20_000  # of what a model says about a session
 _MAX_REASON_CHARS = 1000  # of each text in a list's items, but a point's
-_MAX_PLAYBOOK_CHARS = 120_000  # of the playbook in a prompt; the best points where not all fit, and the cited ones
+_MAX_PLAYBOOK_CHARS = 120_000  # of the playbook in a prompt
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """A chunk of the transcript at `path`, from byte `start` to before `end`, as a model is to read it.
+class Chunk(ChunkKey):
+    """A chunk of a transcript as a model reads it.
 
-    `text` is empty where nobody said or did anything there. `cited` are the points that the assistant named,
-    `last_uuid` is the chunk's last entry, `first_uuid` the transcript's first. `places` are the parts that can be
-    evidence, in order, redacted. `counts` says how the session went in it.
+    `text` is empty if nobody said or did anything in it. `cited` are the points that the assistant named. `last_uuid`
+    is the chunk's last entry, `first_uuid` the transcript's first. `places` are the parts that can be evidence, in
+    order, redacted. `counts` say how the session went in it.
     """
 
-    path: str
-    start: int
-    end: int
     text: str
     cited: tuple[str, ...]
     session_id: str
@@ -58,13 +55,8 @@ class Chunk:
     counts: SessionCounts = NOTHING
 
     @property
-    def key(self) -> ChunkKey:
-        """Which chunk it is."""
-        return ChunkKey(self.path, self.start, self.end)
-
-    @property
     def session(self) -> str | None:
-        """The session that history names; None if nobody knows it."""
+        """The session for the history; None if nobody knows it."""
         return self.session_id if self.session_id.strip() else None
 
 
@@ -212,7 +204,7 @@ class Inquiry:
             return part
         with project.store.write(project.key) as book:
             number = book.add_reflection(
-                self.chunk.key,
+                self.chunk,
                 session_id=self.chunk.session_id,
                 analysis=part.analysis,
                 bullet_tags=part.bullet_tags,
@@ -278,12 +270,12 @@ class Inquiry:
         return answer
 
     def _redacted(self, text: str) -> str:
-        """*text* without secrets and as a database can keep it."""
+        """*text* without secrets, and with nothing that a database can't store."""
         return storable(redact(text, self.secrets))
 
     def _clean(self, value: Any, key: str = "") -> Any:
-        """*value*, JSON of a model under *key*, without secrets and in a size to keep. A point's text that is too long
-        stays so by one character: it will be skipped."""
+        """*value*, JSON of a model under *key*, without secrets and cut to what is stored. A point's text that is too
+        long stays so by one character, so that it is skipped."""
         if isinstance(value, str):
             is_point = key in ("text", "merged_text")
             return self._redacted(value)[: operations.MAX_TEXT_CHARS + 1 if is_point else _MAX_REASON_CHARS]
@@ -295,7 +287,7 @@ class Inquiry:
 
 
 def _size(playbook: Playbook) -> str:
-    """What the curator hears of the room in a session's prompt."""
+    """The size of the playbook, and what fits into a session's prompt, for the curator."""
     used = prompt_text.utf16_units(render_points(playbook.points))
     return (
         f"The playbook has {len(playbook.points)} key points, {used} characters. A session is shown at most about "
@@ -304,7 +296,7 @@ def _size(playbook: Playbook) -> str:
 
 
 def _dated(signals: PointSignals) -> dict[str, Any]:
-    """What a mark says of a point that is known by *signals*."""
+    """The fields of a point's marks that come from its *signals*."""
     return {
         "since": _day(signals.created_at),
         "confirmed": _day(signals.confirmed_at),

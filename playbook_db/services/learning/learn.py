@@ -1,10 +1,10 @@
-"""Learning from one chunk of a transcript: reflector, votes, curator, one revision, and the cursor moved with it.
+"""Learning from one chunk of a transcript: reflector, votes, curator, one revision, and the cursor.
 
-What the models say is planned again on the playbook as it is then; the revision, the proposals, the cursor and the end
-of the job are one commit, so that a kill leaves all or nothing.
+What counts is applied to the playbook as it is then. The revision, the proposals, the cursor and the end of the job are
+one commit, so that a kill leaves all or nothing.
 
-What concerns the user's own playbook is a commit before that one, since it may be in another database; a cursor there
-makes it count once, however often the chunk is learned from until the other is kept.
+The user's own playbook is committed first, as it may be in another database. Its own cursor makes the chunk count once
+there, however often the rest is tried.
 """
 
 from collections.abc import Collection, Sequence
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LearnResult:
-    """What a chunk taught: nothing if it was `already_learned`; else the revision, if any, the calls of the model, and
-    about how many `proposals` a person is asked."""
+    """What a chunk taught: nothing if it was `already_learned`; else the revision, the calls of the model, and how many
+    `proposals` were made."""
 
     already_learned: bool = False
     revision: RevisionResult | None = None
@@ -54,12 +54,11 @@ def learn(
     budget: Budget | None = None,
     review: Review = "fetched",
 ) -> LearnResult:
-    """Learn from *chunk*, unless it was learned from already; the job that it *finishes* ends in the same commit.
+    """Learn from *chunk*, unless that is done already. The job that it *finishes* ends in the same commit.
 
-    *secrets* are redacted wherever they stand; *deadline* is a time of `time.monotonic`; without a *budget* the daily
-    one holds; *review* says what a person is asked about first. Raises ModelError, BudgetError and DatabaseError;
-    nothing of the playbook has changed then. A chunk about which the model refuses to answer is passed over, with a
-    RefusalError: it isn't asked about again.
+    *secrets* are redacted everywhere. *deadline* is a time of `time.monotonic`. Without a *budget* the daily one holds.
+    *review* says which changes are only proposed. Raises ModelError, BudgetError and DatabaseError; the playbook hasn't
+    changed then. If the model refuses to answer, the chunk is skipped for good, with a RefusalError.
     """
     if not chunk.text.strip():
         return LearnResult(already_learned=not _pass_over(project, chunk, finishes))
@@ -108,7 +107,7 @@ def _read_context(project: Project, book: PlaybookRepository, chunk: Chunk) -> L
         book.voted_on(session).keys(),
         book.distinct_points(),
         {},
-        book.waiting_reflection(chunk.key),
+        book.waiting_reflection(chunk),
     )
     return replace(context, signals=book.point_signals([point.name for point in context.points(chunk.cited)]))
 

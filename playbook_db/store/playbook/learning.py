@@ -303,7 +303,7 @@ class LearningRows(PlaybookRows):
             self._execute(_ADD_COUNTS, session_id=session_id, now=self.now, **asdict(counts))
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
-        """What the reflector said of *chunk* in an earlier try, where that isn't taken in yet."""
+        """What the reflector said of *chunk* in an earlier try, if its votes aren't counted yet."""
         row = self._execute(_WAITING, path=as_text(chunk.path), start=chunk.start, end=chunk.end).first()
         if row is None:
             return None
