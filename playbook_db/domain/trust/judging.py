@@ -1,9 +1,7 @@
-"""What counts of what the models say about a session: which votes and which operations, and which of them a person is
-asked about first.
+"""Which of the models' votes and operations count, which are proposed to a person first, and which are dropped.
 
-A point is judged only where the session had it: was shown it, or cited it. What rests on nothing better than the words
-of a page, or on nothing that is in the transcript, is proposed. Votes on points of the user's own playbook count like
-those on the project's; what would change it is always proposed.
+Only points that the session was shown or cited are judged. What has no better evidence than a page's words is proposed.
+Votes on the user's own points count like those on the project's; all other changes to them are always proposed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +15,7 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.trust.evidence import FETCHED, FILES, USER, Evidence, Place, find_evidence, lowest
 from playbook_db.domain.trust.influence import doubt, is_against, operation_trust, vote_counts
 
-Review = Literal["fetched", "all", "none"]  # what a person is asked about before it counts
+Review = Literal["fetched", "all", "none"]  # which changes are proposed first
 _NOT_HAD = f"{NOTE}the session was neither shown {{0}} nor cited it, so it can't judge it"
 _VOTED = f"{NOTE}the session has voted on {{0}} itself, while it ran"
 _ACROSS = "the user's own points and the project's stay apart: a MERGE joins points of one playbook"
@@ -26,8 +24,8 @@ _NO_EVIDENCE = f"{NOTE}the session read what others wrote, and the vote rests on
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """An operation, or a harmful vote as one of the type `VOTE`, that a person is asked about first; its `doubt` says
-    what a page may have to do with it, where that isn't told by the evidence."""
+    """An operation that a person is asked about first; a harmful vote is one of type `VOTE`. Its `doubt` says what a
+    page may have to do with it, if the evidence doesn't."""
 
     operation: Mapping[str, Any]
     evidence: tuple[Evidence, ...]
@@ -72,8 +70,10 @@ def judge_tags(
     review: Review,
     voted: Collection[str] = (),
 ) -> JudgedTags:
-    """What counts of the reflector's *tags*, as it gave them, on the points of the *playbook*, in a session that *had*
-    those of these names, *voted* on some itself, and in whose transcript the *places* are."""
+    """What counts of the reflector's *tags* on the points of *playbook*.
+
+    The session *had* the points of these names, and *voted* on some itself. *places* are those of its transcript.
+    """
     judged = JudgedTags()
     for index, tag in enumerate(tags):
         votes, unreadable = operations.read_votes([tag])
@@ -154,11 +154,11 @@ def _evidence(item: Any, places: Sequence[Place]) -> tuple[Evidence, ...]:
 
 
 def _text(operation: Any, playbook: Playbook) -> str:
-    """The text that *operation* would give a point, else that of the points which it takes away."""
+    """The text that *operation* gives a point, else the texts of the points that it takes away."""
     text = operations.text_of(operation, str(operation.get("type"))) if isinstance(operation, dict) else ""
     return text or "\n".join(playbook.by_name[name].text for name in _names(operation) if name in playbook.by_name)
 
 
 def _names(operation: Any) -> tuple[str, ...]:
-    """The points that *operation* concerns."""
+    """The names of the points that *operation* concerns."""
     return operations.named_points(operation, str(operation.get("type"))) if isinstance(operation, dict) else ()
