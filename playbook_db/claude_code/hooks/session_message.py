@@ -56,7 +56,7 @@ def choose(
     if not is_on:
         return "", keep  # news counts as shown if nobody wants to see it, too: else each start would read it again
     line = text if text.startswith("playbook") else f"playbook: {text}"
-    return prompt_text.shown(" ".join(line.split())), keep
+    return prompt_text.one_line(line), keep
 
 
 def _is_on(folder: str) -> bool:
