@@ -45,18 +45,19 @@ def choose(
     project, execute = (book.project, book.connection.execute) if book else (None, None)
     waiting = Waiting(folder, project, execute)
     lines = _urgent_lines(folder, waiting, problem, is_plugin, command)
-    text, keep = urgent = next((line for line in lines if line[0]), ("", _keep_nothing))
-    is_on = bool(text) and _is_on(folder)
-    if book and shown and not is_on:
-        text, keep = _news(folder, command, book, shown, waiting.failures)
-        is_on = bool(text) and not urgent[0] and _is_on(folder)
-    if not text and not urgent[0] and not os.path.exists(_messages_dir()):
-        text, is_on = _IS_ON, _is_on(folder)
-        keep = keep if keep is not _keep_nothing else _make_messages_dir  # keeping news makes the folder, too
-    if not is_on:
-        return "", keep  # news counts as shown if nobody wants to see it, too: else each start would read it again
-    line = text if text.startswith("playbook") else f"playbook: {text}"
-    return prompt_text.one_line(line), keep
+    urgent, keep = next((line for line in lines if line[0]), ("", _keep_nothing))
+    if urgent and _is_on(folder):
+        return _shown(urgent), keep
+    text, keep = _news(folder, command, book, shown, waiting.failures) if book and shown else ("", _keep_nothing)
+    if urgent:  # nobody wants to see such lines: news counts as shown, else each start would read it again
+        return "", keep
+    if not text and not os.path.exists(_messages_dir()):
+        text, keep = _IS_ON, keep if keep is not _keep_nothing else _make_messages_dir  # keeping news makes it, too
+    return _shown(text) if text and _is_on(folder) else "", keep
+
+
+def _shown(line: str) -> str:
+    return prompt_text.one_line(line if line.startswith("playbook") else f"playbook: {line}")
 
 
 def _is_on(folder: str) -> bool:
