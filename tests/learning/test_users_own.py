@@ -9,7 +9,7 @@ import pytest
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.services.learning import learn
-from playbook_db.services.learning.asking import Inquiry, Verdict
+from playbook_db.services.learning.asking import Inquiry, LearningContext, Verdict
 from playbook_db.services.playbook import edit, review, undo
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history
@@ -232,8 +232,8 @@ def test_a_team_is_told_nothing_of_a_members_own_points(
     said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
     kept = Inquiry._keep_reflection
 
-    def killed_at_the_teams(lesson: Any, project: Project, *given: Any) -> Any:
-        return kept(lesson, project, *given) if project.is_users else _killed()
+    def killed_at_the_teams(lesson: Any, context: LearningContext, *given: Any) -> Any:
+        return kept(lesson, context, *given) if context.project.is_users else _killed()
 
     with MessagesApi(*answers(said, curation(update, merge))) as api:
         model_at(api, monkeypatch)

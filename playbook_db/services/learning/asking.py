@@ -65,8 +65,8 @@ class LearningContext:
     """What is known of one playbook, that of `project`, before the model is asked.
 
     `playbook` is as of its last `revision`. `shown` are the points that the session was shown, `voted` those that it
-    voted on itself. The pairs in `apart` are no duplicates. `signals` are by point. `waiting` is the reflection that an
-    earlier try has stored, if any.
+    voted on itself. The pairs in `apart` are no duplicates. `signals` are by point. `reflection` is the part of the
+    reflector's answer that is for this playbook.
     """
 
     project: Project
@@ -76,7 +76,7 @@ class LearningContext:
     voted: Collection[str]
     apart: Sequence[tuple[str, str]]
     signals: Mapping[str, PointSignals]
-    waiting: StoredReflection | None
+    reflection: StoredReflection
 
     def points(self, cited: Collection[str]) -> Sequence[KeyPoint]:
         """The points that a prompt shows: all, or the *cited* ones and the best others if there are too many. Of the
@@ -173,8 +173,8 @@ class Inquiry:
             book.add_call(call, session_id=self.chunk.session_id, agreed=self.budget is not None)
         self.calls.append(call)
 
-    def reflect(self, contexts: Sequence[LearningContext]) -> list[StoredReflection]:
-        """Ask the reflector, and store its answer before anything else happens: a part for each of *contexts*."""
+    def reflect(self, contexts: Sequence[LearningContext]) -> list[LearningContext]:
+        """Ask the reflector, and store its answer before anything else happens. Returns *contexts* with their parts."""
         from playbook_db.llm import marks, reflector
 
         cited = self.chunk.cited
@@ -192,42 +192,46 @@ class Inquiry:
         diagnostics.exchanges(self.project.folder, "reflector", answer.exchanges, self._redacted)
         analysis = self._redacted(answer.analysis)[:_MAX_SAID_CHARS]
         tags, *other_tags = judging.split_tags([each.playbook for each in contexts], self._clean(answer.tags))
-        others = [StoredReflection(bullet_tags=each) for each in other_tags]  # which a team doesn't read
-        kept = [self._keep_reflection(each.project, part) for each, part in zip(contexts[1:], others, strict=True)]
-        first = StoredReflection(0, analysis, tags, self._clean(answer.lessons), is_empty=answer.is_empty)
-        return [self._keep_reflection(self.project, first), *kept]
+        # The others' parts come first, as the project's says that the reflector was asked. A team doesn't read them.
+        parts = [StoredReflection(bullet_tags=each) for each in other_tags]
+        others = [self._keep_reflection(each, part) for each, part in zip(contexts[1:], parts, strict=True)]
+        part = StoredReflection(0, analysis, tags, self._clean(answer.lessons), is_empty=answer.is_empty)
+        return [self._keep_reflection(contexts[0], part), *others]
 
     @retry_on_conflict
-    def _keep_reflection(self, project: Project, part: StoredReflection) -> StoredReflection:
-        """Store *part* of a reflection in the playbook of *project*; for the user's own only if there is any."""
-        if project.is_users and not part.bullet_tags:
-            return part
-        with project.store.write(project.key) as book:
-            number = book.add_reflection(
-                self.chunk,
-                session_id=self.chunk.session_id,
-                analysis=part.analysis,
-                bullet_tags=part.bullet_tags,
-                lessons=part.lessons,
-                calls=[] if project.is_users else self.calls,
-            )
-        return replace(part, id=number)
+    def _keep_reflection(self, context: LearningContext, part: StoredReflection) -> LearningContext:
+        """Store *part* in the playbook of *context*; in the user's own only if it has tags."""
+        project = context.project
+        if part.bullet_tags or not project.is_users:
+            with project.store.write(project.key) as book:
+                number = book.add_reflection(
+                    self.chunk,
+                    session_id=self.chunk.session_id,
+                    analysis=part.analysis,
+                    bullet_tags=part.bullet_tags,
+                    lessons=part.lessons,
+                    calls=[] if project.is_users else self.calls,
+                )
+            part = replace(part, id=number)
+        return replace(context, reflection=part)
 
-    def curate(self, contexts: Sequence[LearningContext], reflections: Sequence[StoredReflection]) -> Answers:
+    def curate(self, contexts: Sequence[LearningContext]) -> Answers:
         """Ask the curator about the playbooks after the votes, and judge both answers. If the reflector learned
         nothing, the curator isn't asked."""
         cited, places = self.chunk.cited, self.chunk.places
         tags = [
-            judging.judge_tags(each.playbook, part.bullet_tags, {*each.shown, *cited}, places, self.review, each.voted)
-            for each, part in zip(contexts, reflections, strict=True)
+            judging.judge_tags(
+                each.playbook, each.reflection.bullet_tags, {*each.shown, *cited}, places, self.review, each.voted
+            )
+            for each in contexts
         ]
         voted = [each.with_votes(votes) for each, votes in zip(contexts, tags, strict=True)]
-        answer = None if reflections[0].is_empty else self._ask_curator(voted, reflections)
+        answer = None if contexts[0].reflection.is_empty else self._ask_curator(voted)
         raw = self._clean(answer.operations) if answer else []
         judged = judging.judge_operations([each.playbook for each in voted], raw, places, self.review)
         first, *others = [
-            Verdict(each.project, votes, decided, part.id)
-            for each, votes, decided, part in zip(voted, tags, judged, reflections, strict=True)
+            Verdict(each.project, votes, decided, each.reflection.id)
+            for each, votes, decided in zip(voted, tags, judged, strict=True)
         ]
         apart, reasoning = (answer.apart, answer.reasoning) if answer else ((), "")
         reasoning = self._redacted(reasoning)[:_MAX_SAID_CHARS]
@@ -239,13 +243,14 @@ class Inquiry:
         ]
         return Answers([first, *concerned], raw)
 
-    def _ask_curator(self, contexts: Sequence[LearningContext], reflections: Sequence[StoredReflection]) -> "Curation":
+    def _ask_curator(self, contexts: Sequence[LearningContext]) -> "Curation":
         from playbook_db.llm import curator, marks
         from playbook_db.llm.reflector import Reflection
 
-        cited, (first, *_) = self.chunk.cited, reflections
+        cited, reflection = self.chunk.cited, contexts[0].reflection
+        tags = [tag for each in contexts for tag in each.reflection.bullet_tags]
         template = templates.load_template("curator.txt")
-        texts = [str(lesson.get("text")) for lesson in first.lessons]
+        texts = [str(lesson.get("text")) for lesson in reflection.lessons]
         points, *other_points = [each.points(cited) for each in contexts]
         pairs, near = duplicates.candidates(points, texts, apart=contexts[0].apart)
         for each in other_points:
@@ -255,9 +260,7 @@ class Inquiry:
         answer = curator.curate(
             self,
             template=template,
-            reflection=Reflection(
-                first.analysis, [tag for each in reflections for tag in each.bullet_tags], first.lessons
-            ),
+            reflection=Reflection(reflection.analysis, tags, reflection.lessons),
             playbook=marks.show(
                 template, [points, *other_points], [mark for each in contexts for mark in each.marks(cited)]
             ),

@@ -70,11 +70,9 @@ def learn(
             contexts.append(_read_context(each, book, chunk))
     inquiry = Inquiry(project, chunk, model, deadline, secrets, budget, review)
     try:
-        if contexts[0].waiting:
-            reflections = [each.waiting or StoredReflection() for each in contexts]
-        else:
-            reflections = inquiry.reflect(contexts)
-        answers = inquiry.curate(contexts, reflections)
+        if not contexts[0].reflection.id:
+            contexts = inquiry.reflect(contexts)
+        answers = inquiry.curate(contexts)
     except RefusalError as error:
         _pass_over(project, chunk, None)
         place = f"Bytes {chunk.start} to {chunk.end} of {chunk.path}"
@@ -107,7 +105,7 @@ def _read_context(project: Project, book: PlaybookRepository, chunk: Chunk) -> L
         book.voted_on(session).keys(),
         book.distinct_points(),
         {},
-        book.waiting_reflection(chunk),
+        book.waiting_reflection(chunk) or StoredReflection(),
     )
     return replace(context, signals=book.point_signals([point.name for point in context.points(chunk.cited)]))
 
