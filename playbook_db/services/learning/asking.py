@@ -96,7 +96,8 @@ class LearningContext:
 
         for point in self.points(cited):
             had = point.name in self.shown, point.name in cited
-            known = _dated(signals) if (signals := self.signals.get(point.name)) else {}
+            signals = self.signals.get(point.name)
+            known: dict[str, Any] = asdict(signals) if signals else {}
             yield PointMarks(point.name, point.helpful, point.harmful, *had, **known)
 
     def with_votes(self, tags: JudgedTags) -> Self:
@@ -296,21 +297,3 @@ def _size(playbook: Playbook) -> str:
         f"The playbook has {len(playbook.points)} key points, {used} characters. A session is shown at most about "
         f"{prompt_text.LIMIT_UNITS - 1000} characters of it, the best points first."
     )
-
-
-def _dated(signals: PointSignals) -> dict[str, Any]:
-    """The fields of a point's marks that come from its *signals*."""
-    return {
-        "since": _day(signals.created_at),
-        "confirmed": _day(signals.confirmed_at),
-        "last_vote": f"{signals.last_vote} {_day(signals.last_vote_at)}" if signals.last_vote else None,
-        "last_shown": _day(signals.last_shown_at),
-        "last_cited": _day(signals.last_cited_at),
-        "shown_in_vain": signals.shown_in_vain,
-        "is_resting": bool(signals.resting),
-        "is_pinned": bool(signals.pinned),
-    }
-
-
-def _day(time: str | None) -> str | None:
-    return time[:10] if time else None
