@@ -162,8 +162,8 @@ def _kill_at_commit(patch: pytest.MonkeyPatch, *, is_users: bool) -> None:
     """Let the worker die before the commit to the user's own playbook, or to the other."""
     keep = learn._keep
 
-    def killed(chunk: Any, answers: Any, verdict: Verdict, *more: Any) -> Any:
-        return _killed() if verdict.project.is_users is is_users else keep(chunk, answers, verdict, *more)
+    def killed(chunk: Any, verdict: Verdict, *more: Any) -> Any:
+        return _killed() if verdict.project.is_users is is_users else keep(chunk, verdict, *more)
 
     patch.setattr(learn, "_keep", killed)
 

@@ -111,26 +111,18 @@ class LearningContext:
 class Verdict:
     """What counts for the playbook of `project`: of the reflector's `tags` and of the curator's `operations`.
 
-    `reflection_id` is the stored part of the reflection (0: none). The pairs in `apart` were found to be no duplicates
-    at the revision `judged_in`. `reasoning` is the curator's.
+    `raw` are all its operations, as it gave them. `reflection_id` is the stored part of the reflection (0: none). The
+    pairs in `apart` were found to be no duplicates at the revision `judged_in`. `reasoning` is the curator's.
     """
 
     project: Project
     tags: JudgedTags
     operations: JudgedOperations
+    raw: Sequence[Any]
     reflection_id: int
     apart: Sequence[tuple[str, str]] = ()
     judged_in: int = 0
     reasoning: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """What the models said of a chunk: the verdict for each playbook that it concerns, the project's first; and the
-    curator's `operations`, as it gave them."""
-
-    verdicts: Sequence[Verdict]
-    operations: list[Any]
 
 
 @dataclass(slots=True)
@@ -216,9 +208,9 @@ class Inquiry:
             part = replace(part, id=number)
         return replace(context, reflection=part)
 
-    def curate(self, contexts: Sequence[LearningContext]) -> Answers:
+    def curate(self, contexts: Sequence[LearningContext]) -> list[Verdict]:
         """Ask the curator about the playbooks after the votes, and judge both answers. If the reflector learned
-        nothing, the curator isn't asked."""
+        nothing, the curator isn't asked. Returns the project's verdict first, then those of others, if any."""
         cited, places = self.chunk.cited, self.chunk.places
         tags = [
             judging.judge_tags(
@@ -231,7 +223,7 @@ class Inquiry:
         raw = self._clean(answer.operations) if answer else []
         judged = judging.judge_operations([each.playbook for each in voted], raw, places, self.review)
         first, *others = [
-            Verdict(each.project, votes, decided, each.reflection.id)
+            Verdict(each.project, votes, decided, raw, each.reflection.id)
             for each, votes, decided in zip(voted, tags, judged, strict=True)
         ]
         apart, reasoning = (answer.apart, answer.reasoning) if answer else ((), "")
@@ -242,7 +234,7 @@ class Inquiry:
             for each, verdict in zip(voted[1:], others, strict=True)
             if each.points(cited) or verdict.tags != JudgedTags() or verdict.operations != JudgedOperations()
         ]
-        return Answers([first, *concerned], raw)
+        return [first, *concerned]
 
     def _ask_curator(self, contexts: Sequence[LearningContext]) -> "Curation":
         from playbook_db.llm import curator, marks

@@ -17,7 +17,7 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import RefusalError
 from playbook_db.services.learning import diagnostics
-from playbook_db.services.learning.asking import Answers, Chunk, Inquiry, LearningContext, Verdict
+from playbook_db.services.learning.asking import Chunk, Inquiry, LearningContext, Verdict
 from playbook_db.services.learning.budget import Budget
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
@@ -72,14 +72,13 @@ def learn(
     try:
         if not contexts[0].reflection.id:
             contexts = inquiry.reflect(contexts)
-        answers = inquiry.curate(contexts)
+        verdict, *others = inquiry.curate(contexts)
     except RefusalError as error:
         _pass_over(project, chunk, None)
         place = f"Bytes {chunk.start} to {chunk.end} of {chunk.path}"
         raise RefusalError(f"{place} were passed over: {error} Nothing is learned from them.") from error
-    project_verdict, *others = answers.verdicts
-    proposals = sum(_keep(chunk, answers, each, inquiry.calls, None).proposals for each in others)
-    result = _keep(chunk, answers, project_verdict, inquiry.calls, finishes)
+    proposals = sum(_keep(chunk, each, inquiry.calls, None).proposals for each in others)
+    result = _keep(chunk, verdict, inquiry.calls, finishes)
     return result if result.already_learned else replace(result, proposals=result.proposals + proposals)
 
 
@@ -111,7 +110,7 @@ def _read_context(project: Project, book: PlaybookRepository, chunk: Chunk) -> L
 
 
 @retry_on_conflict
-def _keep(chunk: Chunk, answers: Answers, verdict: Verdict, calls: Sequence[Call], finishes: Job | None) -> LearnResult:
+def _keep(chunk: Chunk, verdict: Verdict, calls: Sequence[Call], finishes: Job | None) -> LearnResult:
     """Commit all that counts for one playbook: the revision, the proposals, the end of the reflection, the cursor."""
     project, tags, judged, session = verdict.project, verdict.tags, verdict.operations, chunk.session
     with project.store.write(project.key) as book:
@@ -124,7 +123,7 @@ def _keep(chunk: Chunk, answers: Answers, verdict: Verdict, calls: Sequence[Call
         pruned = edit.prune_or_propose(book, votes, session)
         # The numbers of operations are their places in the curator's answer. Behind them come those that the playbook
         # refuses by now, and the tags that count nothing.
-        behind = enumerate([*refused, *tags.notes], len(answers.operations))
+        behind = enumerate([*refused, *tags.notes], len(verdict.raw))
         skipped = [*judged.skipped, *(replace(each, index=index) for index, each in behind)]
         result = book.commit(
             "learn", "learned from a session", votes=votes, skipped=skipped, origin=RevisionOrigin(session, session)
@@ -137,7 +136,7 @@ def _keep(chunk: Chunk, answers: Answers, verdict: Verdict, calls: Sequence[Call
             )
         book.keep_apart(verdict.apart, actor=session, judged_in=verdict.judged_in)
         _note_done(book, chunk, finishes)
-    diagnostics.operations(project.folder, answers.operations, result.skipped, changes)
+    diagnostics.operations(project.folder, verdict.raw, result.skipped, changes)
     diagnostics.pruning(project.folder, pruned)
     return LearnResult(revision=result, calls=tuple(calls), proposals=proposals)
 
