@@ -98,7 +98,7 @@ def runtime_python() -> str:
 def actor() -> str:
     """Who makes a revision: `PLAYBOOK_ACTOR`, else the session in which we run, else the user's name and the machine's,
     as in `ann@laptop`. One line."""
-    return _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(session()) or member()
+    return _actor_name(os.environ.get("PLAYBOOK_ACTOR", "")) or _actor_name(session()) or member()
 
 
 def member(role: str = "") -> str:
@@ -108,7 +108,7 @@ def member(role: str = "") -> str:
     """
     from playbook_db import platforms  # late, as for the user's name
 
-    return _one_line(os.environ.get("PLAYBOOK_ACTOR", "")) or _one_line(
+    return _actor_name(os.environ.get("PLAYBOOK_ACTOR", "")) or _actor_name(
         f"{_user_name(role)}@{platforms.machine_name()}"
     )
 
@@ -186,6 +186,6 @@ def _user_name(role: str) -> str:
         return str(platforms.user_number())
 
 
-def _one_line(text: str) -> str:
+def _actor_name(text: str) -> str:
     """*text* without what could forge a line, steer a terminal or be no text; at most MAX_ACTOR_LENGTH of it."""
     return "".join(char if char.isprintable() else " " for char in text)[:MAX_ACTOR_LENGTH].strip()

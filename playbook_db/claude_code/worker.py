@@ -1,12 +1,13 @@
-"""The worker: what the hooks leave to be done, done apart from any session. One at a time for each data folder.
+"""The background worker: it learns from what the hooks have queued. One at a time for each data folder.
 
-Hooks start it as a program; `playbook work` calls `run`. It takes in the spool, brings mirrors in step that changed
-under us, finds sessions that ended without a word, learns from what waits, clears away what erasures left in the file's
-bytes, works the write-ahead log into the database, so that the next hook opens it quickly, and takes the daily backup.
-It ends when there is nothing left, or its time is over.
+Hooks start it as a program; `playbook work` calls `run`. It reads the spool, syncs mirrors and teams' replicas, finds
+sessions whose end no hook noted, learns from what is due, finishes erasures and takes the daily backup. It folds the
+write-ahead log into the database, so that the next hook opens it quickly. It ends if nothing is left, or after half an
+hour.
 """
 
 import contextlib
+import functools
 import gc
 import glob
 import json
@@ -54,16 +55,16 @@ if TYPE_CHECKING:
     from playbook_db.llm.model import Model
     from playbook_db.store.quick_sql import Job
 
-MAX_MINUTES = 30  # alive; what remains then waits for the next worker
+MAX_MINUTES = 30  # that a worker runs; what remains waits for the next one
 SILENT_S = 3600.0  # a transcript that grew later than that may belong to a session that goes on
 _LAST_WORDS_S = 60.0  # that a transcript may grow after its session's end was noted
 _FORGET_START_S = 30 * 86400.0  # after which nobody waits for a session's end; Claude Code keeps transcripts as long
-_ROUNDS = 3  # times that the spool is read: a job may come in while the last round is under way
-_LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
-_WAIT_S = 3600.0  # of a job for what isn't its own fault; each worker looks again when it begins
-AWAY_WAIT_S = 10.0, 30.0  # between which a team's server is asked once more in the same run, each machine at its time
+_ROUNDS = 3  # times that the spool is read: a job may arrive during the last round
+_LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may arrive
+_WAIT_S = 3600.0  # of a job that is put off; each worker looks again when it starts
+AWAY_WAIT_S = 10.0, 30.0  # between which a team's server is asked again in the same run, each machine at its own time
 _OTHER_WORKER_WAIT_S = 60.0  # for one that another session starts
-_LAST_LINES = 20  # of the log, in which what stays wrong isn't said again
+_LAST_LINES = 20  # of the log, in which a lasting problem isn't repeated
 _WAITED_FOR = (
     NoModelError, AccountError, BudgetError, SettingError, TemplateError, TimeOverError, DatabaseError,
     MissingExtraError,
@@ -72,9 +73,12 @@ _WAITED_FOR = (
 
 @dataclass(slots=True)
 class WorkResult:
-    """What a run of the worker did: jobs taken in from the spool, mirrors taken in, replicas of teams' playbooks
-    written anew, lost sessions queued, jobs learned from, put off and failed, those that wait for a team's server
-    (`away`); `changed` are the keys of the projects whose playbooks got revisions."""
+    """What a run of the worker did.
+
+    It read `spooled` jobs from the spool, updated `replicas` and `mirrors`, and queued `lost` sessions. Of the jobs it
+    `learned` from some; others were `put_off`, `away` of them until a team's server answers, or `failed`. `changed` are
+    the keys of the projects with new revisions.
+    """
 
     spooled: int = 0
     replicas: int = 0
@@ -88,7 +92,7 @@ class WorkResult:
 
 
 def main() -> None:
-    """Work until nothing is left, and end; what goes wrong is noted in the log alone."""
+    """Run the worker as a program; problems go to the log alone."""
     gc.set_threshold(settings.COLLECT_AFTER)
     try:
         if not settings.is_disabled():
@@ -99,8 +103,9 @@ def main() -> None:
 
 
 def run(url: str) -> WorkResult | None:
-    """Do what waits for the database at *url*; None where another worker is at it. Raises DatabaseError."""
-    result, models = WorkResult(), _Models()
+    """Do what waits for the database at *url*; None if another worker runs. Raises DatabaseError."""
+    result = WorkResult()
+    models: _Models = {}
     ends_at = time.monotonic() + MAX_MINUTES * 60
     has_waited = False
     for _ in range(_ROUNDS):
@@ -117,45 +122,35 @@ def run(url: str) -> WorkResult | None:
 
 
 def is_at_work() -> bool:
-    """Whether a worker is at work just now."""
+    """Whether a worker runs now."""
     if not os.path.exists(settings.worker_lock()):
         return False
     with alone(settings.worker_lock()) as is_alone:
         return not is_alone
 
 
-def note(problem: str) -> None:
-    """Keep one line about what went wrong in the worker's log."""
-    append_line(_log(), f"worker: {redact_message(problem, os.environ)}")
-
-
-def _log() -> str:
-    return os.path.join(settings.logs_dir(), "worker.log")
-
-
-def _note_once(problem: str) -> None:
-    """The same, unless the log's end says it already: of what each run comes upon until somebody mends it."""
-    try:
-        content = projects.read_plain(_log(), settings.MAX_FILE_BYTES)
-    except OSError:
-        content = b""
-    last = content.decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
-    line = f"worker: {' '.join(redact_message(problem, os.environ).split())[:1000]}"
-    if not any(line in each for each in last):
-        note(problem)
+def note(problem: str, *, once: bool = False) -> None:
+    """Append *problem* as a line to the worker's log; with *once* only if the last lines don't say it."""
+    path = os.path.join(settings.logs_dir(), "worker.log")
+    line = f"worker: {' '.join(redact_message(problem, os.environ).split())}"
+    if once:
+        with contextlib.suppress(OSError):
+            content = projects.read_plain(path, settings.MAX_FILE_BYTES).decode("utf-8", "replace")
+            if any(line[:1000] in each for each in content.splitlines()[-_LAST_LINES:]):
+                return
+    append_line(path, line)
 
 
 def take_in_spool(store: Store) -> int:
-    """Take in what waits in the spool, before anything is learned: whether a session was shown a point counts there.
-    How many jobs were queued with that."""
+    """Save what waits in the spool; how many jobs that queued. Learning needs it: only shown points are judged."""
     return sum(_take_in(store, path) for path in spool.waiting())
 
 
 def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None]]]:
-    """The projects and jobs of the sessions whose end nobody noted, as after a kill or on a full disk: transcripts that
-    grew since they were learned from, wait in no queue, and have been silent for SILENT_S.
+    """The projects and jobs of sessions whose end no hook noted, as after a kill or on a full disk.
 
-    Their starts are on record. All others, such as those from before the installation, are for `playbook bootstrap`.
+    Their starts are noted. Their transcripts have grown since they were learned from, have no job, and have been silent
+    for SILENT_S. All other sessions, such as those before the installation, are for `playbook bootstrap`.
     """
     known: dict[str, tuple[Mapping[str, int], Collection[str]] | None] = {}
     for path in spool.waiting((spool.STARTED, spool.ENDED)):
@@ -189,52 +184,44 @@ def list_transcripts(key: str) -> list[str]:
     return sorted(filter(os.path.isfile, paths), key=lambda path: (os.stat(path).st_mtime, path))
 
 
-_Environment = frozenset[tuple[str, str]]
+# By the environment that names it, which a project may bring: a model, or why its account refused. Each is asked once.
+_Models = dict[frozenset[tuple[str, str]], "Model | AccountError"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Models:
-    """The models of one run by the environment that names them, which a project may bring; in the place of one whose
-    account has refused, why: it is asked once a run."""
+def _environment(folder: str) -> frozenset[tuple[str, str]]:
+    return frozenset(project_env.job_environment(folder).items())
 
-    by_environment: dict[_Environment, "Model | AccountError"] = field(default_factory=dict)
 
-    def of(self, folder: str) -> "Model":
-        """The model for the project in *folder*. Raises NoModelError, SettingError, AccountError."""
-        from playbook_db.llm import choose
+def _model(folder: str, models: _Models) -> "Model":
+    """The model for the project in *folder*. Raises NoModelError, SettingError, AccountError."""
+    from playbook_db.llm import choose
 
-        environment = self._environment(folder)
-        if environment not in self.by_environment:
-            self.by_environment[environment] = choose.find_model(folder)
-        model = self.by_environment[environment]
-        if isinstance(model, AccountError):
-            raise model
-        return model
-
-    def note_refusal(self, folder: str, error: AccountError) -> None:
-        """Let nobody else ask the model for the project in *folder*."""
-        self.by_environment[self._environment(folder)] = error
-
-    def _environment(self, folder: str) -> _Environment:
-        return frozenset(project_env.job_environment(folder).items())
+    environment = _environment(folder)
+    if environment not in models:
+        models[environment] = choose.find_model(folder)
+    model = models[environment]
+    if isinstance(model, AccountError):
+        raise model
+    return model
 
 
 def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None:
     spool.keep_reserve()
     with contextlib.suppress(OSError):
         os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
+    note_once = functools.partial(note, once=True)
     with open_store(url) as store, Servers() as servers:
         queue.release_all(store)  # no other worker is alive
-        if not models.by_environment or result.away:  # nobody was asked in this run yet, or a server is asked again
+        if not models or result.away:  # nobody was asked in this run yet, or a server is asked again
             queue.release_waiting(store)
             result.put_off = result.away = 0
         result.spooled += take_in_spool(store)
-        result.replicas += len(team.serve(store, servers, _note_once))  # first: a session's first prompt may need it
+        result.replicas += len(team.serve(store, servers, note_once))  # first: a session's first prompt may need it
         _sync(store, result)
         result.lost += sum(queue.take_in(store, key, job) for key, job in find_lost_sessions(store))
         if _learn(store, servers, result, models, ends_at):
             _sync(store, result)
-            result.replicas += len(team.serve(store, servers, _note_once))
+            result.replicas += len(team.serve(store, servers, note_once))
         try:
             forget.finish_waiting(store)
         except PlaybookError as error:  # somebody still reads it; the next worker tries again
@@ -247,7 +234,7 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
 
 
 def _has_come_in(url: str) -> bool:
-    """Whether something waits that came after the last round, from a hook whose own worker found this one at work."""
+    """Whether something arrived after the last round, from a hook that found this worker running."""
     if spool.waiting():
         return True
     with open_store(url) as store:
@@ -255,8 +242,7 @@ def _has_come_in(url: str) -> bool:
 
 
 def _take_in(store: Store, path: str) -> bool:
-    """Take in the spool file at *path* and remove it, and whether a job was queued with that; one that is neither a job
-    nor a showing is moved out of the way."""
+    """Save the spool file at *path* and remove it; whether that queued a job. An unreadable file is moved aside."""
     is_queued = False
     try:
         content = json.loads(projects.read_plain(path))
@@ -293,24 +279,16 @@ def _sync(store: Store, result: WorkResult) -> None:
 
 
 def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, ends_at: float) -> bool:
-    """Learn from the jobs that are due, one after the other; whether there was any."""
+    """Learn from the jobs that are due, one after the other; whether there were any."""
     was_any = False
     while time.monotonic() < ends_at and (job := queue.claim(store)) is not None:
         was_any = True
-        project = Project.in_folder(store, job.key)
         try:
-            if job.agent_id is not None:
-                time.sleep(_LATE_S)
-            path = job.transcript_path or ""
-            if not os.path.exists(path):  # a session in which nothing was said leaves none
-                queue.finish(store, job)
-            else:
-                with of_team(project, servers) as playbook:
-                    _learn_from(playbook, path, job, result, models, ends_at)
+            _do(store, servers, job, result, models, ends_at)
             result.learned += 1
         except _WAITED_FOR as error:
             if isinstance(error, AccountError):
-                models.note_refusal(job.key, error)
+                models[_environment(job.key)] = error
             queue.put_off(store, job, str(error), until=_until(error))
             result.put_off += 1
             result.away += isinstance(error, ServerAwayError)
@@ -322,25 +300,30 @@ def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, 
     return was_any
 
 
-def _learn_from(project: Project, path: str, job: "Job", result: WorkResult, models: _Models, ends_at: float) -> None:
-    if learner.pass_over(project, path):
-        return queue.finish(project.own.store, job)
-    check_budget(project)
-    model = models.of(job.key)
-    done = learner.learn_transcript(project, path, model, finishes=job, until=ends_at)
-    result.changed += [job.key] * bool(done.revisions)
-    if done.refused:
-        raise RefusalError(" ".join(done.refused))
+def _do(store: Store, servers: Servers, job: "Job", result: WorkResult, models: _Models, ends_at: float) -> None:
+    project, path = Project.in_folder(store, job.key), job.transcript_path or ""
+    if job.agent_id is not None:
+        time.sleep(_LATE_S)
+    if not os.path.exists(path):  # a session in which nothing was said leaves none
+        return queue.finish(store, job)
+    with of_team(project, servers) as playbook:
+        if learner.pass_over(playbook, path):
+            return queue.finish(store, job)
+        check_budget(playbook)
+        done = learner.learn_transcript(playbook, path, _model(job.key, models), finishes=job, until=ends_at)
+        result.changed += [job.key] * bool(done.revisions)
+        if done.refused:
+            raise RefusalError(" ".join(done.refused))
     return None
 
 
 def _described(error: Exception) -> str:
-    """The sentence of our own error; of any other, which is a bug, its type too."""
+    """The text of *error*; of one that isn't ours, a bug, with its type."""
     return str(error) if isinstance(error, PlaybookError) else f"{type(error).__name__}: {error}"
 
 
 def _until(error: PlaybookError) -> str | None:
-    """Until when a job waits because of *error*; None: until the next worker."""
+    """Until when *error* puts a job off; None: until the next worker."""
     if isinstance(error, BudgetError):
         return error.until
     if isinstance(error, TimeOverError):
@@ -348,11 +331,8 @@ def _until(error: PlaybookError) -> str | None:
     return queue.later(_OTHER_WORKER_WAIT_S if isinstance(error, WithheldError) else _WAIT_S)
 
 
-# Where Claude Code keeps transcripts: a folder for each project's folder, and one below each session for its subagents.
-
-
 def _transcripts_of(path: str) -> list[str]:
-    """Those of the subagents of the session whose transcript is at *path*, and that one."""
+    """The transcript at *path* of a session, after those of its subagents."""
     pattern = os.path.join(glob.escape(os.path.splitext(path)[0]), "subagents", "*.jsonl")
     return [*filter(os.path.isfile, (*sorted(glob.iglob(pattern, include_hidden=True)), path))]
 
@@ -362,8 +342,10 @@ def _is_subagents(path: str) -> bool:
 
 
 def _is_lost(path: str, learned_to: int, until: float, folder: str) -> bool:
-    """Whether the transcript at *path* has more than was *learned_to*, all of it from before *until*, has been silent
-    since, and may be learned from however the session in *folder* ended: nobody knows if it was cleared or killed."""
+    """Whether the transcript at *path* has more than was *learned_to*, all of it from before *until*, and is silent.
+
+    Nobody knows if the session in *folder* was cleared or killed: so its settings must allow learning after any end.
+    """
     status = os.stat(path)
     if status.st_size <= learned_to or status.st_mtime > min(until, time.time() - SILENT_S):
         return False

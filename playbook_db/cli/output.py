@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from playbook_db.domain.prompt_text import NEVER_SHOWN, shown
+from playbook_db.domain.prompt_text import one_line as one_line
 from playbook_db.projects import is_users
 
 if TYPE_CHECKING:
@@ -203,11 +204,6 @@ def count_of(number: int, word: str) -> str:
 def playbook_of(key: str) -> str:
     """The playbook of *key* in words: its project's folder, or `your personal playbook`."""
     return "your personal playbook" if is_users(key) else one_line(key)
-
-
-def one_line(text: str) -> str:
-    """*text* as one line, without control characters."""
-    return shown(text if text.isprintable() else " ".join(text.replace("\t", " ").splitlines()))
 
 
 def readable(text: str) -> str:

@@ -184,12 +184,17 @@ def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
 
     Source: scoring contract, Formatted Output Contract.
     """
-    return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {one_line(text)}")
+    return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {escaped(text)}")
+
+
+def escaped(text: str) -> str:
+    """*text* with its line breaks written as `\\n`."""
+    return text if text.isprintable() else text.translate(_LINE_BREAKS)
 
 
 def one_line(text: str) -> str:
-    """*text* with its line breaks written as `\\n`."""
-    return text if text.isprintable() else text.translate(_LINE_BREAKS)
+    """*text* on one line, as `shown`."""
+    return shown(text if text.isprintable() else " ".join(text.replace("\t", " ").splitlines()))
 
 
 def shown(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from playbook_db.domain.playbook import KeyPoint
-from playbook_db.domain.prompt_text import beside_headers, one_line, render_header, render_playbooks, shown
+from playbook_db.domain.prompt_text import beside_headers, escaped, render_header, render_playbooks, shown
 
 PLACEHOLDER = "{marks}"
 
@@ -64,7 +64,7 @@ def _points(points: Sequence[KeyPoint]) -> str:
     for place, point in enumerate(points):
         if not place or points[place - 1].section != point.section:
             lines += [*([""] if lines else []), render_header(point.section) + beside_headers(points)]
-        lines.append(shown(f"[{point.name}] {one_line(point.text)}"))
+        lines.append(shown(f"[{point.name}] {escaped(point.text)}"))
     return "\n".join(lines)
 
 

@@ -27,12 +27,7 @@ def point_line(point: "PromptPoint", *, with_section: bool = True) -> str:
 
 def shortened(text: str) -> str:
     """*text* on one line, cut to MAX_TEXT."""
-    return one_line(text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + _CUT)
-
-
-def one_line(text: str) -> str:
-    """*text* on one line, neutralized."""
-    return prompt_text.shown(" ".join(text.split()))
+    return prompt_text.one_line(text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + _CUT)
 
 
 def answer_of(lines: "Sequence[str]", notes: "Sequence[str]" = ()) -> str:
@@ -45,7 +40,7 @@ def answer_of(lines: "Sequence[str]", notes: "Sequence[str]" = ()) -> str:
             fitting.append(f"({len(lines) - place} more lines aren't shown)")
             break
         fitting.append(line)
-    return "\n".join([*fitting, *(f"Note: {one_line(note)}" for note in notes)])
+    return "\n".join([*fitting, *(f"Note: {prompt_text.one_line(note)}" for note in notes)])
 
 
 def hits_answer(question: str, hits: "Sequence[PromptPoint]", notes: "Sequence[str]" = ()) -> str:

@@ -25,6 +25,7 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.domain import prompt_text, times
 from playbook_db.domain.playbook import section_named
+from playbook_db.domain.prompt_text import one_line
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.trust.evidence import FETCHED
 from playbook_db.domain.trust.judging import Review
@@ -35,7 +36,6 @@ from playbook_db.mcp_server.answers import (
     MAX_QUESTION,
     answer_of,
     hits_answer,
-    one_line,
     page_answer,
     page_of,
     point_line,

@@ -309,11 +309,6 @@ def joined_at(connection: "Connection", playbook_id: int) -> str:
     return str(time)
 
 
-def job_errors(connection: "Connection", playbook_id: int) -> "list[tuple[str, str | None]]":
-    """Why jobs wait until some time, and why others failed, with the time of that."""
-    return connection.execute(JOB_ERRORS, {"playbook_id": playbook_id}).fetchall()
-
-
 def add_injection(
     connection: "Connection",
     project: StoredProject,

@@ -244,7 +244,7 @@ def test_a_mirror_that_waits_comes_before_what_was_learned(client: Client) -> No
     done = client.inject()
 
     assert done.message.endswith(
-        "playbook.json is here but not in use yet. To look at it and take it in: playbook init. "
+        "playbook.json is here but not in use yet. To look at it and import it: playbook init. "
         "To leave it alone: playbook mirror off"
     )
     assert "say why" in done.context

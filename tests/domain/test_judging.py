@@ -8,7 +8,7 @@ import pytest
 from playbook_db.domain.playbook import KeyPoint, Playbook, playbook_of
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.trust.evidence import Place
-from playbook_db.domain.trust.judging import Review, judge_operations, judge_tags
+from playbook_db.domain.trust.judging import JudgedOperations, Review, judge_operations, judge_tags, split_tags
 
 _USER = Place("user", "the user", "Please mend the booking clash, and always run make reset-db first.")
 _TESTS = Place("tests", "Bash: pytest -q", "E   AssertionError: booking 7 clashes\n1 failed, 3 passed in 0.12s")
@@ -29,6 +29,13 @@ _NIGHT = "The library returns 409 where two bookings clash at night."
 
 def _tag(name: str, tag: str, *evidence: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "tag": tag, "rationale": "so it was", "evidence": list(evidence), **more}
+
+
+def _judged(playbook: Playbook, raw: list[Any], places: list[Place], review: Review) -> JudgedOperations:
+    """What counts for a project whose user has no points of their own."""
+    judged, own = judge_operations([playbook, Playbook(is_users=True)], raw, places, review)
+    assert own == JudgedOperations()
+    return judged
 
 
 def test_a_tag_counts_for_a_point_that_the_session_had() -> None:
@@ -141,7 +148,7 @@ def test_an_operation_counts_by_its_lowest_evidence(operation: dict[str, Any]) -
     """Whatever it is; without any, it is proposed."""
     places = [_USER, _TESTS]
     good, bad, none = (
-        judge_operations(_PLAYBOOK, [{**operation, "evidence": quotes}], [*places, *read], "fetched")
+        _judged(_PLAYBOOK, [{**operation, "evidence": quotes}], [*places, *read], "fetched")
         for quotes, read in (([_CLASH], []), ([_CLASH, _NIGHT], [_PAGE]), ([], []))
     )
 
@@ -170,7 +177,7 @@ def test_what_takes_points_away_counts_by_the_users_words_alone(operation: dict[
         ([_CLASH], [], False),
         ([_WISH, _CLASH], [], False),
     ):
-        judged = judge_operations(_PLAYBOOK, [{**operation, "evidence": quotes}], [_USER, _TESTS, *read], "fetched")
+        judged = _judged(_PLAYBOOK, [{**operation, "evidence": quotes}], [_USER, _TESTS, *read], "fetched")
 
         assert bool(judged.counting) is counts
         assert bool(judged.proposed) is not counts
@@ -180,9 +187,7 @@ def test_review_may_be_asked_for_all_or_nothing() -> None:
     """As the user sets it."""
     trusted, bare = {**_ADD, "evidence": [_CLASH]}, {**_ADD, "text": "another thing", "evidence": []}
 
-    everything, nothing = (
-        judge_operations(_PLAYBOOK, [trusted, bare], [_USER, _TESTS], review) for review in ("all", "none")
-    )
+    everything, nothing = (_judged(_PLAYBOOK, [trusted, bare], [_USER, _TESTS], review) for review in ("all", "none"))
 
     assert (len(everything.proposed), len(everything.counting)) == (2, 0)
     assert (len(nothing.proposed), len(nothing.counting)) == (0, 2)
@@ -197,7 +202,7 @@ def test_what_breaks_a_rule_is_skipped_and_never_proposed() -> None:
         *[{**_ADD, "text": f"thing {number}", "evidence": [_CLASH]} for number in range(9)],
     ]
 
-    judged = judge_operations(_PLAYBOOK, operations, [_USER, _TESTS], "fetched")
+    judged = _judged(_PLAYBOOK, operations, [_USER, _TESTS], "fetched")
 
     assert [each.index for each in judged.skipped] == [0, 1, 2, 10, 11]
     assert not judged.proposed
@@ -236,7 +241,7 @@ def test_a_proposal_says_what_a_page_may_have_to_do_with_it() -> None:
     """Where the evidence is the user's own, so that it alone wouldn't tell."""
     operation = {"type": "ADD", "text": _NIGHT, "section": "OTHERS", "evidence": ["mend the booking clash"]}
 
-    (proposed,) = judge_operations(_PLAYBOOK, [operation], [_USER, _PAGE], "fetched").proposed
+    (proposed,) = _judged(_PLAYBOOK, [operation], [_USER, _PAGE], "fetched").proposed
 
     assert proposed.evidence[0].trust == "user"
     assert proposed.operation["doubt"].startswith("WebFetch: https://example.org says ")
@@ -247,7 +252,7 @@ def test_a_proposal_to_take_a_point_away_says_which_page_has_the_points_words() 
     playbook = playbook_of([KeyPoint("pat-001", _NIGHT, SLUG_SECTIONS["pat"])])
     removal = {"type": "DELETE", "target_id": "pat-001", "reason": "no use", "evidence": ["mend the booking clash"]}
 
-    (proposed,) = judge_operations(playbook, [removal], [_USER, _PAGE], "fetched").proposed
+    (proposed,) = _judged(playbook, [removal], [_USER, _PAGE], "fetched").proposed
 
     assert proposed.operation["doubt"].startswith("WebFetch: https://example.org says ")
 
@@ -263,12 +268,11 @@ def test_only_the_users_own_words_speak_for_all_projects(quotes: list[str], is_o
     """What rests on anything else is for the project, by its rules."""
     wish = {**_ADD, "scope": "user", "evidence": quotes}
 
-    judged = judge_operations(_PLAYBOOK, [wish], [_USER, _TESTS], "fetched", _OWN)
+    judged, own = judge_operations([_PLAYBOOK, _OWN], [wish], [_USER, _TESTS], "fetched")
 
-    assert judged.own is not None
-    assert bool(judged.own.proposed) is is_own
+    assert bool(own.proposed) is is_own
     assert bool(judged.counting or judged.proposed) is not is_own
-    assert all("scope" not in each.operation for each in judged.own.proposed)
+    assert all("scope" not in each.operation for each in own.proposed)
 
 
 @pytest.mark.parametrize("review", ["all", "fetched", "none"])
@@ -281,9 +285,18 @@ def test_what_would_change_the_users_own_points_is_always_proposed(review: Any) 
         {"type": "DELETE", "target_id": "upref-404", "reason": "no use", "evidence": [_WISH]},
     ]
 
-    judged = judge_operations(_PLAYBOOK, given, [_USER, _TESTS], review, _OWN)
+    judged, own = judge_operations([_PLAYBOOK, _OWN], given, [_USER, _TESTS], review)
 
-    assert judged.own is not None
-    assert [each.operation["type"] for each in judged.own.proposed] == ["UPDATE", "DELETE"]
-    assert [each.index for each in judged.own.skipped] == [2, 3]
+    assert [each.operation["type"] for each in own.proposed] == ["UPDATE", "DELETE"]
+    assert [each.index for each in own.skipped] == [2, 3]
     assert not judged.counting + judged.proposed + judged.skipped
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_tags_go_to_the_users_own_playbook_by_the_name_if_it_has_points(is_empty: bool) -> None:
+    """All others, and what is no tag, are for the project."""
+    tags: list[Any] = [_tag("upref-001", "helpful"), _tag("pat-001", "helpful"), "upref-001", {"tag": "helpful"}]
+
+    split = split_tags([_PLAYBOOK, Playbook(is_users=True) if is_empty else _OWN], tags)
+
+    assert split == ([tags, []] if is_empty else [tags[1:], tags[:1]])

@@ -164,7 +164,7 @@ def _killed(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("at", "name"),
     [
-        (learn, "_keep_for_project"),
+        (learn, "_keep"),
         (cursor.Cursor, "note_here"),
         (queue, "finish"),
         (project_service.memberships, "of_project"),
@@ -225,10 +225,10 @@ def test_a_commit_whose_answer_never_came_counts_once(
         keep(*given)
         raise ServerAwayError("gone")
 
-    keep = learn._keep_for_project
+    keep = learn._keep
     ann.session("s-1")
     with monkeypatch.context() as patch:
-        patch.setattr(learn, "_keep_for_project", lose)
+        patch.setattr(learn, "_keep", lose)
         assert ann.work().learned == 1
 
     assert _lessons(team_server) == [("s-1",)]

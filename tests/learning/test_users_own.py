@@ -9,7 +9,7 @@ import pytest
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.learner import learn_transcript
 from playbook_db.services.learning import learn
-from playbook_db.services.learning.asking import Inquiry
+from playbook_db.services.learning.asking import Inquiry, LearningContext, Verdict
 from playbook_db.services.playbook import edit, review, undo
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history
@@ -158,15 +158,25 @@ def test_points_of_both_playbooks_are_never_made_one(learner_project: Project, o
         assert book.read_skipped(book.revision) == ()
 
 
-@pytest.mark.parametrize("at", ["_keep_for_user", "_keep_for_project"], ids=["before both commits", "between them"])
+def _kill_at_commit(patch: pytest.MonkeyPatch, *, is_users: bool) -> None:
+    """Let the worker die before the commit to the user's own playbook, or to the other."""
+    keep = learn._keep
+
+    def killed(chunk: Any, verdict: Verdict, *more: Any) -> Any:
+        return _killed() if verdict.project.is_users is is_users else keep(chunk, verdict, *more)
+
+    patch.setattr(learn, "_keep", killed)
+
+
+@pytest.mark.parametrize("is_users", [True, False], ids=["before both commits", "between them"])
 def test_a_kill_between_the_two_commits_counts_each_once(
-    at: str, learner_project: Project, own: Project, lesson: Learn, monkeypatch: pytest.MonkeyPatch
+    is_users: bool, learner_project: Project, own: Project, lesson: Learn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reflector isn't asked again, and no vote of either playbook is lost or counted twice."""
     said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
     wish = curation({"type": "ADD", "text": "Answer in English", "scope": "user"})
     with monkeypatch.context() as patch:
-        patch.setattr(learn, at, _killed)
+        _kill_at_commit(patch, is_users=is_users)
         with pytest.raises(_KilledError):
             lesson(said, wish)
 
@@ -185,7 +195,7 @@ def test_a_session_that_went_on_after_a_kill_between_the_commits_counts_once(
     """Then the chunk is a longer one, of which the reflector is asked anew."""
     said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
     with monkeypatch.context() as patch:
-        patch.setattr(learn, "_keep_for_project", _killed)
+        _kill_at_commit(patch, is_users=False)
         with pytest.raises(_KilledError):
             lesson(said, curation())
 
@@ -206,11 +216,9 @@ def test_without_a_playbook_of_ones_own_nothing_is_made_for_one(learner_project:
 
 @pytest.mark.sqlite
 @pytest.mark.enable_socket
-@pytest.mark.parametrize(
-    "at", ["_keep_reflection", "_keep_for_project"], ids=["before the reflection", "between the two"]
-)
+@pytest.mark.parametrize("is_first", [True, False], ids=["before the reflection", "between the two"])
 def test_a_team_is_told_nothing_of_a_members_own_points(
-    at: str, new_member: NewMember, team_url: str, team_server: Store, monkeypatch: pytest.MonkeyPatch
+    is_first: bool, new_member: NewMember, team_url: str, team_server: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Her worker counts the vote in her own database, once, though it is killed before it has kept the team's part."""
     ann = new_member("ann")
@@ -224,14 +232,16 @@ def test_a_team_is_told_nothing_of_a_members_own_points(
     said = reflection(("pat-001", "helpful"), ("upref-001", "helpful"))
     kept = Inquiry._keep_reflection
 
-    def killed_at_the_teams(lesson: Any, project: Project, *given: Any) -> int:
-        return kept(lesson, project, *given) if project.is_users else _killed()
+    def killed_at_the_teams(lesson: Any, context: LearningContext, *given: Any) -> Any:
+        return kept(lesson, context, *given) if context.project.is_users else _killed()
 
     with MessagesApi(*answers(said, curation(update, merge))) as api:
         model_at(api, monkeypatch)
         with monkeypatch.context() as patch:
-            is_first = at == "_keep_reflection"
-            patch.setattr(Inquiry if is_first else learn, at, killed_at_the_teams if is_first else _killed)
+            if is_first:
+                patch.setattr(Inquiry, "_keep_reflection", killed_at_the_teams)
+            else:
+                _kill_at_commit(patch, is_users=False)
             with pytest.raises(_KilledError):
                 ann.work()
         assert ann.work().learned == 1

@@ -252,7 +252,7 @@ def test_only_what_the_session_did_is_taken_back(session: Session) -> None:
 
     assert nothing.is_error
     assert [each.is_error for each in said] == [True] * 7 + [False, False, True]
-    assert "isn't what this session did by these tools" in said[0].text
+    assert "by these tools, so it can't undo that" in said[0].text
     assert [each.text.split("\n")[0] for each in said[7:9]] == ["withdrew the proposal p2", "undid revision 3"]
     assert said[9].text == nothing.text
     assert session.ask("add", text="Use ruff").text.startswith("proposed as p4")

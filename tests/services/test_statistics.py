@@ -350,13 +350,13 @@ def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
         marks = book.point_signals(["oth-001", "oth-003", "oth-404"])
         assert book.point_signals([]) == {}
 
-    first, second, third, *_ = map(timestamp, days)
+    first, second, third, *_ = (f"{day:%Y-%m-%d}" for day in days)
     shown_in_vain = marks["oth-001"].shown_in_vain
     assert marks == {
         "oth-001": PointSignals(
-            first, second, "neutral", third, timestamp(days[5]), timestamp(days[7]), shown_in_vain, False, False
+            first, second, f"neutral {third}", "2026-03-06", "2026-03-08", shown_in_vain, is_resting=0, is_pinned=0
         ),
-        "oth-003": PointSignals(first, first, None, None, timestamp(days[4]), None, 0, True, False),
+        "oth-003": PointSignals(first, first, None, "2026-03-05", None, 0, is_resting=0, is_pinned=1),
     }
 
 

@@ -1,8 +1,8 @@
-"""The one line that the user is told at a session's start, and the model isn't: the most urgent there is, or none.
+"""The one line for the user, not the model, at a session's start: the most urgent one, or none.
 
-For the hook. Standard library only. What is broken or waits for a decision is told each time, a question once, and what
-was learned or proposed once: a small file in the data folder says up to where that was told. The first
-session of all is told that playbook is on.
+For the hook: the standard library only. Faults and decisions that wait are shown at each start, a question once. New
+lessons, failures and proposals are shown once: a small file in the data folder says up to which ones. The first session
+of all is told that playbook is on.
 """
 
 import os
@@ -10,20 +10,21 @@ import os
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code.hooks.events import session_folder_name
 from playbook_db.domain import prompt_text
+from playbook_db.services.reading.waiting import Waiting
 from playbook_db.store import hook_sql
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from playbook_db.claude_code.hooks.events import Event
     from playbook_db.store.hook_sql import Book
 
-    Line = tuple[str, Callable[[], object]]  # a text, and what keeps that it was told; it may raise OSError
+    Line = tuple[str, Callable[[], object]]  # a text, and what records that it was shown; it may raise OSError
 
 _IS_ON = "playbook is on: this session will be learned from when it ends"
-SETTING = "playbook_session_message"  # in Claude Code's settings; on where no file says otherwise
-_SOURCES = ("startup", "clear")  # a session that is resumed or compacted has been told
+SETTING = "playbook_session_message"  # in Claude Code's settings; on unless a file says otherwise
+_SOURCES = ("startup", "clear")  # a session that is resumed or compacted has seen it
 _MOST_CHARS = 100  # of a point's text
 _MOST_ERROR_CHARS = 200
 
@@ -31,73 +32,62 @@ _MOST_ERROR_CHARS = 200
 def choose(
     event: "Event", folder: str, *, problem: str, book: "Book | None", shown: "Book | None", is_plugin: bool
 ) -> "Line":
-    """The line for the session that *event* begins in *folder*; `""` where there is none. Writes nothing.
+    """The line for the session that *event* starts in *folder*; `""` for none. Writes nothing.
 
-    *problem* is why it has no playbook; *book* its project's, where there is one; *shown* the same, or the team's that
-    the session is shown in its place.
+    *problem* says why there is no playbook. *book* is the project's own; *shown* is the one that the session is shown:
+    the same, or the team's.
     """
-    # Nobody reads it in `claude -p`, nor where doctor tries the hook.
+    # Nobody reads it in `claude -p`, nor when doctor tries the hook.
     is_read = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") != "0" and event.session_id is not None
     if event.source not in _SOURCES or not is_read or (book and book.project.is_ignored):
         return "", _keep_nothing
     command = "!playbook" if is_plugin else "playbook"  # a terminal doesn't have the plugin's
-    urgent = next((line for line in _urgent_lines(folder, problem, book, is_plugin, command) if line[0]), None)
-    text, keep = urgent or ("", _keep_nothing)
-    is_on = bool(text) and _is_on(folder)
-    if book and shown and not is_on:
-        joined_at = hook_sql.joined_at(book.connection, book.project.id) if book.project.team_name else ""
-        key = book.project.team_name or projects.project_key(folder)
-        text, keep = _news(key, command, shown, book, since=joined_at)
-        is_on = bool(text) and urgent is None and _is_on(folder)
-    if not text and urgent is None and not os.path.exists(_messages_dir()):
-        text, is_on = _IS_ON, _is_on(folder)
-        keep = keep if keep is not _keep_nothing else _make_messages_dir  # what keeps news makes the folder, too
-    # What is new is on record as told if nobody wants to be told, too: else each start would read it again.
-    return (_one_line(text), keep) if is_on else ("", keep)
+    project, execute = (book.project, book.connection.execute) if book else (None, None)
+    waiting = Waiting(folder, project, execute)
+    lines = _urgent_lines(folder, waiting, problem, is_plugin, command)
+    urgent, keep = next((line for line in lines if line[0]), ("", _keep_nothing))
+    if urgent and _is_on(folder):
+        return _shown(urgent), keep
+    text, keep = _news(folder, command, book, shown, waiting.failures) if book and shown else ("", _keep_nothing)
+    if urgent:  # nobody wants to see such lines: news counts as shown, else each start would read it again
+        return "", keep
+    if not text and not os.path.exists(_messages_dir()):
+        text, keep = _IS_ON, keep if keep is not _keep_nothing else _make_messages_dir  # keeping news makes it, too
+    return _shown(text) if text and _is_on(folder) else "", keep
+
+
+def _shown(line: str) -> str:
+    return prompt_text.one_line(line if line.startswith("playbook") else f"playbook: {line}")
 
 
 def _is_on(folder: str) -> bool:
-    from playbook_db.claude_code import registration  # late: mostly there is nothing to tell
+    from playbook_db.claude_code import registration  # late: mostly there is nothing to show
 
     return registration.is_on(SETTING, folder)
 
 
-def _one_line(text: str) -> str:
-    return prompt_text.shown(" ".join((text if text.startswith("playbook") else f"playbook: {text}").split()))
-
-
-def _urgent_lines(folder: str, problem: str, book: "Book | None", is_plugin: bool, command: str) -> "Iterator[Line]":
-    """What is broken or waits for a decision, the most urgent first; what costs a look is looked for in its turn."""
+def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, command: str) -> "Iterator[Line]":
+    """What is broken or waits for a decision, the most urgent first; some may be empty."""
     yield problem.replace(": playbook ", f": {command} "), _keep_nothing
     if is_plugin and not os.path.exists(settings.runtime_dir()):
         yield _set_up(), _keep_nothing
-    question = _question(folder, command)
-    yield question, (lambda: project_env.record_consent(folder, agreed=None)) if question else _keep_nothing
-    # What is only tried again later, or waits for tomorrow's budget, goes on by itself.
-    errors = hook_sql.job_errors(book.connection, book.project.id) if book else []
-    reasons = [error for error, failed_at in errors if not failed_at and error.startswith(hook_sql.WAITS)]
-    waits = [error[len(hook_sql.WAITS) :] for error in reasons if project_env.BUDGET not in error]
-    if waits:
-        yield f"learning waits: {_cut(waits[0], _MOST_ERROR_CHARS)} See: {command} jobs", _keep_nothing
-    mirror = projects.mirror_path(folder)
-    is_team = book is not None and book.project.team_name is not None
-    if not is_team and (book is None or book.project.mirror == "undecided") and os.path.exists(mirror):
-        text = f"{mirror} is here but not in use yet. To look at it and take it in: {command} init"
+    if waiting.settings and not project_env.is_recorded(folder):
+        names = ", ".join(waiting.settings)
+        text = f"the settings of this project bring {names}; nothing of that is used until you have decided."
+        text = f"{text} To look at it and use it: {command} project trust. To use your own: {command} project trust"
+        yield f"{text} --off", lambda: project_env.record_consent(folder, agreed=None)
+    # A job that is only tried again, or waits for tomorrow's budget, goes on by itself.
+    for error in waiting.errors:
+        if error.startswith(hook_sql.WAITS) and project_env.BUDGET not in error:
+            reason = _cut(error.removeprefix(hook_sql.WAITS), _MOST_ERROR_CHARS)
+            yield f"learning waits: {reason} See: {command} jobs", _keep_nothing
+    if waiting.mirror:
+        text = f"{waiting.mirror} is here but not in use yet. To look at it and import it: {command} init"
         yield f"{text}. To leave it alone: {command} mirror off", _keep_nothing
 
 
-def _question(folder: str, command: str) -> str:
-    """What the user is to decide about what the project brings to the environment; `""` where nothing, or it was
-    told."""
-    names = project_env.questions(folder) if project_env.may_ask(folder) else {}
-    if not names or project_env.is_recorded(folder):
-        return ""
-    text = f"the settings of this project bring {', '.join(names)}; nothing of that is used until you have decided."
-    return f"{text} To look at it and use it: {command} project trust. To use your own: {command} project trust --off"
-
-
 def _set_up() -> str:
-    """How the plugin's set-up, which isn't done, stands: that it begins, or that it failed."""
+    """How the plugin's set-up goes that isn't finished: it starts, or it failed."""
     if os.environ.get("PLAYBOOK_NO_SETUP"):
         return ""
     try:
@@ -111,42 +101,44 @@ def _set_up() -> str:
     return plugin_env.describe()
 
 
-def _news(key: str, command: str, book: "Book", home: "Book", *, since: str) -> "Line":
-    """What sessions taught the playbook *key* since that was told last, else after the time *since*, how many could not
-    be learned from, and how many proposals wait, if one of them is new: for this playbook, or the user's own, which is
-    at *home*, as the jobs are."""
-    failures = [at for _, at in hook_sql.job_errors(home.connection, home.project.id) if at]
-    path = os.path.join(_messages_dir(), session_folder_name(key)[-200:])
+def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Sequence[str]") -> "Line":
+    """What the playbook *shown* has learned since the last such line, or since the project joined the team. Also how
+    many sessions could not be learned from, and how many proposals wait if one of them is new."""
+    path = os.path.join(
+        _messages_dir(), session_folder_name(book.project.team_name or projects.project_key(folder))[-200:]
+    )
+    since = hook_sql.joined_at(book.connection, book.project.id) if book.project.team_name else ""
     try:
-        marks = f"{projects.read_plain(path).decode('ascii', 'replace')}   ".split(" ")
+        before = projects.read_plain(path).decode("ascii", "replace").split(" ")
     except OSError:
-        marks = ["", since, "", ""]
-    learned_to, failed_to = marks[:2]
-    proposals_to, user_proposals_to = [int(number) if number.isdigit() else 0 for number in marks[2:4]]
-    connection, project = book.connection, book.project
-    proposals, newest = hook_sql.proposals_waiting(connection, project.id)
-    user_proposals, newest_user = hook_sql.proposals_waiting_for(home.connection, projects.USER_KEY)
-    latest = max([failed_to, *failures])
-    new_marks = f"{project.revision} {latest} {max(proposals_to, newest)} {max(user_proposals_to, newest_user)}"
-    if new_marks == f"{learned_to} {failed_to} {proposals_to} {user_proposals_to}":
+        before = ["", since]
+    learned_to, failed_to, *proposals_to = [*before, "", "", ""][:4]
+    connection, project = shown.connection, shown.project
+    proposals = (
+        hook_sql.proposals_waiting(connection, project.id),
+        hook_sql.proposals_waiting_for(book.connection, projects.USER_KEY),
+    )
+    told = [int(number) if number.isdigit() else 0 for number in proposals_to]
+    newest = [max(number, last) for number, (_, last) in zip(told, proposals, strict=True)]
+    marks = [str(project.revision), max([failed_to, *failures]), *map(str, newest)]
+    if marks == [learned_to, failed_to, *map(str, told)]:
         return "", _keep_nothing
     learned_to, after = (learned_to, "") if learned_to.isdigit() else ("0", since)
     points = hook_sql.learned_points(connection, project.id, since=int(learned_to), after=after)
-    failed = len([time for time in failures if time > failed_to])
     parts = []
     if points:
         more = f" and {len(points) - 1} more ({command} log)" if points[1:] else ""
         parts.append(f'learned "{_cut(points[0][1], _MOST_CHARS)}" [{points[0][0]}]{more}')
-    if failed:
+    if failed := len([time for time in failures if time > failed_to]):
         parts.append(f"{failed} session{'s' if failed > 1 else ''} could not be learned from ({command} jobs)")
-    if newest > proposals_to or newest_user > user_proposals_to:
-        proposals += user_proposals
-        parts.append(f"{proposals} proposal{'s wait' if proposals > 1 else ' waits'}: playbook review")
-    return "; ".join(parts), lambda: _keep(path, new_marks)  # also where that is nothing: it is never looked at again
+    if newest != told:
+        count = sum([count for count, _ in proposals])
+        parts.append(f"{count} proposal{'s wait' if count > 1 else ' waits'}: playbook review")
+    return "; ".join(parts), lambda: _keep(path, " ".join(marks))  # also if that is nothing: it isn't read again
 
 
 def _messages_dir() -> str:
-    """The folder of those small files. If it exists, a session was told something before."""
+    """The folder of the small files. If it exists, a session was shown a line before."""
     return os.path.join(settings.data_dir(), "told")
 
 
@@ -169,4 +161,4 @@ def _cut(text: str, most: int) -> str:
 
 
 def _keep_nothing() -> None:
-    """A line that is told each time."""
+    """For a line that is shown each time."""

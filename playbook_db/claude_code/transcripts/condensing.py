@@ -80,15 +80,15 @@ def _condense_call(text: str, limit: int) -> str:
         values = arguments
     if not isinstance(values, dict):
         values = {"": values}
-    texts = [_one_line(value) for value in values.values()]
-    keys = [f"{_one_line(key)}=" if len(values) > 1 else "" for key in values]
+    texts = [_argument(value) for value in values.values()]
+    keys = [f"{_argument(key)}=" if len(values) > 1 else "" for key in values]
     before = f"tool({name}): "
     shares = share([len(value) for value in texts], limit - len(before) - sum(len(key) + 2 for key in keys))
     inputs = (key + cut_middle(value, most, around=" ") for key, value, most in zip(keys, texts, shares, strict=True))
     return cut_middle((before + "; ".join(inputs)).rstrip(), limit, around=" ")
 
 
-def _one_line(value: object) -> str:
+def _argument(value: object) -> str:
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False)
     return "\\n".join(value.replace("\0", "\ufffd").splitlines())

@@ -1,7 +1,7 @@
-"""What a lesson rests on: words of the session, and how far the place where they stand can be trusted.
+"""Evidence: words of the session that support a lesson, and how far their place can be trusted.
 
-The model's word counts nothing: a quote has the class of the place in which it is found, of several the lowest, and
-what is found nowhere has the lowest class of all.
+The model's word counts nothing. A quote has the class of the place that it is found in, the lowest one of several. One
+that is found nowhere has the lowest class of all.
 """
 
 import json
@@ -10,15 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
-# How far a place can be trusted, best first: the user's own words; what the project's tests, compilers, linters and
-# builds print; its files; all else, such as a web page.
+# The classes of places, best first: the user's own words; output of the project's tests, compilers, linters and builds;
+# its files; all else, such as a web page.
 USER, TESTS, FILES, FETCHED = TRUST = ("user", "tests", "files", "fetched")
-ASSISTANT = "assistant"  # of a place that is no evidence: the assistant's own words
+ASSISTANT = "assistant"  # the class of the assistant's own words, which are no evidence
 ASSISTANTS_WORDS = "the assistant's own words"
 IN_WORDS = dict(zip(TRUST, ("the user's words", "tests or builds", "the project's files", "fetched"), strict=True))
 
 MAX_QUOTE_CHARS = 300  # of a quote that is kept
-_LEAST_CHARS = 8  # of a quote, letters and digits: fewer stand anywhere, unless they are all that was said
+_LEAST_CHARS = 8  # letters and digits of a quote: fewer are found anywhere, unless they are the whole text
 _LEAST_PIECE = 4  # of each piece that is compared
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _ELLIPSIS = re.compile(r"\[\.\.\.[^\]\n]{0,60}\]|\.{3,}|…")
@@ -30,8 +30,7 @@ _COMPARED = str.maketrans("\u2018\u2019\u201c\u201d\xa0", "''\"\" ") | INVISIBLE
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A part of a transcript: its class as evidence (one of TRUST, or ASSISTANT), a label in a few words, and its text
-    as the model was given it."""
+    """A part of a transcript: its class (one of TRUST, or ASSISTANT), a short label, the text as the model saw it."""
 
     trust: str
     label: str
@@ -40,8 +39,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A `quote` of a session, the `place` in it where that was found, in words (`""`: nowhere), and the place's
-    `trust`, one of TRUST."""
+    """A `quote`, the label of the `place` in the session where it was found ("": nowhere), and that place's class."""
 
     quote: str
     place: str
@@ -49,46 +47,46 @@ class Evidence:
 
     @property
     def kind(self) -> str:
-        """How far the place can be trusted, for people."""
+        """The class of the place in words."""
         return self.place if self.place == ASSISTANTS_WORDS else IN_WORDS.get(self.trust, IN_WORDS[FETCHED])
 
     @property
     def source(self) -> str:
-        """The kind of the place and its label, for people."""
+        """The class of the place and its label in words."""
         if self.trust == USER or self.place == self.kind:
             return self.kind
         return f"{self.kind}; {self.place or 'in no place of the session'}"
 
 
 def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Evidence]:
-    """Where each of *quotes* stands in *places*: of several the lowest class counts.
+    """The evidence of *quotes*: where each is found in *places*; of several places the one of the lowest class.
 
-    White space, case and colours don't matter; the pieces of a quote with an ellipsis stand in one place, in order.
+    White space, case and colors don't matter. The pieces of a quote with an ellipsis must be in one place, in order.
     """
     texts = plain_texts(tuple(places))
     return [_evidence(quote, places, texts) for quote in quotes if isinstance(quote, str) and quote.strip()]
 
 
 def lowest(evidence: Iterable[Evidence]) -> str:
-    """The lowest trust among *evidence*; of none at all the lowest there is."""
+    """The lowest class among *evidence*; without any, the lowest there is."""
     return max((each.trust for each in evidence), key=TRUST.index, default=TRUST[-1])
 
 
 def as_json(evidence: Sequence[Evidence], *, is_weak: bool = False) -> str | None:
-    """*evidence* as a database keeps it: a JSON list; None for none. *is_weak* marks the evidence of a weak vote."""
+    """*evidence* as a JSON list for the database; None for none. *is_weak* marks the evidence of a weak vote."""
     mark = {"weak": True} if is_weak else {}
     return json.dumps([asdict(each) | mark for each in evidence], ensure_ascii=False) if evidence else None
 
 
 def read_json(text: str | None) -> tuple[Evidence, ...]:
-    """The evidence that `as_json` wrote as *text*, also after an erasure."""
+    """The evidence in *text*, the JSON of `as_json`, also after an erasure."""
     listed = json.loads(text or "[]")
     return tuple(Evidence(*(str(item.get(name, "")) for name in ("quote", "place", "trust"))) for item in listed)
 
 
 @lru_cache(maxsize=2)
 def plain_texts(places: tuple[Place, ...]) -> list[str]:
-    """The texts of a chunk's *places* as they are compared, kept for all that is asked of the chunk."""
+    """The texts of a chunk's *places* as they are compared; cached, as each quote of the chunk needs them."""
     return [plain(place.text) for place in places]
 
 
@@ -105,8 +103,7 @@ def _evidence(quote: str, places: Sequence[Place], texts: Sequence[str]) -> Evid
 
 
 def _holds(text: str, pieces: Sequence[str], label: str) -> bool:
-    """Whether *pieces* of a quote stand in *text* one after the other. The command that the place's *label* names may
-    stand before them."""
+    """Whether *text* has the *pieces* of a quote in order. Before them may be the command in the place's *label*."""
     if pieces == [_bare(text)]:
         return True
     command = plain(label.partition(": ")[2]).removesuffix("…")
@@ -125,7 +122,7 @@ def _holds(text: str, pieces: Sequence[str], label: str) -> bool:
 
 
 def _weight(piece: str) -> int:
-    """How much *piece* says: its letters and digits; one beyond Latin, as of Chinese, counts for two."""
+    """The number of letters and digits in *piece*; those beyond Latin, such as Chinese, count twice."""
     return sum(1 + (char > "\u02ff") for char in piece if char.isalnum())
 
 

@@ -1,8 +1,8 @@
-"""What of a lesson a fetched text may have put there: the second line of defence behind its evidence.
+"""Whether a fetched text, such as a web page, may have caused a lesson: the defense behind its evidence.
 
 A page can tell the assistant, or the model that learns from it, which genuine words to quote. So a lesson in a page's
-words counts as the page's. In a chunk with a page, evidence has to speak of what the lesson says. What goes against a
-point needs the user's words and a chunk without a page; a weak vote, which lowers nothing by itself, can rest on files.
+words counts as the page's. In a chunk with a page, the evidence must be about the lesson's subject. What goes against a
+point needs the user's words and a chunk without a page. A weak vote, which lowers nothing by itself, can rely on files.
 """
 
 import re
@@ -37,10 +37,11 @@ _OWN_SHELL = re.compile(rf"Bash: (?!.*{_BRINGS})")
 
 
 def operation_trust(text: str, names: Iterable[str], evidence: Iterable[Evidence], places: Sequence[Place]) -> str:
-    """The class of an operation with this *evidence*: USER if the user's words alone carry it, else that of the worst
-    quote; FETCHED if a fetched one of *places*, the chunk's, may have put it there, or a test says it by itself.
+    """The class of an operation with this *evidence*.
 
-    *text* is its new text, or that of the point which it takes away; *names* are the points that it concerns.
+    USER if the user's words alone carry it, else that of the worst quote. FETCHED if a fetched one of the chunk's
+    *places* may have caused it, or if a test prints it by itself. *text* is its new text, or that of the point which it
+    takes away; *names* are the points that it concerns.
     """
     evidence = list(evidence)
     is_users = _share(text, [each.quote for each in evidence if each.trust == USER]) >= _CARRIED
@@ -56,17 +57,17 @@ def has_outside(places: Iterable[Place]) -> bool:
 
 
 def is_supported(text: str, evidence: Iterable[Evidence]) -> bool:
-    """Whether *evidence* speaks of what *text* says: they share a word that says something, as a lesson and "12 passed"
-    don't. An empty *text* needs none."""
+    """Whether *evidence* is about the subject of *text*: they share a telling word. A lesson and "12 passed" don't. An
+    empty *text* needs none."""
     evidence_stems = {word for each in evidence for word in _stems(f"{each.quote} {each.place}")}
     return not text.strip() or not evidence_stems.isdisjoint(_stems(text))
 
 
 def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
-    """Why an operation with this *text* on the points *names* may come from a fetched text, in words; `""`: it doesn't.
+    """Why an operation with this *text* on the points *names* may come from a fetched text, in words; "" if it doesn't.
 
-    Such a text, or what a test printed, names one of the points; or five words of *text* in a row, or a piece of code
-    in it, stand in a fetched text and in no better place.
+    A fetched text or a test's output names one of the points. Or five words of *text* in a row, or a piece of code in
+    it, are in a fetched text and in no better place.
     """
     patterns = [rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])" for name in names if name.strip()]
     for trust in (FETCHED, TESTS):
@@ -82,9 +83,9 @@ def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
 def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Sequence[Place], *, text: str = "") -> bool:
     """Whether a vote *tag* on the point *name*, which says *text*, counts without a review, with this *evidence*.
 
-    A harmful one needs evidence against the point, or, as a weak one, the project's files in *places* without a text
-    from outside. Another needs evidence in a better place than a fetched text if *places* hold a text from outside;
-    what evidence it has has to stand in such a place.
+    A harmful vote needs evidence against the point. A weak one needs the project's files and *places* without a text
+    from outside. With such a text, any other vote needs evidence in a better place; the evidence that it has must
+    always be in a better place.
     """
     evidence, is_open = list(evidence), has_outside(places)
     if tag == "harmful" and lowest(evidence) == FILES and all(each.trust != TESTS for each in evidence):
@@ -99,20 +100,20 @@ def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Seque
 
 
 def is_against(evidence: Iterable[Evidence], places: Iterable[Place]) -> bool:
-    """Whether *evidence* can say that a point is wrong: only the user's words can, in a chunk whose *places* hold no
-    fetched text. A page can bring about complaints and failing tests."""
+    """Whether *evidence* can say that a point is wrong: only the user's words can, if no one of *places* is fetched. A
+    page can cause complaints and failing tests."""
     return lowest(evidence) == USER and not any(place.trust == FETCHED for place in places)
 
 
 def _share(text: str, quotes: Iterable[str]) -> float:
-    """How many of the words of *text* that say something stand in *quotes*, as a part of one."""
+    """The share, from 0 to 1, of the telling words of *text* that are in *quotes*."""
     words = set(_stems(text))
     return len(words.intersection(*[set(_stems(" ".join(quotes)))])) / len(words) if words else 0.0
 
 
 def _is_mixed(text: str, trust: str, places: Iterable[Place]) -> bool:
-    """Whether too many words of *text* stand in a text from outside and in no better place: two, where the user's words
-    carry the rest, else two fifths of them."""
+    """Whether too many words of *text* are in a text from outside and in no better place: two if the user's words carry
+    the rest, else two fifths."""
     words, outside, better = set(_stems(text)), set[str](), set[str]()
     for place in places:
         if place.trust in (USER, TESTS, FILES):
@@ -125,16 +126,19 @@ def _is_mixed(text: str, trust: str, places: Iterable[Place]) -> bool:
 
 
 def _is_echo(text: str, places: Iterable[Place]) -> bool:
-    """Whether a line that a test printed says *text* by itself. A test says what failed; a line that says what to do
-    is somebody's text, such as a dependency's or that of the data."""
+    """Whether a test printed a line that says *text* by itself. Tests say what failed; a line that says what to do is
+    somebody's text, such as a dependency's."""
     lines = (line for place in places if place.trust == TESTS for line in place.text.splitlines())
     return any(_share(text, [line]) >= _ECHO for line in lines)
 
 
 @lru_cache(maxsize=2)
 def _fetched_places(places: tuple[Place, ...]) -> list[tuple[str, str, str]]:
-    """The fetched ones of *places*, with labels, and what is better than each: the user's words, and what tests and
-    files had said before it, with the names of the files; a command is the assistant's own words."""
+    """The label and text of each fetched one of *places*, and the better texts beside it.
+
+    Those are the user's words, and what tests and files had said before it, with the names of the files. Commands are
+    left out: they are the assistant's own words.
+    """
     users = plain(" ".join(place.text for place in places if place.trust == USER))
     fetched, before = [], ""
     for place in places:
@@ -147,7 +151,7 @@ def _fetched_places(places: tuple[Place, ...]) -> list[tuple[str, str, str]]:
 
 
 def _common_text(text: str, place: str, better: str) -> str:
-    """What *text* has in common with *place*, but not with what is *better*."""
+    """The code or five words that *text* shares with *place*, but not with the *better* texts; "" for none."""
     for match in _CODE.finditer(text):
         code = plain(match[1] or match[2])
         if len(code) >= _TELLING and code in place and code not in better:  # no "e.g."
@@ -162,7 +166,7 @@ def _common_text(text: str, place: str, better: str) -> str:
 
 
 def _stems(text: str) -> Iterator[str]:
-    """The words of *text* that say something, without their endings."""
+    """The telling words of *text*, without their endings."""
     for word in _words(text.replace("_", " ")):
         if len(word) > 1 and not word.isdigit() and word not in _STOP_WORDS:
             yield _ENDING.sub("", word)

@@ -1,13 +1,11 @@
-"""What counts of what the models say about a session: which votes and which operations, and which of them a person is
-asked about first.
+"""Which of the models' votes and operations count, which are proposed to a person first, and which are dropped.
 
-A point is judged only where the session had it: was shown it, or cited it. What rests on nothing better than the words
-of a page, or on nothing that is in the transcript, is proposed. Votes on points of the user's own playbook count like
-those on the project's; what would change it is always proposed.
+Only points that the session was shown or cited are judged. What has no better evidence than a page's words is proposed.
+Votes on the user's own points count like those on the project's; all other changes to them are always proposed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from playbook_db.domain import operations
@@ -17,8 +15,7 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.trust.evidence import FETCHED, FILES, USER, Evidence, Place, find_evidence, lowest
 from playbook_db.domain.trust.influence import doubt, is_against, operation_trust, vote_counts
 
-Review = Literal["fetched", "all", "none"]  # what a person is asked about before it counts
-NO_OWN = Playbook(is_users=True)
+Review = Literal["fetched", "all", "none"]  # which changes are proposed first
 _NOT_HAD = f"{NOTE}the session was neither shown {{0}} nor cited it, so it can't judge it"
 _VOTED = f"{NOTE}the session has voted on {{0}} itself, while it ran"
 _ACROSS = "the user's own points and the project's stay apart: a MERGE joins points of one playbook"
@@ -27,8 +24,8 @@ _NO_EVIDENCE = f"{NOTE}the session read what others wrote, and the vote rests on
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """An operation, or a harmful vote as one of the type `VOTE`, that a person is asked about first; its `doubt` says
-    what a page may have to do with it, where that isn't told by the evidence."""
+    """An operation that a person is asked about first; a harmful vote is one of type `VOTE`. Its `doubt` says what a
+    page may have to do with it, if the evidence doesn't."""
 
     operation: Mapping[str, Any]
     evidence: tuple[Evidence, ...]
@@ -37,31 +34,32 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTags:
-    """The `votes` that count, what is `proposed`, and the tags that count nothing, with the reason of each."""
+    """The `votes` that count, what is `proposed`, and the tags that count nothing, each with its reason."""
 
-    votes: list[Vote]
-    proposed: list[Proposed]
-    notes: list[Skipped]
-
-    def of(self, *, users: bool) -> "JudgedTags":
-        """Those on points of the user's own playbook, or the others."""
-        return JudgedTags(
-            [vote for vote in self.votes if is_users_name(vote.name) is users],
-            [each for each in self.proposed if is_users_name(each.operation["name"]) is users],
-            [note for note in self.notes if is_users_tag(note.item) is users],
-        )
+    votes: list[Vote] = field(default_factory=list)
+    proposed: list[Proposed] = field(default_factory=list)
+    notes: list[Skipped] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedOperations:
-    """The operations that count, each with what it rests on; what is `proposed`; what is skipped, with the reason. All
-    of it is for the project's playbook; what is for the user's own is proposed or skipped in `own`."""
+    """The operations on one playbook that count, each with its evidence; what is `proposed`; and what is skipped, with
+    the reason."""
 
-    counting: list[Any]
-    evidence: list[tuple[Evidence, ...]]
-    proposed: list[Proposed]
-    skipped: list[Skipped]
-    own: "JudgedOperations | None" = None
+    counting: list[Any] = field(default_factory=list)
+    evidence: list[tuple[Evidence, ...]] = field(default_factory=list)
+    proposed: list[Proposed] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+def split_tags(playbooks: Sequence[Playbook], tags: Sequence[Any]) -> list[list[Any]]:
+    """The *tags*, as the reflector gave them, of each of *playbooks*: the project's and, if it has points, the user's
+    own."""
+    split: list[list[Any]] = [[] for _ in playbooks]
+    for tag in tags:
+        is_users = isinstance(tag, dict) and is_users_name(str(tag.get("name")))
+        split[-1 if is_users and playbooks[-1].points else 0].append(tag)
+    return split
 
 
 def judge_tags(
@@ -72,9 +70,11 @@ def judge_tags(
     review: Review,
     voted: Collection[str] = (),
 ) -> JudgedTags:
-    """What counts of the reflector's *tags*, as it gave them, on the points of the *playbook*, in a session that *had*
-    those of these names, *voted* on some itself, and in whose transcript the *places* are."""
-    judged = JudgedTags([], [], [])
+    """What counts of the reflector's *tags* on the points of *playbook*.
+
+    The session *had* the points of these names, and *voted* on some itself. *places* are those of its transcript.
+    """
+    judged = JudgedTags()
     for index, tag in enumerate(tags):
         votes, unreadable = operations.read_votes([tag])
         if unreadable:
@@ -102,50 +102,45 @@ def judge_tags(
     return judged
 
 
-def is_users_tag(tag: object) -> bool:
-    """Whether *tag*, as a model gave it, is on a point of the user's own playbook."""
-    return isinstance(tag, dict) and is_users_name(str(tag.get("name")))
-
-
 def judge_operations(
-    playbook: Playbook, raw: Sequence[Any], places: Sequence[Place], review: Review, own: Playbook = NO_OWN
-) -> JudgedOperations:
-    """What counts of the curator's *raw* operations on the *playbook* and the user's *own*, with the session's votes in
-    both.
+    playbooks: Sequence[Playbook], raw: Sequence[Any], places: Sequence[Place], review: Review
+) -> list[JudgedOperations]:
+    """What counts of the curator's *raw* operations on each of *playbooks*: the project's and the user's own, with the
+    session's votes in them.
 
-    Only what could be carried out is proposed; what breaks a rule is skipped either way. What would be added for the
-    user rests on his own words alone; otherwise it is for the project.
+    Only what could be carried out is proposed; what breaks a rule is skipped either way. An ADD is for the user's own
+    playbook only if the user's words alone carry it; otherwise it is for the project.
     """
-    user_judged = JudgedOperations([], [], [], [])
-    judged = JudgedOperations([], [], [], [], user_judged)
-    draft = Draft(playbook)
+    judged = [JudgedOperations() for _ in playbooks]
+    drafts = [Draft(each) for each in playbooks]
     for index, operation in enumerate(raw):
         if index >= operations.MAX_OPERATIONS:
-            judged.skipped.append(Skipped(index, operation, operations.TOO_MANY))
+            judged[0].skipped.append(Skipped(index, operation, operations.TOO_MANY))
             continue
-        evidence, names, is_own = _evidence(operation, places), _names(operation), operations.is_for_user(operation)
-        text = _text(operation, own if is_own else playbook)
+        evidence, names, is_users = _evidence(operation, places), _names(operation), operations.is_for_user(operation)
+        text = _text(operation, playbooks[-1 if is_users else 0])
         trust = operation_trust(text, names, evidence, places)
         takes_away = isinstance(operation, dict) and operation.get("type") in ("DELETE", "MERGE")
         if takes_away and not is_against(evidence, places):
             trust = FETCHED
-        is_own = is_own and (bool(names) or trust == USER)
-        target = user_judged if is_own and own.points else judged  # a user without points can't have meant their own
-        if is_own and not all(map(is_users_name, names)):
-            target.skipped.append(Skipped(index, operation, _ACROSS))
+        target = -1 if is_users and (names or trust == USER) else 0
+        playbook = playbooks[target]
+        # A user without points can't have meant their own.
+        skipped = judged[target if playbook.points else 0].skipped
+        if playbook.is_users and not all(map(is_users_name, names)):
+            skipped.append(Skipped(index, operation, _ACROSS))
             continue
-        waits = is_own or _waits(trust, review)
-        before = own if is_own else draft.playbook() if waits else None
-        refused = operations.apply_operations(draft if before is None else Draft(before), [operation])
-        if refused:
-            target.skipped.append(replace(refused[0], index=index))
+        waits = playbook.is_users or _waits(trust, review)
+        draft = Draft(drafts[target].playbook()) if waits else drafts[target]
+        if refused := operations.apply_operations(draft, [operation]):
+            skipped.append(replace(refused[0], index=index))
         elif waits:
             fields = {key: value for key, value in operation.items() if key not in ("evidence", "scope")}
             proposed = Proposed(fields | {"doubt": doubt(text, names, places)}, evidence, trust)
-            (user_judged if is_own else judged).proposed.append(proposed)
+            judged[target].proposed.append(proposed)
         else:
-            judged.counting.append(operation)
-            judged.evidence.append(evidence)
+            judged[target].counting.append(operation)
+            judged[target].evidence.append(evidence)
     return judged
 
 
@@ -159,11 +154,11 @@ def _evidence(item: Any, places: Sequence[Place]) -> tuple[Evidence, ...]:
 
 
 def _text(operation: Any, playbook: Playbook) -> str:
-    """The text that *operation* would give a point, else that of the points which it takes away."""
+    """The text that *operation* gives a point, else the texts of the points that it takes away."""
     text = operations.text_of(operation, str(operation.get("type"))) if isinstance(operation, dict) else ""
     return text or "\n".join(playbook.by_name[name].text for name in _names(operation) if name in playbook.by_name)
 
 
 def _names(operation: Any) -> tuple[str, ...]:
-    """The points that *operation* concerns."""
+    """The names of the points that *operation* concerns."""
     return operations.named_points(operation, str(operation.get("type"))) if isinstance(operation, dict) else ()

@@ -1,6 +1,6 @@
-"""How sessions went: what is counted of each, what counts as a correction, and whether two groups of them differ.
+"""How sessions went: their counts, what a correction is, and whether two groups of sessions differ.
 
-Pure. What it says of two groups is an observation, not a proof: see `compare`.
+Pure. A difference is an observation, no proof: see `compare`.
 """
 
 import re
@@ -19,7 +19,7 @@ MEASURES = {
     "failed_calls": "failed tool calls", "corrections": "corrections", "turns": "turns", "tokens": "tokens",
 }  # fmt: skip
 
-# What a user's turn may begin with that puts the assistant right. Few, and none that often begins something else.
+# Beginnings of a user's turn that corrects the assistant: few, and none that often begins something else.
 _ALONE = (  # on their own, or before a comma, a full stop, a dash: "no, the other file", never "no problem"
     "no", "nope", "stop", "wrong", "incorrect", "nein", "stopp", "halt", "falsch", "non", "arrête", "faux", "mal",
     "incorrecto", "sbagliato", "não", "errado", "nee", "fout", "nie", "źle", "нет", "стоп", "неправильно", "неверно",
@@ -43,8 +43,8 @@ _MOST_CHARS = 200  # of a turn, in which its beginning is
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """What is counted of a session, or of a part of one: its calls of tools, those that failed, how often the user
-    corrected it, the user's turns, and the tokens that it took, cached ones included."""
+    """The counts of a session, or of a part of one: calls of tools, failed ones, corrections by the user, the user's
+    turns, and tokens, cached ones included."""
 
     tool_calls: int = 0
     failed_calls: int = 0
@@ -60,7 +60,7 @@ NOTHING = SessionCounts()
 
 
 def is_correction(text: str) -> bool:
-    """Whether the user's turn *text* begins like a correction of what was done before."""
+    """Whether the user's turn *text* begins like a correction."""
     return _beginnings().match(text[:_MOST_CHARS].strip().casefold().replace("’", "'")) is not None
 
 
@@ -72,7 +72,7 @@ def _beginnings() -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A number for each of so many `sessions`, by its sum and the sum of its squares."""
+    """A number of each of so many `sessions`: their sum and the sum of their squares."""
 
     sessions: int
     total: float
@@ -80,19 +80,21 @@ class Sample:
 
     @property
     def mean(self) -> float:
-        """The mean; 0 of none."""
+        """The mean; 0 without sessions."""
         return self.total / self.sessions if self.sessions else 0.0
 
     @property
     def squared_error(self) -> float:
-        """The square of the mean's standard error, of two sessions or more."""
+        """The square of the mean's standard error; needs two sessions or more."""
         return max(0.0, self.squares - self.total * self.mean) / (self.sessions - 1) / self.sessions
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What sessions that were shown the playbook have more of than those that were not: `by` is the difference of the
-    means, `low` and `high` are the interval about it; None where there are too few sessions to say."""
+    """How sessions that were shown the playbook differ from those `without`.
+
+    `by` is the difference of the means, `low` and `high` are its interval, None if there are too few sessions.
+    """
 
     without: float
     shown: float
@@ -102,15 +104,15 @@ class Difference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the interval leaves out 0, so that a difference can be told."""
+        """Whether the interval leaves out 0."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
 def compare(without: Mapping[str, Sample], shown: Mapping[str, Sample]) -> dict[str, Difference]:
-    """Each number of the sessions that were shown the playbook beside that of those *without*.
+    """The difference of each number between the sessions that were *shown* the playbook and those *without*.
 
-    Welch's interval for two means; the intervals are wide enough to hold all at once with CONFIDENCE (Bonferroni). The
-    numbers are skewed, so with few sessions they are rough.
+    Welch's interval for two means. With CONFIDENCE all intervals hold at once (Bonferroni). The numbers are skewed, so
+    with few sessions the intervals are rough.
     """
     share = (1 - CONFIDENCE) / max(1, len(shown))
     return {name: _difference(without[name], shown[name], share) for name in shown}
@@ -128,8 +130,8 @@ def _difference(without: Sample, shown: Sample, share: float) -> Difference:
 
 
 def _quantile(share: float, freedom: float) -> float:
-    """Student's t for *freedom* degrees, from the normal distribution (Abramowitz and Stegun 26.7.5): right to 0.001
-    from 19 degrees on."""
+    """Student's t for *freedom* degrees, from the normal distribution (Abramowitz and Stegun 26.7.5), correct to 0.001
+    for 19 degrees or more."""
     from statistics import NormalDist  # late: every command loads this module
 
     z = NormalDist().inv_cdf(share)

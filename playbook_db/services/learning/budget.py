@@ -12,21 +12,20 @@ from playbook_db.store.playbook import learning
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the user has agreed to for one command, in place of the daily budget: so many `tokens` for the project from
-    the time `since` on."""
+    """What the user has allowed one command instead of the daily budget: so many `tokens` from the time `since` on."""
 
     tokens: int
     since: str
 
 
 def tokens_today(store: Store, key: str | None = None) -> int:
-    """The tokens of today's budget (UTC) that are used, for the project *key*, or all together."""
+    """The used tokens of today's budget (UTC), for the project *key* or for all."""
     with store.snapshot() as connection:
         return learning.tokens_since(connection, timestamp(day_begin(datetime.now(UTC))), key)
 
 
 def check_budget(project: Project, agreed: Budget | None = None) -> None:
-    """Raise BudgetError if the tokens *agreed* on are spent; without them, if today's are."""
+    """Raise BudgetError if the budget *agreed* on is spent, or without one the daily budget."""
     project = project.own
     if agreed is not None:
         with project.store.snapshot() as connection:

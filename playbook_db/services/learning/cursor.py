@@ -1,6 +1,4 @@
-"""Up to which byte each transcript has been learned from: in the project's playbook and, if that is a team's, on this
-machine too.
-"""
+"""How far each transcript has been learned from. A team's playbook knows it, and this machine, too."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,8 +10,11 @@ from playbook_db.store.engine import retry_on_conflict
 
 @dataclass(slots=True)
 class Cursor:
-    """Up to which byte, `offset`, the transcript at `path`, whose first entry is `first_uuid` (None without one), has
-    been learned from. One that `is_new` hasn't been, or has taken another's place."""
+    """How far, to the byte `offset`, the transcript at `path` has been learned from.
+
+    `first_uuid` is its first entry (None: it has none). It `is_new` if nothing was learned from it, or it has replaced
+    another transcript.
+    """
 
     project: Project
     path: str
@@ -23,19 +24,19 @@ class Cursor:
     is_new: bool
 
     def relatives(self) -> Mapping[str, int]:
-        """How far the transcripts that begin with the same entry have been learned from, by path."""
+        """The offsets of the transcripts that begin with the same entry, by path."""
         with self.project.store.read(self.project.key) as book:
             return book.cursors(first_uuid=self.first_uuid) if self.first_uuid else {}
 
     @retry_on_conflict
     def move(self, offset: int) -> None:
-        """Count the transcript as learned from up to the byte *offset*, unless somebody else has moved the cursor."""
+        """Move the cursor to the byte *offset*, unless another process has moved it."""
         with self.project.store.write(self.project.key) as book:
             if book.learned_to(self.path) == self.offset:
                 book.move_cursor(self.path, offset, session_id=self.session_id, first_uuid=self.first_uuid)
 
     def note_here(self) -> None:
-        """Let this machine know what a team's playbook knows of it."""
+        """Copy the cursor of a team's playbook to this machine."""
         if self.project.is_team:
             _copy(self.project, self.project.own, self.path, self.session_id, or_of_another=True)
 
@@ -44,9 +45,9 @@ class Cursor:
 def opened(project: Project, path: str, *, session_id: str, first_uuid: str | None) -> Iterator[Cursor]:
     """The cursor of the transcript at *path*.
 
-    A team's playbook first gets what this machine alone knows, as of a job that was dropped: that raises ServerError if
-    the user may not write there, before a model is asked for nothing. Afterwards this machine knows what the team's
-    does, so that the transcript isn't taken for lost, nor learned from once more when the team is left.
+    A team's playbook first gets what only this machine knows, such as a dropped job. That raises ServerError before a
+    model is asked, if the user may not write there. At the end this machine gets the team's cursor: so the transcript
+    isn't taken for lost, and isn't learned from again when the project leaves the team.
     """
     if project.is_team:
         _copy(project.own, project, path, session_id)
@@ -58,15 +59,15 @@ def opened(project: Project, path: str, *, session_id: str, first_uuid: str | No
 
 
 def learned_to(project: Project, path: str) -> int:
-    """Up to which byte the transcript at *path* has been learned from."""
+    """The byte up to which the transcript at *path* has been learned from."""
     with project.store.read(project.key) as book:
         return book.learned_to(path)
 
 
 @retry_on_conflict
 def _copy(source: Project, target: Project, path: str, session_id: str, *, or_of_another: bool = False) -> None:
-    """Let *target* know of the transcript at *path* what *source* does, if that is more; *or_of_another* that was there
-    before."""
+    """Copy the cursor of the transcript at *path* from *source* to *target* if it is further there; with
+    *or_of_another* also if *target* knows another transcript by this path."""
     with source.store.read(source.key) as book:
         offset, first_uuid = book.cursor(path)
     with target.store.write(target.key) as book:

@@ -1,6 +1,6 @@
-"""Diagnostics of a project: while it has the flag file, one file for each event in `.claude/diagnostic/`.
+"""Diagnostics of a project that has the flag file: one file for each event in `.claude/diagnostic/`.
 
-Source: scoring design, Instrumentation Hooks. Old files are deleted.
+Old files are deleted. Source: scoring design, Instrumentation Hooks.
 """
 
 import contextlib
@@ -26,18 +26,17 @@ _SHOWN_TEXT_LENGTH = 80  # characters of a pruned point's text; source: scoring 
 
 
 def is_on(folder: str) -> bool:
-    """Whether the project in *folder* has the flag file `.claude/diagnostic_mode`, and no clone brought it."""
+    """Whether the project in *folder* has the flag file `.claude/diagnostic_mode`, but not from a clone."""
     return os.path.exists(flag_of(folder)) and not is_flag_brought(folder)
 
 
 def flag_of(folder: str) -> str:
-    """The flag file of the project in *folder*, whether or not it is there."""
+    """The path of the flag file of the project in *folder*."""
     return os.path.join(folder, ".claude", "diagnostic_mode")
 
 
 def is_flag_brought(folder: str) -> bool:
-    """Whether the flag file is there and in git's index: others decided that, by a commit. So it counts, too, where git
-    can't tell."""
+    """Whether the flag file may come from others' commit: it is in git's index, or git can't tell."""
     flag = flag_of(folder)
     place = os.path.realpath(os.path.dirname(flag))
     top = next((each for each in projects.upwards(place) if os.path.lexists(os.path.join(each, ".git"))), None)
@@ -52,10 +51,9 @@ def is_flag_brought(folder: str) -> bool:
 
 
 def save(folder: str, content: str, name: str) -> str:
-    """Write *content* to a new file for its owner alone, named after the time and *name*. Returns its path.
+    """Write *content* to a new file that only its owner can read, named after the time and *name*. Returns its path.
 
-    Raises DiagnosticsError where it can't be written, or where the folder is a link out of the project, which a clone
-    may bring.
+    Raises DiagnosticsError if it can't be written, or if a clone has made the folder a link out of the project.
     """
     target = os.path.join(folder, ".claude", "diagnostic")
     root = os.path.realpath(folder)
@@ -77,7 +75,7 @@ def save(folder: str, content: str, name: str) -> str:
 
 
 def migration(folder: str | None, migrated: Iterable[Migrated]) -> None:
-    """Report the entries of an older shape that were read."""
+    """Report the entries that were read in an older format."""
     entries = [{"name": entry.name, "from": entry.shape, "original_score": entry.original_score} for entry in migrated]
     if entries:
         lines = [json.dumps(entries, indent=2, ensure_ascii=False)]
@@ -97,8 +95,8 @@ def pruning(folder: str | None, pruned: Iterable[KeyPoint]) -> None:
 def operations(
     folder: str | None, batch: Sequence[object], skipped: Sequence[Skipped], changes: Iterable[Change]
 ) -> None:
-    """Report a *batch* of operations: the *changes* that it made, a merge with the ids that it named in vain and a
-    deletion with its reason; which were skipped and why, and which name an unknown section."""
+    """Report a *batch* of operations: the *changes* that it made, each with its reason, which operations were *skipped*
+    and why, and which name an unknown section."""
     done = ((_DONE[change.kind], change.point.name, change.reason) for change in changes if change.kind in _DONE)
     lines = [f"  - {verb} {name}" + (f": {reason}" if reason else "") for verb, name, reason in done]
     lines += [f"  - operation {item.index + 1} was skipped: {item.reason}" for item in skipped]
@@ -110,7 +108,7 @@ def operations(
 
 
 def exchanges(folder: str | None, role: str, exchanged: Iterable["Exchange"], redact: Callable[[str], str]) -> None:
-    """Report each question to the model and its answer; *redact* takes the secrets out."""
+    """Report each question to the model and its answer, without secrets by *redact*."""
     for exchange in exchanged:
         _report(folder, [redact(exchange.question), "", "--- answer ---", redact(exchange.answer)], f"{role}:", role)
 

@@ -1,5 +1,7 @@
-"""The queue of what there is to learn from: jobs come in, are claimed one by one, and end well, later or not at all.
-What sessions were shown comes in beside."""
+"""The queue of jobs to learn from: added, claimed one by one, then done, tried again or failed.
+
+The records of what sessions were shown arrive in the same way.
+"""
 
 import os
 import re
@@ -18,14 +20,14 @@ from playbook_db.store.team import memberships
 
 LEASE_S = 3600.0  # how long a job belongs to the worker that claimed it
 MOST_ATTEMPTS = 6
-_MOST_BEGINNINGS = 20  # of a job whose worker is killed each time
+_MOST_STARTS = 20  # of a job whose worker is killed each time
 _FIRST_WAIT_S = 60.0  # before the second try; four times as long before each further one
 _LONGEST_WAIT_S = 6 * 3600.0
 
 
 @retry_on_conflict
 def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
-    """Queue *job* for the project *key*, which is made where need be; False where the project is kept out."""
+    """Queue *job* for the project *key*, creating it if needed; False if the project is ignored."""
     with store.write(key) as book:
         if book.is_ignored():
             return False
@@ -35,8 +37,8 @@ def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
 
 @retry_on_conflict
 def take_in_showing(store: Store, key: str, content: Mapping[str, object]) -> None:
-    """Keep what a session was shown, as a hook left it in *content*, for the project *key*, which is made where need
-    be; once, however often it comes in. Raises ValueError where that isn't what *content* is."""
+    """Save what a session was shown, the *content* of a hook's file, for the project *key*, creating it if needed. It
+    counts once, however often it is read. Raises ValueError if *content* is something else."""
     showing, team = _read_showing(content)
     with store.write(key) as book:
         if team is not None:
@@ -46,7 +48,7 @@ def take_in_showing(store: Store, key: str, content: Mapping[str, object]) -> No
 
 
 def _read_showing(content: Mapping[str, object]) -> tuple[memberships.Showing, str | None]:
-    """The showing, and the name of the team's playbook that it is of, if any."""
+    """The showing, and the name of its team's playbook, if any."""
     session_id, time, source = (content.get(name) for name in ("session_id", "time", "source"))
     revision, left_out, points = (content.get(name) for name in ("revision", "left_out", "points"))
     team, event = content.get("team"), content.get("event", EVENTS[0])  # an older hook knew of a session's start alone
@@ -70,62 +72,60 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def list_jobs(store: Store, key: str | None = None) -> list[Job]:
-    """The jobs of the project *key*, or of all; the oldest first."""
+    """The jobs of the project *key*, or of all, oldest first."""
     with store.snapshot() as connection:
         return jobs.read_all(connection, key)
 
 
 def open_jobs(store: Store, key: str, *, most: int, offset: int = 0) -> tuple[Collection[Job], Mapping[str, int]]:
-    """What waits, runs or failed in the project *key*: at most *most* jobs, the oldest first, from the one at *offset*
-    on; and how many there are by state."""
+    """The jobs of the project *key* that wait, run or failed, oldest first, and how many there are by state. Returns at
+    most *most* jobs, from *offset* on."""
     with store.snapshot() as connection:
         return jobs.read_open(connection, key, most=most, offset=offset), jobs.count_open(connection, key)
 
 
 @retry_on_conflict
 def claim(store: Store) -> Job | None:
-    """The oldest job that is due, now ours; None where none is. What another worker left is due again first."""
+    """Claim the oldest job that is due; None if there is none. First, jobs that another worker left become due."""
     now = datetime.now(UTC)
     with store.transaction() as connection:
-        jobs.bring_back(connection, lease_over=timestamp(now), now=timestamp(now), most_attempts=_MOST_BEGINNINGS)
+        jobs.bring_back(connection, lease_over=timestamp(now), now=timestamp(now), most_attempts=_MOST_STARTS)
         return jobs.claim(connection, now=timestamp(now), lease_until=timestamp(now + timedelta(seconds=LEASE_S)))
 
 
 @retry_on_conflict
 def release_all(store: Store) -> int:
-    """Queue again whatever is running: for the one worker there can be, at its start. How many jobs.
-
-    In a database that others share, theirs are left to them.
-    """
+    """Queue all running jobs again, when the only worker starts; returns how many. In a database that others share,
+    theirs are left alone."""
     now = timestamp(datetime.now(UTC))
     lease_over = now if store.is_shared else "9999"
     with store.transaction() as connection:
-        return jobs.bring_back(connection, lease_over=lease_over, now=now, most_attempts=_MOST_BEGINNINGS)
+        return jobs.bring_back(connection, lease_over=lease_over, now=now, most_attempts=_MOST_STARTS)
 
 
 @retry_on_conflict
 def release_waiting(store: Store) -> None:
-    """Let all jobs that wait through no fault of their own be due now."""
+    """Make all jobs due that wait through no fault of their own."""
     with store.transaction() as connection:
         jobs.release(connection)
 
 
 def is_any_due(store: Store) -> bool:
-    """Whether a job may be begun now."""
+    """Whether any job is due."""
     with store.snapshot() as connection:
         return jobs.is_any_due(connection, now=timestamp(datetime.now(UTC)))
 
 
 @retry_on_conflict
 def finish(store: Store, job: Job) -> None:
-    """Keep that *job* is done."""
+    """Mark *job* as done."""
     with store.transaction() as connection:
         jobs.finish(connection, job, now=timestamp(datetime.now(UTC)))
 
 
 @retry_on_conflict
 def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
-    """Queue *job* again through no fault of its own, not before *until* or, if that is earlier, `release_waiting`."""
+    """Queue *job* again through no fault of its own, for *until* or the next `release_waiting`, if that is earlier."""
     why = _without_secrets(job, why)
     with store.transaction() as connection:
         jobs.put_off(connection, job, not_before=until, error=why, counts=False)
@@ -133,10 +133,8 @@ def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> No
 
 @retry_on_conflict
 def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
-    """Keep that *job* failed: it is tried again after growing waits, unless *for_good* or too often already.
-
-    Returns what was kept: *why* without secrets.
-    """
+    """Record that *job* failed. It is tried again after growing waits, unless *for_good* or tried too often. Returns
+    *why* without secrets, as it is stored."""
     now = datetime.now(UTC)
     attempts, why = job.attempts + 1, _without_secrets(job, why)
     with store.transaction() as connection:
@@ -151,24 +149,22 @@ def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
 
 @retry_on_conflict
 def retry(store: Store, key: str, number: int) -> bool:
-    """Queue the job *number* of the project *key* afresh; False where there is none that failed or waits."""
+    """Queue the job *number* of the project *key* as new; False if there is none that failed or waits."""
     with store.transaction() as connection:
         return jobs.retry(connection, key, number)
 
 
 @retry_on_conflict
 def retry_all(store: Store) -> int:
-    """Queue afresh every job of any project that failed or waits for its next try; how many."""
+    """Queue every job of any project as new that failed or waits for its next try; returns how many."""
     with store.transaction() as connection:
         return jobs.retry_all(connection)
 
 
 @retry_on_conflict
 def drop(store: Store, key: str, number: int) -> bool:
-    """Remove the job *number* of the project *key*, and count its transcript as read as far as it goes now.
-
-    False where there is no such job, or it runs.
-    """
+    """Remove the job *number* of the project *key*, and count its transcript as learned from up to its end. False if
+    there is no such job, or it runs."""
     with store.write(key) as book:
         job = jobs.drop(book.connection, key, number)
         if job is None:
@@ -180,8 +176,7 @@ def drop(store: Store, key: str, number: int) -> bool:
 
 
 def skip_session(session: str, *, is_skipped: bool) -> None:
-    """Keep whether nothing is to be learned from the session; a file in the data folder says so, whatever becomes of
-    the database."""
+    """Set whether to skip the session when learning: by a file in the data folder, which outlives the database."""
     path = settings.skip_mark(session)
     if is_skipped:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -193,23 +188,23 @@ def skip_session(session: str, *, is_skipped: bool) -> None:
 
 
 def is_skipped(session: str) -> bool:
-    """Whether nothing is to be learned from the session."""
+    """Whether learning skips the session."""
     return is_session_id(session) and os.path.exists(settings.skip_mark(session))
 
 
 def is_session_id(text: str) -> bool:
-    """Whether *text* can be the id of a session, and so the name of a file."""
+    """Whether *text* can be the id of a session, which is also a file name."""
     return re.fullmatch(r"\w[\w.-]{0,199}", text, re.ASCII) is not None
 
 
 def later(seconds: float) -> str:
-    """The time so many *seconds* from now, as jobs have it."""
+    """The time so many *seconds* from now, as a timestamp."""
     return timestamp(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
 def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collection[str]] | None:
-    """How far each transcript of the project *key* was learned from, and for which there are jobs, failed ones
-    included; None if the project is ignored."""
+    """How far each transcript of the project *key* was learned from, and which have jobs, even failed ones; None if the
+    project is ignored."""
     with store.read(key) as book:
         return None if book.is_ignored() else (book.cursors(), jobs.known_paths(book.connection, key))
 

@@ -1,13 +1,13 @@
-"""What a session says about the playbook while it runs, by its own tools: what it would change waits for a person, its
-votes count as a lesson's do, and it can undo its own changes.
+"""What a running session suggests through the MCP tools: changes wait for a person, votes count as a lesson's do.
 
-A user may have it otherwise: then what a session says *counts* at once, as what a person does. Each revision has the
-session as its author, and in its history.
+A session can undo its own changes. By a setting of the user, its changes *count* at once, like a person's. Its
+revisions name the session as their author.
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from playbook_db.domain import operations
 from playbook_db.domain.merging.undo import RevisionRange
@@ -21,21 +21,23 @@ from playbook_db.errors import PointRuleError, SessionNotFoundError, UndoError
 from playbook_db.services.learning import learn
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.playbook.undo import UndoResult
-from playbook_db.services.project import Project
+from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 
-_ACCEPTED = "accepted proposal"  # begins the message of what a person accepted, which isn't the session's
+_ACCEPTED = "accepted proposal"  # begins the message of a revision that a person made
 MAX_WAITING = 50  # proposals of one session; nobody decides about more
-_LOOKED_BACK = 200  # revisions of a session in which its own are looked for
+_LOOKED_BACK = 200  # revisions of a session, among which its own are searched
 
 
 @dataclass(frozen=True, slots=True)
 class McpSession:
-    """The session that says something: its `id`, the points that it `had` beside those that hooks showed it, the
-    `places` of its transcript, the `secrets` that mustn't be kept; how much a person is asked (`review`); and whether
-    what it says `counts` at once."""
+    """A session that suggests something.
+
+    It `had` these points besides those that hooks showed it. `places` are of its transcript; `secrets` must not be
+    stored. `review` says which of its votes are only proposed, and `counts` whether its changes count at once.
+    """
 
     id: str
     had: frozenset[str] = frozenset()
@@ -47,8 +49,8 @@ class McpSession:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionResult:
-    """What became of it: the `revision` where it counts, else the proposal `name` (`p3`) that waits, with the `trust`
-    of its evidence, proposed by so many `sessions`."""
+    """The outcome: the `revision` if it counts, else the `name` of the proposal (`p3`), the `trust` of its evidence and
+    how many `sessions` have proposed it."""
 
     revision: RevisionResult | None = None
     name: str = ""
@@ -58,8 +60,8 @@ class SuggestionResult:
 
 @retry_on_conflict
 def suggest(project: Project, session: McpSession, operation: Mapping[str, Any]) -> SuggestionResult:
-    """Propose *operation*, a curator's, with its evidence; carry it out where the session counts. Raises PointRuleError
-    where it breaks a rule, PointNotFoundError."""
+    """Propose the curator's *operation*, or carry it out if the session counts. Raises PointRuleError if it breaks a
+    rule, and PointNotFoundError."""
     operation = _clean(dict(operation), session)
     for name in operations.named_points(operation, str(operation.get("type"))):
         edit.find_live(project.with_point(name), name)
@@ -67,23 +69,23 @@ def suggest(project: Project, session: McpSession, operation: Mapping[str, Any])
         edit.usable(operation["text"])
     if session.counts:
         return SuggestionResult(_carry_out(project, session, operation))
-    users = project.playbooks()[-1]
-    with users.store.read(users.key) as own, project.store.read(project.key) as book:
-        judged = judging.judge_operations(book.playbook(), [operation], session.places, "all", own.playbook())
-    for_user = judged.own or judging.JudgedOperations([], [], [], [])
-    for skipped in (*judged.skipped, *for_user.skipped):
+    playbooks = project.playbooks()
+    all_judged = judging.judge_operations(list(map(read_playbook, playbooks)), [operation], session.places, "all")
+    pairs = zip(playbooks, all_judged, strict=True)
+    target, judged = next((each, judged) for each, judged in pairs if judged.skipped or judged.proposed)
+    for skipped in judged.skipped:
         raise PointRuleError(f"This can't be proposed: {skipped.reason}.")
-    target, proposed = (users, for_user.proposed[0]) if for_user.proposed else (project, judged.proposed[0])
-    return _propose(target, session, proposed)
+    return _propose(target, session, judged.proposed[0])
 
 
 @retry_on_conflict
 def vote(
     project: Project, session: McpSession, name: str, tag: str, *, reason: str = "", quotes: Collection[str] = ()
 ) -> SuggestionResult:
-    """Count a vote of the session on the point *name*, for a *reason*, resting on *quotes* of its transcript, as far as
-    a lesson's would; one that needs a person's word is proposed. Raises PointRuleError where it counts nothing,
-    PointNotFoundError."""
+    """Count a vote on the point *name*, or propose it, by the rules for a lesson's votes.
+
+    *quotes* of the transcript are its evidence. Raises PointNotFoundError, and PointRuleError if it counts nothing.
+    """
     target = project.with_point(name)
     entry = _clean({"name": name, "tag": tag, "rationale": reason, "evidence": list(quotes)}, session)
     with target.store.read(target.key) as book:
@@ -109,64 +111,63 @@ def vote(
     (note,) = judged.notes
     raise PointRuleError(
         f"This vote on {point.name} counts nothing: {note.reason.removeprefix(NOTE)}. Give as evidence what the user "
-        "said, or what a test or a build printed, word for word as it stands in this session."
+        "said, or what a test or a build printed, word for word as in this session."
     )
 
 
 @retry_on_conflict
 def withdraw(project: Project, session: McpSession, what: str = "") -> str | UndoResult:
-    """Undo what the session said itself by its tools: *what* is a proposal (`p3`) or a revision (`12`, `r12`), by
-    default its last. The proposal's name, or what the undo did. Raises UndoError where the session didn't do that,
-    UndoCollisionError."""
-    actions = list(_session_actions(project, session))
+    """Undo a proposal (`p3`) or a revision (`12`, `r12`) that the session made by these tools, by default its last.
+
+    Returns the proposal's name, or what the undo did. Raises UndoCollisionError, and UndoError if it isn't the
+    session's.
+    """
+    actions = _session_actions(project, session)
     if not actions:
         raise UndoError("This session has changed or proposed nothing by these tools that could be undone.")
     chosen = [each for each in actions if not what or what.strip().casefold() in (each.name, f"r{each.name}")]
     if not chosen:
         mine = ", ".join(each.name for each in sorted(actions, key=lambda each: each.at))
         raise UndoError(
-            f"{what.strip()} isn't what this session did by these tools, so it isn't for it to undo. Its own: {mine}."
+            f"This session didn't make {what.strip()} by these tools, so it can't undo that. Its own: {mine}."
         )
     last = max(chosen, key=lambda each: each.at)
-    if last.revision is not None:
-        return undo.undo(last.project, RevisionRange(last.revision, last.revision))
+    if not last.proposal:
+        return undo.undo(last.project, RevisionRange(int(last.name), int(last.name)))
     with last.project.store.write(last.project.key) as book:
         book.withdraw_proposal(last.proposal)
     return last.name
 
 
-@dataclass(frozen=True, slots=True)
-class _SessionAction:
-    """What a session did by its tools `at` some time, in the playbook of `project`: its `revision` or `proposal`."""
+class _SessionAction(NamedTuple):
+    """What a session did `at` some time by its tools: the proposal of that number, or (0) a revision."""
 
     project: Project
     at: str
     name: str
-    revision: int | None = None
     proposal: int = 0
 
 
-def _session_actions(project: Project, session: McpSession) -> "list[_SessionAction]":
-    """What the session proposed alone, which still waits, and what it changed, which is in force."""
+def _session_actions(project: Project, session: McpSession) -> list[_SessionAction]:
+    """The proposals of this session alone that still wait, and its revisions that nothing undid."""
     actions = []
     for place in project.playbooks():
         with place.store.read(place.key) as book:
             waiting = book.waiting_proposals()
         actions += [
-            _SessionAction(place, each.created_at, name_of(each.id, is_users=place.is_users), proposal=each.id)
+            _SessionAction(place, each.created_at, name_of(each.id, is_users=place.is_users), each.id)
             for each in waiting
             if each.session_id == session.id and each.sessions == 1
         ]
         query = history.LogQuery(session=session.id, source="edit", limit=_LOOKED_BACK)
-        try:
-            revisions = list(history.log(place, query, most_changes=1))
-        except SessionNotFoundError:
-            revisions = []
-        actions += [
-            _SessionAction(place, each.time, f"{each.number}", revision=each.number)
-            for each in revisions
-            if each.session_id == session.id and not each.undone_in and not (each.message or "").startswith(_ACCEPTED)
-        ]
+        with suppress(SessionNotFoundError):
+            actions += [
+                _SessionAction(place, each.time, f"{each.number}")
+                for each in history.log(place, query, most_changes=1)
+                if each.session_id == session.id
+                and not each.undone_in
+                and not (each.message or "").startswith(_ACCEPTED)
+            ]
     return actions
 
 
@@ -212,7 +213,7 @@ def _in_words(changes: Collection[Change]) -> str:
 
 
 def _clean(value: Any, session: McpSession) -> Any:
-    """*value*, a text or JSON of a model, without secrets and what is private, as a database can keep it."""
+    """*value*, JSON of a model, without secrets and private texts, and with nothing that a database can't store."""
     if isinstance(value, str):
         return storable(redact(without_private(value), session.secrets))
     if isinstance(value, list):

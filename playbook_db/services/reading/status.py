@@ -1,25 +1,27 @@
-"""Where a playbook stands: how many points, what was learned last, what waits and why, what today cost.
+"""The status of a playbook: how many points, what was learned last, what waits and why, what today cost.
 
-Read with the hooks' SQL, without SQLAlchemy where that can be, as a status line asks every few seconds.
+Reads with the hooks' SQL, if possible without SQLAlchemy: a status line asks every few seconds.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from playbook_db import project_env, projects, settings
+from playbook_db import projects, settings
 from playbook_db.domain import prompt_text
 from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
+from playbook_db.services.reading.waiting import Waiting
 from playbook_db.store import at_hand, hook_sql, quick_sql
 
-_WAIT_S = 0.2  # for a database that somebody holds; then the store waits longer
+if TYPE_CHECKING:
+    from playbook_db.services.reading.waiting import Execute
 
-Execute = Callable[[str, dict[str, Any]], Iterable[Any]]
+_WAIT_S = 0.2  # for a database that somebody holds; then the store waits longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +36,14 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where the playbook of the project `key` stands; where it is a team's, by the name `team`, as this machine knows
-    it, and knew at the time `team_as_of` that it was current (None: it never did).
+    """The status of the playbook of the project `key`.
 
-    `shown` is how many of its `points` go into a session, `user_shown` how many of the `user_points` in the user's own
-    playbook, none where the database `is_on_server`, which hooks never ask; `proposals` is how many wait for a person,
-    those for the user's own playbook among them;
-    `queued`, `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits.
-    `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today` of this one; `daily_tokens` is the
-    budget, 0 for none; `agreed_today` are the tokens beside it.
+    A `team`'s playbook is as this machine knows it; `team_as_of` is when it last knew that to be current (None: never).
+    A session gets `shown` of the `points` and `user_shown` of the `user_points` in the user's personal playbook: none
+    if the database `is_on_server`, which hooks never ask. `proposals` counts those for both playbooks. `queued`,
+    `running` and `failed` count jobs. `waits` says what waits for the user, and why learning waits.
+    `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today` of this one. `daily_tokens` is the
+    budget (0: none), `agreed_today` are the tokens that the user allowed besides.
     """
 
     key: str
@@ -71,37 +72,28 @@ class Status:
 
 
 def read(url: str, folder: str | None) -> Status:
-    """The status of the project in *folder*, in the database at *url*; of one that isn't made yet, too. Without a
-    folder that of the user's own playbook.
-
-    Raises DatabaseError, TemplateError, SettingError.
-    """
+    """The status of the project in *folder*, even of one that isn't created yet, in the database at *url*. Without a
+    folder, of the user's personal playbook. Raises DatabaseError, TemplateError, SettingError."""
     path = settings.sqlite_file(url)
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
     if path is not None and os.path.exists(path):
         unusable = at_hand.UnusableError, at_hand.driver().Error  # the store says what is wrong, or puts it right
         with suppress(*unusable), closing(at_hand.connect(path, wait_s=_WAIT_S)) as connection:
-            return _read(connection.execute, path, key, folder, hook_sql.find_project(connection, key))
+            return _read(connection.execute, path, key, folder)
     from playbook_db.services.project import Project  # late: it brings SQLAlchemy
     from playbook_db.store.engine import open_store
     from playbook_db.store.playbook import repository
 
     with open_store(url) as store, store.read(Project.of_user(store).key if folder is None else key) as book:
-        own_key = repository.users_key(book.connection)
-        status = _read(book.execute, store.where, book.key, folder, book.stored(), own_key)
+        status = _read(book.execute, store.where, book.key, folder, repository.users_key(book.connection))
         return replace(status, shown=0, user_shown=0, is_on_server=True) if store.is_shared else status
 
 
 def _read(
-    execute: Execute,
-    database: str,
-    key: str,
-    folder: str | None,
-    stored: hook_sql.StoredProject | None,
-    own_key: str = projects.USER_KEY,
+    execute: "Execute", database: str, key: str, folder: str | None, users_key: str = projects.USER_KEY
 ) -> Status:
-    project = stored or quick_sql.NO_PLAYBOOK
-    users = [] if folder is None else [_Playbook(execute, _find(execute, own_key), is_users=True)]
+    project = _find(execute, key)
+    users = [] if folder is None else [_Playbook(execute, _find(execute, users_key), is_users=True)]
     if project.team_name:
         points = _points_of_team(database, project, users)
     else:
@@ -110,8 +102,14 @@ def _read(
     jobs = dict(tuple(row) for row in execute(quick_sql.JOBS_BY_STATE, of_project))
     used = execute(quick_sql.USED_SINCE, {**of_project, "since": timestamp(day_begin(datetime.now(UTC)))})
     [(tokens, agreed, cost, cost_of_all)] = used
-    rows = execute(hook_sql.JOB_ERRORS, of_project)
-    errors = [error.removeprefix(hook_sql.WAITS) for error, failed_at in rows if not failed_at]
+    waiting = Waiting(folder, project, execute)
+    waits = []
+    if waiting.mirror:
+        waits.append(f"{waiting.mirror} is not in use yet. To look at it and import it: playbook init")
+    if waiting.settings:
+        names = ", ".join(waiting.settings)
+        waits.append(f"the settings of this project bring {names}. To decide: playbook project trust")
+    waits += dict.fromkeys(error.removeprefix(hook_sql.WAITS) for error in waiting.errors)
     return Status(
         key=key,
         database=database,
@@ -122,7 +120,7 @@ def _read(
         queued=jobs.get("queued", 0),
         running=jobs.get("running", 0),
         failed=jobs.get("failed", 0),
-        waits=(*_waits_for_the_user(folder, project), *dict.fromkeys(errors)),
+        waits=tuple(waits),
         tokens_today=tokens,
         agreed_today=agreed,
         daily_tokens=settings.daily_tokens(),
@@ -133,36 +131,31 @@ def _read(
 
 @dataclass(frozen=True, slots=True)
 class _Playbook:
-    """What runs a statement where a playbook is, where it stands, and when a team's was `known_at` last."""
+    """A playbook, and what runs a statement in its database; of a team's, as it was at `known_at`."""
 
-    execute: Execute
+    execute: "Execute"
     project: hook_sql.StoredProject
     is_users: bool = False
     known_at: str | None = None
 
-    def ranked_points(self) -> RankedPoints:
-        """What may go into a session's prompt."""
-        if not self.project.live_points:
-            return RankedPoints((), 0)
-        return hook_sql.ranked_points(self.execute, self.project, is_users=self.is_users)
 
-    def proposals(self) -> int:
-        """How many proposals wait."""
-        rows = self.execute(hook_sql.PROPOSALS_WAITING, {"playbook_id": self.project.id})
-        return next((count for count, _ in rows), 0)
-
-
-def _find(execute: Execute, key: str) -> hook_sql.StoredProject:
+def _find(execute: "Execute", key: str) -> hook_sql.StoredProject:
     return next(map(hook_sql.StoredProject, execute(hook_sql.PROJECT, {"key": key})), quick_sql.NO_PLAYBOOK)
 
 
 def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
-    """The fields of a status that are about the points: *playbooks* are the project's and the user's own."""
+    """The fields of a status about the points of *playbooks*: the project's, and the user's own."""
     first, last = playbooks[0], playbooks[-1]
     shown = [0] * len(playbooks)
     if not first.project.is_ignored and any(each.project.live_points for each in playbooks):
-        ranked = [each.ranked_points() for each in playbooks]
+        ranked = [
+            hook_sql.ranked_points(each.execute, each.project, is_users=each.is_users)
+            if each.project.live_points
+            else RankedPoints((), 0)
+            for each in playbooks
+        ]
         shown = list(map(len, prompt_text.compose(templates.playbook_template(), ranked)[1]))
+    rows = [each.execute(hook_sql.PROPOSALS_WAITING, {"playbook_id": each.project.id}) for each in playbooks]
     return {
         "team_as_of": first.known_at,
         "points": first.project.live_points,
@@ -170,13 +163,13 @@ def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
         "user_points": last.project.live_points,
         "user_shown": shown[-1],
         "revision": first.project.revision,
-        "proposals": sum(each.proposals() for each in playbooks),
+        "proposals": sum(count for of_one in rows for count, _ in of_one),
         "learned": _learned(list(first.execute(quick_sql.LAST_LEARNED, {"playbook_id": first.project.id}))),
     }
 
 
 def _points_of_team(database: str, project: hook_sql.StoredProject, users: Sequence[_Playbook]) -> dict[str, Any]:
-    """The same of the team's playbook in the place of *project*, as the worker last put it on this machine."""
+    """The same for the team's playbook of *project*, as the worker last saved it on this machine."""
     path = at_hand.replica_of(database, project.id)
     unusable = OSError, at_hand.UnusableError, at_hand.driver().Error  # doctor says what is wrong
     with suppress(*unusable), closing(at_hand.open_replica(path)) as replica:
@@ -193,16 +186,3 @@ def _learned(rows: list[Any]) -> Learned | None:
         return None
     number, time, session_id, *_ = rows[0]
     return Learned(number, time, session_id, {kind: count for *_, kind, count in rows if kind})
-
-
-def _waits_for_the_user(folder: str | None, project: hook_sql.StoredProject) -> list[str]:
-    if folder is None:
-        return []
-    waits = []
-    mirror = projects.mirror_path(folder)
-    if project.mirror == "undecided" and project.team_name is None and os.path.exists(mirror):
-        waits.append(f"{mirror} is not in use yet. To look at it and take it in: playbook init")
-    names = project_env.questions(folder) if project_env.may_ask(folder) else {}
-    if names and project_env.consent(folder) is None:
-        waits.append(f"the settings of this project bring {', '.join(names)}. To decide: playbook project trust")
-    return waits

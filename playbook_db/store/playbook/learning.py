@@ -3,7 +3,7 @@ cost."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
@@ -133,12 +133,13 @@ WHERE playbook_id = :playbook_id AND session_id = :session_id ORDER BY id LIMIT 
 """)
 # Each last one is some steps down an index.
 _POINT_USE = """
-SELECT k.name, b.time AS created_at, k.confirmed_at, v.tag AS last_vote,
-    (SELECT r.time FROM revisions AS r WHERE r.playbook_id = :playbook_id AND r.number = v.revision) AS last_vote_at,
-    w.last_at AS last_shown_at,
-    (SELECT max(c.time) FROM citations AS c
-     WHERE c.playbook_id = :playbook_id AND c.point_id = k.id) AS last_cited_at,
-    coalesce(w.sessions - w.sessions_at_last_use, 0) AS shown_in_vain, k.pinned, k.resting
+SELECT k.name, substr(b.time, 1, 10) AS since, substr(k.confirmed_at, 1, 10) AS confirmed,
+    v.tag || ' ' || substr((SELECT r.time FROM revisions AS r
+                            WHERE r.playbook_id = :playbook_id AND r.number = v.revision), 1, 10) AS last_vote,
+    substr(w.last_at, 1, 10) AS last_shown,
+    substr((SELECT max(c.time) FROM citations AS c
+            WHERE c.playbook_id = :playbook_id AND c.point_id = k.id), 1, 10) AS last_cited,
+    coalesce(w.sessions - w.sessions_at_last_use, 0) AS shown_in_vain, k.resting AS is_resting, k.pinned AS is_pinned
 FROM key_points AS k
 JOIN revisions AS b ON b.playbook_id = :playbook_id AND b.number = k.created_in
 LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id
@@ -163,15 +164,13 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredReflection:
-    """What the reflector said of a chunk whose votes aren't counted yet; `user_reflection_id` is the
-    reflection in the user's own playbook that holds the tags on its points. An `is_empty` one taught nothing, as we
-    know just after the reflector said so."""
+    """What the reflector said of a chunk, before its votes are counted; an `id` of 0 says that it isn't stored. An
+    `is_empty` one taught nothing, as the reflector has just said."""
 
-    id: int
-    analysis: str
-    bullet_tags: list[Any]
-    lessons: list[Any]
-    user_reflection_id: int | None = None
+    id: int = 0
+    analysis: str = ""
+    bullet_tags: list[Any] = field(default_factory=list)
+    lessons: list[Any] = field(default_factory=list)
     is_empty: bool = False
 
 
@@ -190,19 +189,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class PointSignals:
-    """What became of a point: when it came and was last confirmed, the tag and time of its last vote, when a session
-    was last shown it and last cited it (None: never), in how many sessions it was shown since it was last voted on,
-    cited or reworded; whether it is pinned, and whether it rests (1 or 0)."""
+    """What is known of a point besides its text, by the names of `llm.marks.PointMarks`: dates, None for never, of
+    the last vote with its tag; in how many sessions it was shown in vain; and two flags (1 or 0)."""
 
-    created_at: str
-    confirmed_at: str | None
+    since: str
+    confirmed: str | None
     last_vote: str | None
-    last_vote_at: str | None
-    last_shown_at: str | None
-    last_cited_at: str | None
+    last_shown: str | None
+    last_cited: str | None
     shown_in_vain: int
-    pinned: int
-    resting: int
+    is_resting: int
+    is_pinned: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +302,7 @@ class LearningRows(PlaybookRows):
             self._execute(_ADD_COUNTS, session_id=session_id, now=self.now, **asdict(counts))
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
-        """What the reflector said of *chunk* in an earlier try, where that isn't taken in yet."""
+        """What the reflector said of *chunk* in an earlier try, if its votes aren't counted yet."""
         row = self._execute(_WAITING, path=as_text(chunk.path), start=chunk.start, end=chunk.end).first()
         if row is None:
             return None

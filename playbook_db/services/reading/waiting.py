@@ -1,0 +1,42 @@
+"""What waits for the user in a project: for the line at a session's start, and for `playbook status`.
+
+For the hooks, too: the standard library alone.
+"""
+
+import os
+
+from playbook_db import project_env, projects
+from playbook_db.store import hook_sql
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    Execute = Callable[[str, dict[str, Any]], Iterable[Any]]
+
+
+class Waiting:
+    """What waits in a project.
+
+    `settings` are the names of the variables in its settings that the user hasn't decided on. `mirror` is the path of a
+    mirror that isn't in use yet, or "". `errors` say why jobs are put off; `failures` are the times when others failed.
+    """
+
+    __slots__ = ("errors", "failures", "mirror", "settings")
+
+    def __init__(
+        self, folder: "str | None", project: "hook_sql.StoredProject | None", execute: "Execute | None"
+    ) -> None:
+        self.settings: list[str] = []
+        self.mirror = ""
+        if folder is not None:
+            if project_env.may_ask(folder) and project_env.consent(folder) is None:
+                self.settings = list(project_env.questions(folder))
+            mirror = projects.mirror_path(folder)
+            is_undecided = project is None or (project.mirror == "undecided" and project.team_name is None)
+            self.mirror = mirror if is_undecided and os.path.exists(mirror) else ""
+        rows = execute(hook_sql.JOB_ERRORS, {"playbook_id": project.id}) if project and execute else ()
+        errors = [tuple(row) for row in rows]
+        self.errors = [error for error, failed_at in errors if not failed_at]
+        self.failures = [failed_at for _, failed_at in errors if failed_at]
