@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -43,13 +44,17 @@ from playbook_db.services.reading import quick_reads
 if TYPE_CHECKING:
     from playbook_db.claude_code.learner import TranscriptResult
     from playbook_db.services.project import Project
-    from playbook_db.store.playbook.log_queries import LifeEvent
-    from playbook_db.store.quick_sql import Job
+    from playbook_db.store.playbook.log_queries import Life, LifeEvent
+    from playbook_db.store.quick_sql import Job, PointLifespan
 
 _TOKENS_A_CHUNK = 16_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
 _FIND_TRANSCRIPTS = Remedy("To learn from all that Claude Code kept of this project: {}", ("bootstrap",))
 _OUTPUT_SHARE = 0.05  # of the tokens sent, about
+_EVENT_WORDS = {
+    "helpful": "helpful vote", "harmful": "harmful vote", "neutral": "neutral vote", "vote": "vote change",
+    "edit": "edit", "move": "move", "retire": "retirement", "restore": "restoration", "add": "addition",
+}  # fmt: skip
 
 
 @cli.command()
@@ -263,15 +268,7 @@ def why(name: str, as_json: bool) -> None:
     if as_json:
         print_json(records.life_record(name, life, lifespan, uses))
         return
-    if sys.stdout.isatty():
-        confirmed = f"; last confirmed {local(lifespan.confirmed_at)}" if lifespan.confirmed_at else ""
-        say(f"since r{lifespan.created_in}, {local(lifespan.created_at)}{confirmed}")
-    if life.merged:
-        say(f"merged from {', '.join(map(one_line, life.merged))}")
-    elif lifespan.origin:
-        say(one_line(lifespan.origin))
-    for use in uses:
-        say(f"shown {', '.join(filter(None, event_cells(use)))}")
+    say(_life_in_words(life, lifespan))
     rows = [
         (
             f"r{event.revision}",
@@ -283,6 +280,24 @@ def why(name: str, as_json: bool) -> None:
         for event in life.events
     ]
     print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"{name} has no history")
+    for use in uses:
+        event, _, *did = event_cells(use)
+        say(f"{count_of(use.shown, 'session')} got it {event}. Of these: {', '.join(filter(None, did))}")
+
+
+def _life_in_words(life: "Life", lifespan: "PointLifespan") -> str:
+    """Where the point came from, and what happened since, in two sentences."""
+    first, *later = life.events
+    if life.merged:
+        came = f"Merged from {', '.join(map(one_line, life.merged))}"
+    elif lifespan.origin:
+        came = one_line(lifespan.origin).capitalize()
+    else:
+        came = {"learn": "Learned", "import": "Imported"}.get(first.source, "Added")
+    confirmed = f" Last confirmed {local(lifespan.confirmed_at)[:10]}." if lifespan.confirmed_at else ""
+    counts = Counter(each.kind for each in later)
+    since = ", ".join(count_of(number, _EVENT_WORDS[kind]) for kind, number in counts.items()) or "nothing"
+    return f"{came} on {local(first.time)[:10]} by {_by(first)}. Since then: {since}.{confirmed}"
 
 
 def _details(event: "LifeEvent") -> str:

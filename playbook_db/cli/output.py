@@ -166,7 +166,9 @@ def write_file(data: bytes, output: str) -> None:
 
 
 def readable_size(size_bytes: int) -> str:
-    """A size in KiB, or from 1 MiB on in MiB."""
+    """A size in bytes, from 1 KiB on in KiB, from 1 MiB on in MiB."""
+    if size_bytes < 1024:
+        return f"{size_bytes} bytes"
     return f"{size_bytes / 1024:,.0f} KiB" if size_bytes < 1024**2 else f"{size_bytes / 1024**2:,.1f} MiB"
 
 

@@ -10,7 +10,7 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import spool
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, print_table, say
+from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, print_table, readable_size, say
 from playbook_db.domain.times import local
 from playbook_db.errors import InstallError, MirrorError, Remedy
 from playbook_db.services import records
@@ -173,8 +173,8 @@ def uninstall_hooks(
 ) -> None:
     """Remove the hooks from Claude Code's settings.
 
-    What was learned stays. With --git, undo what `install --git` did instead. With --purge, list each file and folder
-    that is removed, and ask first; without a terminal it needs --yes.
+    What was learned stays. With --git, undo what `install --git` did instead. With --purge, list the files and folders
+    that are removed, each with its size, and ask first; without a terminal it needs --yes.
     """
     if (database or yes) and not purge:
         raise click.UsageError("--database and --yes go with --purge.")
@@ -232,7 +232,7 @@ def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
         remedy = Remedy("Run it in your own terminal: {}", ("uninstall", "--purge", "--database"))
         raise InstallError("The database isn't removed within a session of Claude Code. Nothing was done.", remedy)
     items = purge.find(with_database=database)
-    notify([f"{path} ({count_of(files, 'file')}, {size:,} bytes)" for path, files, size in items])
+    notify([f"{path} ({count_of(files, 'file')}, {readable_size(size)})" for path, files, size in items])
     if not yes and not is_interactive():
         raise click.UsageError("There is no terminal to ask on. To remove them, add --yes. Nothing was removed.")
     if not yes and not click.confirm("Remove these, and the hooks from Claude Code's settings?", err=True):

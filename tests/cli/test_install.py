@@ -226,8 +226,8 @@ def test_on_a_terminal_a_purge_asks(
 
 
 @pytest.mark.slow  # starts a process
-def test_a_purge_waits_for_the_worker_to_end(playbook: Playbook, data: Path) -> None:
-    """It would take the environment from under it."""
+def test_a_purge_waits_for_the_worker_to_end(playbook: Playbook, data: Path, home: Path) -> None:
+    """Which needs the environment. Nothing is removed until then, the hooks neither."""
     code = (
         "import sys; from playbook_db.files import alone\n"
         "with alone(sys.argv[1]) as is_alone: print(is_alone, flush=True); sys.stdin.read()"
@@ -242,4 +242,5 @@ def test_a_purge_waits_for_the_worker_to_end(playbook: Playbook, data: Path) -> 
     assert done.code == 1
     assert "The worker is running, so no file was removed." in done.err
     assert (data / "runtime" / "bin").exists()
+    assert (home / ".claude" / "settings.json").exists()
     assert playbook("uninstall", "--purge", "--yes").code == 0

@@ -79,7 +79,7 @@ def test_a_session_is_named_by_its_beginning_and_found_by_it(lived: Playbook) ->
 @pytest.mark.parametrize(
     ("command", "word"),
     [
-        (["list"], "no key points yet"),
+        (["list"], "has no key points yet"),
         (["list", "--retired"], "no retired key points yet"),
         (["sessions"], "nothing was learned from a session yet"),
         (["jobs"], "no jobs yet"),
