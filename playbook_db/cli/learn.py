@@ -25,6 +25,7 @@ from playbook_db.cli.context import (
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
+    busy,
     count_of,
     event_cells,
     evidence_line,
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 _TOKENS_A_CHUNK = 16_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
 _FIND_TRANSCRIPTS = Remedy("To learn from all that Claude Code kept of this project: {}", ("bootstrap",))
-_OUTPUT_SHARE = 0.05  # of the tokens sent, about
 _EVENT_WORDS = {
     "helpful": "helpful vote", "harmful": "harmful vote", "neutral": "neutral vote", "vote": "vote change",
     "edit": "edit", "move": "move", "retire": "retirement", "restore": "restoration", "add": "addition",
@@ -104,7 +104,8 @@ def bootstrap(yes: bool, as_json: bool) -> None:
     from playbook_db.services.learning.budget import Budget
 
     with opened(may_be_new=True) as project:
-        unread = _unread(project)
+        with busy("looking for transcripts"):
+            unread = _unread(project)
         new = [path for path in unread if unread[path] > 0]
         if not new:
             paths = count_of(len(unread), "transcript")
@@ -318,22 +319,16 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     """About how many tokens learning from transcripts of these *sizes* (bytes) takes at most; and that in words."""
     from playbook_db.claude_code.learner import CHUNK_CHARS
     from playbook_db.domain.prompt_text import render_points
-    from playbook_db.llm import choose, prices
-    from playbook_db.llm.anthropic_api import model_name
+    from playbook_db.llm import choose
     from playbook_db.llm.model import CHARACTERS_A_TOKEN
     from playbook_db.services.project import read_playbook
 
     chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)
     shown = 4 * len(render_points(read_playbook(project).points))  # to reflector and curator, each with their marks
     tokens = (sum(sizes) + chunks * shown) // CHARACTERS_A_TOKEN + chunks * _TOKENS_A_CHUNK
-    with choose.living_in(project_env.job_environment(project.folder or project.key)):
-        model = model_name()
-        cost = prices.cost_usd(model, input_tokens=tokens, output_tokens=int(tokens * _OUTPUT_SHARE))
-    price = "" if cost is None else f", about ${cost:.2f}"
-    return (
-        tokens,
-        f"{count_of(len(sizes), 'transcript')} to learn from, at most about {tokens:,} tokens of {model}{price}",
-    )
+    cost = choose.cost_in_words(tokens, project.folder or project.key)
+    text = f"{count_of(len(sizes), 'transcript')} to learn from, at most about {tokens:,} tokens"
+    return tokens, f"{text}, {cost.removeprefix('at most ')}" if cost else text
 
 
 @contextmanager

@@ -6,7 +6,9 @@ import re
 import shutil
 import sys
 import textwrap
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -28,6 +30,7 @@ _SHORT_CELL = 12  # characters; a column of such cells is never wrapped
 _LONGEST_NAME = 32  # characters, in the first column, which names what a line is about
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor is a column of times, to be copied
 _NO_BYTES = re.compile("[^\udc80-\udcff]+")  # how Python keeps bytes of a path that aren't UTF-8
+_BUSY_AFTER_S = 1.0
 _LONGEST_QUOTE = 200  # columns, on a terminal
 IGNORED = "not followed, which cost the session time"  # of a point that the session had
 _STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with these titles
@@ -118,6 +121,25 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _is_number(cell: str) -> bool:
     return cell in ("", "-") or cell.strip("+-$").replace(",", "").replace(".", "").isdigit()
+
+
+@contextmanager
+def busy(step: str) -> Iterator[None]:
+    """Name the *step* on stderr while it runs, if that is a terminal, and if it takes longer than a second."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True).status(f"{step} ...")
+    timer = threading.Timer(_BUSY_AFTER_S, status.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
 
 
 def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:

@@ -54,6 +54,7 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
     from datetime import UTC, datetime
 
     from playbook_db.claude_code.setup import install
+    from playbook_db.cli.look.status import in_dollars
 
     folder = project_folder(must_exist=scope != "user")
     if replace and not _take_out_older(folder):
@@ -68,9 +69,12 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
         say(f"{done.path}: registered the hooks for {hooks}")
         if done.backup:
             say(f"the file as it was: {done.backup}")
-        budget = f"{settings.daily_tokens():,}" if settings.daily_tokens() else "any number of"
-        say(f"learning may use {budget} tokens a day (UTC); PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
+        tokens = settings.daily_tokens()
+        budget = f"{tokens:,} tokens a day{in_dollars(tokens)}" if tokens else "any number of tokens"
+        say(f"learning may use {budget}; PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
         say(f"learning asks {model_in_words(folder)}")
+        shell = "zsh" if os.environ.get("SHELL", "").endswith("zsh") else "bash"
+        say(f'to complete commands with Tab, add to ~/.{shell}rc: eval "$(_PLAYBOOK_COMPLETE={shell}_source playbook)"')
         say(
             "next: try it all with `playbook doctor`, then run `playbook init` in a project and start Claude Code there"
         )

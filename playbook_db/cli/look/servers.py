@@ -31,6 +31,7 @@ def web(port: int, no_open: bool) -> None:
 
     def opened(address: str) -> None:
         click.echo(address)
+        notify(["to stop it, press Ctrl-C; it also stops after 30 minutes without a request"])
         entrance = (
             urlsplit(address)._replace(path="/").geturl()
         )  # all users of the machine can see a browser's arguments
