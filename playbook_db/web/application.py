@@ -27,7 +27,7 @@ from playbook_db.web.page_request import HERE, Notice, Page, PageRequest, render
 
 _PAGES = (points, point, forget, history, review, sessions, numbers)
 _NOT_DONE = 409
-_NO_PLAYBOOK = "There is no playbook of {}. Choose one of those that are there, on the page Projects."
+_NO_PLAYBOOK = "There is no playbook of {}. Choose one on the page Projects."
 
 
 class Site:

@@ -30,6 +30,11 @@ class Chart:
         """The value of the highest column; 0 if there is nothing to draw."""
         return max((end for _, bars in self.columns for _, _, end in bars), default=0)
 
+    @property
+    def values(self) -> int:
+        """How many bars aren't 0."""
+        return sum(value > 0 for _, bars in self.columns for _, value, _ in bars)
+
     @cached_property
     def guides(self) -> list[float]:
         """The values of the guide lines from 0 on, in steps of 1, 2 or 5 times a power of ten."""

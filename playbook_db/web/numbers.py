@@ -42,7 +42,7 @@ def _points(numbers: Trends) -> Picture:
     words = "This playbook has no points yet."
     if chart.largest:
         (first, _), (_, last) = numbers.points[0], numbers.points[-1]
-        words = f"{last:,} live points now; at most {chart.largest:,}, since {first}."
+        words = f"{last:,} live point{'' if last == 1 else 's'} now; at most {chart.largest:,}, since {first}."
     by = {"day": "Day (UTC)", "week": "Week from", "month": "Month"}[numbers.points_by]
     return Picture("points", chart, words, (by, "Live points at its end"))
 

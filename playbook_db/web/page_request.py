@@ -1,6 +1,7 @@
 """What every page works on: the request, the project that it names, and how an answer is made of it."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -9,9 +10,11 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from playbook_db.domain.merging.diff import compare_words
+from playbook_db.domain.operations import named_points
 from playbook_db.domain.prompt_text import shown, visible
 from playbook_db.domain.times import local
 from playbook_db.domain.trust.evidence import FETCHED, IN_WORDS
@@ -20,6 +23,9 @@ from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.playbook.repository import RevisionResult
 
 HERE = Path(__file__).parent
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_OPERATIONS = {"ADD": "add", "UPDATE": "reword", "MERGE": "merge", "DELETE": "retire", "VOTE": "vote on"}
+_NAMES = ("type", "name", "target_id")  # of an operation
 PAGE_ROWS = 50  # of a list
 
 
@@ -104,9 +110,19 @@ class PageRequest:
         """Raise ProjectError where a team's database is away: this machine knows its points alone."""
         if isinstance(self.project, LastKnownProject):
             raise ProjectError(
-                "The team's database is away. This machine knows its points meanwhile; its history and what is "
-                "proposed for it are there alone."
+                "The team's database can't be reached. Until it can, you see its points as this machine last "
+                "knew them; its history and proposals are only there."
             )
+
+    @property
+    def waiting(self) -> int:
+        """How many proposals wait for the person; those of a team only if its database can be asked."""
+        count = 0
+        for each in self.project.playbooks():
+            if not isinstance(each, LastKnownProject):
+                with each.store.read(each.key) as book:
+                    count += book.proposals_waiting()[0]
+        return count
 
     def number(self, name: str, default: int = 1) -> int:
         """The number that the query gives for *name*; *default* where it is none."""
@@ -128,6 +144,25 @@ def as_shown(text: str) -> str:
     return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def coded(text: str) -> Markup:
+    """*text* as `shown`, with each part between backticks as code."""
+    parts = [Markup("{}").format(as_shown(part)) for part in _CODE.split(shown(text))]
+    parts[1::2] = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
+    return Markup("").join(parts)
+
+
+def operation_in_words(text: str) -> str:
+    """The operation in the JSON *text*: what it would do, then its other fields by name."""
+    try:
+        fields = dict(json.loads(text))
+    except (TypeError, ValueError):
+        return text
+    names = ", ".join(named_points(fields, str(fields.get("type"))))
+    kind = _OPERATIONS.get(str(fields.get("type")).upper(), "an unknown operation")
+    others = [f"{name}: {value}" for name, value in fields.items() if isinstance(value, str) and name not in _NAMES]
+    return "; ".join([f"{kind} {names}".strip(), *others])
+
+
 @cache
 def templates() -> Environment:
     """The templates; what they show is escaped, and texts go through the filter `shown`."""
@@ -136,6 +171,8 @@ def templates() -> Environment:
         finalize=lambda value: as_shown(value) if type(value) is str else value,
     )  # fmt: skip
     environment.filters["shown"] = lambda text: shown(str(text))
+    environment.filters["coded"] = coded
+    environment.filters["operation"] = operation_in_words
     environment.filters["exact"] = json.dumps
     environment.filters["local"] = local
     environment.filters["compared"] = compare_words

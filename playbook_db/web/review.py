@@ -34,7 +34,7 @@ def decide(request: PageRequest) -> Response:
     settings.require_person()
     name, action = request.form.get("proposal", ""), request.form.get("do", "")
     if action not in ("accept", "reject", "edit"):
-        raise PlaybookError(f"Nothing is called {action!r} here; nothing was decided.")
+        raise PlaybookError(f"There is no action {action!r}. Nothing was changed.")
     items = review.all_waiting(request.project)
     place = next((place for place, each in enumerate(items) if each.name == name), None)
     if place is None:
@@ -99,7 +99,7 @@ def _say_result(request: PageRequest, item: "ReviewItem", result: review.ReviewR
     elif number in result.rejected:
         request.later.append(Notice(f"{item.name} rejected"))
     else:
-        pruned = f"; {', '.join(point.name for point in result.pruned)} left by it" if result.pruned else ""
+        pruned = f"; {', '.join(point.name for point in result.pruned)} retired by it" if result.pruned else ""
         own = request.project.playbooks()[-1] if item.is_users else None
         request.say(f"{item.name} accepted{pruned}", result.revision, project=own)
 

@@ -216,6 +216,16 @@ def began_at(path: str) -> float:
     return 0.0
 
 
+def first_prompt(path: str) -> str:
+    """What the user said first in the transcript at *path*; `""` if nothing, or if the file can't be read."""
+    with suppress(OSError):
+        for line in islice(Transcript(path).lines(), _FIRST_LINES):
+            said = [part.user_text for part in line.entry.parts if part.user_text] if line.entry else []
+            if said:
+                return said[0]
+    return ""
+
+
 def read_messages(path: str) -> Conversation:
     """What the user and the assistant said in the transcript at *path*, as `{"role", "content"}` with text content.
 
