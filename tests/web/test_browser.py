@@ -218,8 +218,8 @@ def test_two_states_are_compared_and_the_playbook_goes_back(seen: Seen) -> None:
         before = edit.add(project, "There before").revision
         edit.add(project, "Added after that")
     seen.go("/history")
-    seen.open_details("Compare two states, or see the playbook as it was")
-    seen.field("Differences from").send_keys(str(before))
+    seen.press("Compare two states")
+    seen.field("From").send_keys(str(before))
     seen.press("Compare")
     assert "Added after that" in seen.text
     seen.go(f"/history/restore?at={before}")
