@@ -25,8 +25,8 @@ _SHOWN_POINTS = 10  # of a file that could be imported
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN", "red")}
 
 
-_in_git = click.option("--git", "in_git", is_flag=True, help="Set up this git repository: how it merges playbooks.")
-_for_all_clones = click.option("--share", is_flag=True, help="With --git: write .gitattributes, which all clones get.")
+_in_git = click.option("--git", "in_git", is_flag=True, help="Only how git merges playbooks in this repository.")
+_for_all_clones = click.option("--share", is_flag=True, help="With --git: in .gitattributes, which all clones get.")
 
 
 @cli.command("install")
