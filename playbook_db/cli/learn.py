@@ -295,10 +295,12 @@ def _life_in_words(life: "Life", lifespan: "PointLifespan") -> str:
         came = one_line(lifespan.origin).capitalize()
     else:
         came = {"learn": "Learned", "import": "Imported"}.get(first.source, "Added")
-    confirmed = f" Last confirmed {local(lifespan.confirmed_at)[:10]}." if lifespan.confirmed_at else ""
+    text = f"{came} on {local(first.time)[:10]} by {_by(first)}."
+    if not later:
+        return f"{text} Nothing has happened to it since."
     counts = Counter(each.kind for each in later)
-    since = ", ".join(count_of(number, _EVENT_WORDS[kind]) for kind, number in counts.items()) or "nothing"
-    return f"{came} on {local(first.time)[:10]} by {_by(first)}. Since then: {since}.{confirmed}"
+    text += f" Since then: {', '.join(count_of(number, _EVENT_WORDS[kind]) for kind, number in counts.items())}."
+    return f"{text} Last confirmed {local(lifespan.confirmed_at)[:10]}." if lifespan.confirmed_at else text
 
 
 def _details(event: "LifeEvent") -> str:
