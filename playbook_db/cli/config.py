@@ -9,7 +9,6 @@ from playbook_db.cli.context import as_json, notify, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import print_json, print_table
 from playbook_db.cli.setup import model_in_words
-from playbook_db.llm import choose
 
 if TYPE_CHECKING:
     from playbook_db.claude_code.setup.configuration import Setting
@@ -54,6 +53,8 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
 
 
 def _cost(setting: "Setting") -> str:
+    from playbook_db.llm import choose
+
     is_budget = setting.name == project_env.BUDGET and setting.value.isdigit()
     return choose.cost_in_words(int(setting.value), project_folder()) if is_budget else ""
 

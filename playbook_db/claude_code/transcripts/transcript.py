@@ -220,9 +220,9 @@ def first_prompt(path: str) -> str:
     """What the user said first in the transcript at *path*; `""` if nothing, or if the file can't be read."""
     with suppress(OSError):
         for line in islice(Transcript(path).lines(), _FIRST_LINES):
-            said = [part.user_text for part in line.entry.parts if part.user_text] if line.entry else []
-            if said:
-                return said[0]
+            texts = [part.user_text for part in line.entry.parts if part.user_text] if line.entry else []
+            if texts:
+                return texts[0]
     return ""
 
 
