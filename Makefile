@@ -76,5 +76,5 @@ clean: ## remove .venv, dist/ and all caches
 $(READY): pyproject.toml
 	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and "playbook-db needs Python 3.11 or later; try: make PYTHON=python3.12")'
 	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install $$(test -t 2 || echo --quiet) --disable-pip-version-check -e '.[dev]'
 	touch $(READY)

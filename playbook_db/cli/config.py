@@ -1,12 +1,17 @@
 """The command config: every setting, and the user's own."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from playbook_db import settings
+from playbook_db import project_env, settings
 from playbook_db.cli.context import as_json, notify, project_folder
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import print_json, print_table
 from playbook_db.cli.setup import model_in_words
+
+if TYPE_CHECKING:
+    from playbook_db.claude_code.setup.configuration import Setting
 
 
 @cli.command()
@@ -41,10 +46,17 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
         print_json([asdict(each) for each in shown])
         return
     home = f"{settings.home()}/"
-    rows = [(each.name, each.value, each.source.replace(home, "~/"), each.note) for each in shown]
+    rows = [(each.name, each.value, each.source.replace(home, "~/"), each.note or _cost(each)) for each in shown]
     print_table(("setting", "value", "from", "note"), rows, nothing="no settings")
     if name is None:
         notify([f"learning asks {model_in_words(folder)}"])
+
+
+def _cost(setting: "Setting") -> str:
+    from playbook_db.llm import choose
+
+    is_budget = setting.name == project_env.BUDGET and setting.value.isdigit()
+    return choose.cost_in_words(int(setting.value), project_folder()) if is_budget else ""
 
 
 def _name_and_value(words: tuple[str, ...]) -> tuple[str | None, str | None]:

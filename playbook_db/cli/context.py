@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from playbook_db import project_env, projects, settings
-from playbook_db.cli.output import say
+from playbook_db.cli.output import playbook_of, say
 from playbook_db.errors import MissingExtraError, PlaybookError, ProjectError, Remedy, SettingError
 
 if TYPE_CHECKING:
@@ -144,6 +144,12 @@ def database_and_folder(names: Iterable[str] = ()) -> tuple[str, str | None]:
     """The URL of the database and the project's folder, which must exist; no folder for the user's personal playbook,
     which the *names* of its points can also mean."""
     return database_url(), None if is_users_own(names) else project_folder(must_exist=True)
+
+
+def playbook_here() -> str:
+    """The playbook that the options and the environment name, in words."""
+    _, folder = database_and_folder()
+    return playbook_of(projects.USER_KEY if folder is None else projects.project_key(folder))
 
 
 def source_of(*names: str) -> "ReadSource":

@@ -17,6 +17,7 @@ from playbook_db.cli.context import (
 )
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
+    busy,
     count_of,
     one_line,
     playbook_of,
@@ -84,7 +85,8 @@ def check(quick: bool, rebuild_search: bool, repair_points: bool, as_json: bool)
         notify(one_line(line) for line in _repair_text(repaired))
     if rebuild_search and not maintenance.rebuild_search(database_url()):
         notify(["this database has no full-text index"])
-    report = maintenance.check_database(database_url(), quick=quick)
+    with busy("checking the database"):
+        report = maintenance.check_database(database_url(), quick=quick)
     left_out = maintenance.NOT_CHECKED_QUICKLY if quick else ()
     if as_json:
         print_json(records.check_record(report, not_checked=left_out))

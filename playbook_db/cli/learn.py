@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -24,6 +25,7 @@ from playbook_db.cli.context import (
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
+    busy,
     count_of,
     event_cells,
     evidence_line,
@@ -43,13 +45,16 @@ from playbook_db.services.reading import quick_reads
 if TYPE_CHECKING:
     from playbook_db.claude_code.learner import TranscriptResult
     from playbook_db.services.project import Project
-    from playbook_db.store.playbook.log_queries import LifeEvent
-    from playbook_db.store.quick_sql import Job
+    from playbook_db.store.playbook.log_queries import Life, LifeEvent
+    from playbook_db.store.quick_sql import Job, PointLifespan
 
 _TOKENS_A_CHUNK = 16_000  # about, for templates and answers of two calls
 _SEE_JOBS = Remedy("See them with: {}", ("jobs",))
 _FIND_TRANSCRIPTS = Remedy("To learn from all that Claude Code kept of this project: {}", ("bootstrap",))
-_OUTPUT_SHARE = 0.05  # of the tokens sent, about
+_EVENT_WORDS = {
+    "helpful": "helpful vote", "harmful": "harmful vote", "neutral": "neutral vote", "vote": "vote change",
+    "edit": "edit", "move": "move", "retire": "retirement", "restore": "restoration", "add": "addition",
+}  # fmt: skip
 
 
 @cli.command()
@@ -99,7 +104,8 @@ def bootstrap(yes: bool, as_json: bool) -> None:
     from playbook_db.services.learning.budget import Budget
 
     with opened(may_be_new=True) as project:
-        unread = _unread(project)
+        with busy("looking for transcripts"):
+            unread = _unread(project)
         new = [path for path in unread if unread[path] > 0]
         if not new:
             paths = count_of(len(unread), "transcript")
@@ -263,15 +269,7 @@ def why(name: str, as_json: bool) -> None:
     if as_json:
         print_json(records.life_record(name, life, lifespan, uses))
         return
-    if sys.stdout.isatty():
-        confirmed = f"; last confirmed {local(lifespan.confirmed_at)}" if lifespan.confirmed_at else ""
-        say(f"since r{lifespan.created_in}, {local(lifespan.created_at)}{confirmed}")
-    if life.merged:
-        say(f"merged from {', '.join(map(one_line, life.merged))}")
-    elif lifespan.origin:
-        say(one_line(lifespan.origin))
-    for use in uses:
-        say(f"shown {', '.join(filter(None, event_cells(use)))}")
+    say(_life_in_words(life, lifespan))
     rows = [
         (
             f"r{event.revision}",
@@ -283,6 +281,26 @@ def why(name: str, as_json: bool) -> None:
         for event in life.events
     ]
     print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"{name} has no history")
+    for use in uses:
+        event, _, *did = event_cells(use)
+        say(f"{count_of(use.shown, 'session')} got it {event}. Of these: {', '.join(filter(None, did))}")
+
+
+def _life_in_words(life: "Life", lifespan: "PointLifespan") -> str:
+    """Where the point came from, and what happened since, in two sentences."""
+    first, *later = life.events
+    if life.merged:
+        came = f"Merged from {', '.join(map(one_line, life.merged))}"
+    elif lifespan.origin:
+        came = one_line(lifespan.origin).capitalize()
+    else:
+        came = {"learn": "Learned", "import": "Imported"}.get(first.source, "Added")
+    text = f"{came} on {local(first.time)[:10]} by {_by(first)}."
+    if not later:
+        return f"{text} Nothing has happened to it since."
+    counts = Counter(each.kind for each in later)
+    text += f" Since then: {', '.join(count_of(number, _EVENT_WORDS[kind]) for kind, number in counts.items())}."
+    return f"{text} Last confirmed {local(lifespan.confirmed_at)[:10]}." if lifespan.confirmed_at else text
 
 
 def _details(event: "LifeEvent") -> str:
@@ -303,22 +321,16 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
     """About how many tokens learning from transcripts of these *sizes* (bytes) takes at most; and that in words."""
     from playbook_db.claude_code.learner import CHUNK_CHARS
     from playbook_db.domain.prompt_text import render_points
-    from playbook_db.llm import choose, prices
-    from playbook_db.llm.anthropic_api import model_name
+    from playbook_db.llm import choose
     from playbook_db.llm.model import CHARACTERS_A_TOKEN
     from playbook_db.services.project import read_playbook
 
     chunks = sum(size // CHUNK_CHARS + 1 for size in sizes)
     shown = 4 * len(render_points(read_playbook(project).points))  # to reflector and curator, each with their marks
     tokens = (sum(sizes) + chunks * shown) // CHARACTERS_A_TOKEN + chunks * _TOKENS_A_CHUNK
-    with choose.living_in(project_env.job_environment(project.folder or project.key)):
-        model = model_name()
-        cost = prices.cost_usd(model, input_tokens=tokens, output_tokens=int(tokens * _OUTPUT_SHARE))
-    price = "" if cost is None else f", about ${cost:.2f}"
-    return (
-        tokens,
-        f"{count_of(len(sizes), 'transcript')} to learn from, at most about {tokens:,} tokens of {model}{price}",
-    )
+    cost = choose.cost_in_words(tokens, project.folder or project.key)
+    text = f"{count_of(len(sizes), 'transcript')} to learn from, at most about {tokens:,} tokens"
+    return tokens, f"{text}, {cost.removeprefix('at most ')}" if cost else text
 
 
 @contextmanager

@@ -6,7 +6,9 @@ import re
 import shutil
 import sys
 import textwrap
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -29,6 +31,7 @@ _SHORT_CELL = 12  # characters; a column of such cells is never wrapped
 _LONGEST_NAME = 32  # characters, in the first column
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d|-?")  # nor is a column of times, to be copied
 _NO_BYTES = re.compile("[^\udc80-\udcff]+")  # how Python keeps bytes of a path that aren't UTF-8
+_BUSY_AFTER_S = 1.0
 _LONGEST_QUOTE = 200  # columns, on a terminal
 IGNORED = "not followed, which cost the session time"  # of a point that the session had
 _STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with these titles
@@ -121,6 +124,25 @@ def _is_number(cell: str) -> bool:
     return cell in ("", "-") or cell.strip("+-$").replace(",", "").replace(".", "").isdigit()
 
 
+@contextmanager
+def busy(step: str) -> Iterator[None]:
+    """Name the *step* on stderr while it runs, if that is a terminal, and if it takes longer than a second."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True).status(f"{step} ...")
+    timer = threading.Timer(_BUSY_AFTER_S, status.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
+
+
 def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
     """Print *texts* as they come; with *paged*, through a pager on a terminal."""
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
@@ -167,7 +189,9 @@ def write_file(data: bytes, output: str) -> None:
 
 
 def readable_size(size_bytes: int) -> str:
-    """A size in KiB, or from 1 MiB on in MiB."""
+    """A size in bytes, from 1 KiB on in KiB, from 1 MiB on in MiB."""
+    if size_bytes < 1024:
+        return f"{size_bytes} bytes"
     return f"{size_bytes / 1024:,.0f} KiB" if size_bytes < 1024**2 else f"{size_bytes / 1024**2:,.1f} MiB"
 
 

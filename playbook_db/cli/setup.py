@@ -10,7 +10,7 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import spool
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, say
+from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, print_table, readable_size, say
 from playbook_db.errors import InstallError, MirrorError, Remedy
 from playbook_db.services import records
 
@@ -24,8 +24,8 @@ _SHOWN_POINTS = 10  # of a file that could be imported
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN", "red")}
 
 
-_in_git = click.option("--git", "in_git", is_flag=True, help="Set up this git repository: how it merges playbooks.")
-_for_all_clones = click.option("--share", is_flag=True, help="With --git: write .gitattributes, which all clones get.")
+_in_git = click.option("--git", "in_git", is_flag=True, help="Only how git merges playbooks in this repository.")
+_for_all_clones = click.option("--share", is_flag=True, help="With --git: in .gitattributes, which all clones get.")
 
 
 @cli.command("install")
@@ -53,6 +53,7 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
     from datetime import UTC, datetime
 
     from playbook_db.claude_code.setup import install
+    from playbook_db.cli.look.status import in_dollars
 
     folder = project_folder(must_exist=scope != "user")
     if replace and not _take_out_older(folder):
@@ -67,9 +68,12 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
         say(f"{done.path}: registered the hooks for {hooks}")
         if done.backup:
             say(f"the file as it was: {done.backup}")
-        budget = f"{settings.daily_tokens():,}" if settings.daily_tokens() else "any number of"
-        say(f"learning may use {budget} tokens a day (UTC); PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
+        tokens = settings.daily_tokens()
+        budget = f"{tokens:,} tokens a day{in_dollars(tokens)}" if tokens else "any number of tokens"
+        say(f"learning may use {budget}; PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
         say(f"learning asks {model_in_words(folder)}")
+        shell = "zsh" if os.environ.get("SHELL", "").endswith("zsh") else "bash"
+        say(f'to complete commands with Tab, add to ~/.{shell}rc: eval "$(_PLAYBOOK_COMPLETE={shell}_source playbook)"')
         say(
             "next: try it all with `playbook doctor`, then run `playbook init` in a project and start Claude Code there"
         )
@@ -172,8 +176,8 @@ def uninstall_hooks(
 ) -> None:
     """Remove the hooks from Claude Code's settings.
 
-    What was learned stays. With --git, undo what `install --git` did instead. With --purge, list each file and folder
-    that is removed, and ask first; without a terminal it needs --yes.
+    What was learned stays. With --git, undo what `install --git` did instead. With --purge, list the files and folders
+    that are removed, each with its size, and ask first; without a terminal it needs --yes.
     """
     if (database or yes) and not purge:
         raise click.UsageError("--database and --yes go with --purge.")
@@ -231,7 +235,7 @@ def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
         remedy = Remedy("Run it in your own terminal: {}", ("uninstall", "--purge", "--database"))
         raise InstallError("The database isn't removed within a session of Claude Code. Nothing was done.", remedy)
     items = purge.find(with_database=database)
-    notify([f"{path} ({count_of(files, 'file')}, {size:,} bytes)" for path, files, size in items])
+    notify([f"{path} ({count_of(files, 'file')}, {readable_size(size)})" for path, files, size in items])
     if not yes and not is_interactive():
         raise click.UsageError("There is no terminal to ask on. To remove them, add --yes. Nothing was removed.")
     if not yes and not click.confirm("Remove these, and the hooks from Claude Code's settings?", err=True):

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from playbook_db import project_env
-from playbook_db.errors import NoModelError, SettingError
-from playbook_db.llm import anthropic_api, claude_cli
+from playbook_db.errors import NoModelError, PlaybookError, SettingError
+from playbook_db.llm import anthropic_api, claude_cli, prices
 from playbook_db.llm.anthropic_api import AnthropicModel
 from playbook_db.llm.claude_cli import ClaudeCli
 from playbook_db.llm.model import Model, Prompt, Reply
@@ -23,6 +23,7 @@ _NO_KEY = (
 _NO_CLIENT = (
     "AGENTIC_CONTEXT_BACKEND is cli, but there is no Claude Code. Put `claude` on the PATH, or set PLAYBOOK_CLAUDE."
 )
+_OUTPUT_SHARE = 0.05  # of the tokens sent, about
 
 
 def find_model(folder: str | None = None) -> Model:
@@ -46,6 +47,18 @@ def describe_access(folder: str) -> str:
         if isinstance(model, ClaudeCli):
             return f"{claude_cli.model_name()} through Claude Code ({model.binary} -p)"
         return f"{anthropic_api.model_name()} at {anthropic_api.shown_address()}, key from {anthropic_api.key_name()}"
+
+
+def cost_in_words(tokens: int, folder: str) -> str:
+    """About what learning costs at most if it uses *tokens* for the project in *folder*: "at most about $2.50 with
+    claude-sonnet-5-5". Empty if there is no price for the model, or none without asking the user."""
+    try:
+        with living_in(project_env.job_environment(folder)):
+            model = anthropic_api.model_name()
+            cost = prices.cost_usd(model, input_tokens=tokens, output_tokens=int(tokens * _OUTPUT_SHARE))
+    except PlaybookError:
+        return ""
+    return "" if cost is None else f"at most about ${cost:,.2f} with {model}"
 
 
 @contextmanager

@@ -20,7 +20,6 @@ from playbook_db.services.reading import history
 from playbook_db.services.reading.history import SourcedPlaybook
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number
 
-MOST_CHANGES = 10  # of one revision in the list
 _FILTERS = ("name", "by", "source", "session", "since", "until")
 _NOT_FOUND, _CONFLICT = 404, 409
 _NONE_SUCH = (
@@ -39,7 +38,7 @@ def list_revisions(request: PageRequest) -> Response:
     problem = ""
     try:
         query = history.LogQuery(**filters, limit=PAGE_ROWS + 1)
-        rows = list(history.log(request.project, query, most_changes=MOST_CHANGES))
+        rows = list(history.log(request.project, query, most_changes=0))
     except _NONE_SUCH as error:
         rows, problem = [], error.text
     revisions, last = rows[:PAGE_ROWS], _last(request)
@@ -49,7 +48,6 @@ def list_revisions(request: PageRequest) -> Response:
         status=_NOT_FOUND if problem else 200,
         problem=problem,
         revisions=revisions,
-        most=MOST_CHANGES,
         fields=fields,
         sources=SOURCES,
         last=last,
@@ -113,7 +111,7 @@ def change(request: PageRequest) -> Response:
         return _no_such(request, error)
     session = target.session_id if request.form.get("do") == "undo-session" else None
     if session is None and request.form.get("do") != "undo":
-        raise PlaybookError(f"There is no action {request.form.get('do', '')!r} here. Nothing was changed.")
+        raise PlaybookError(f"There is no action {request.form.get('do', '')!r}. Nothing was changed.")
     return _undo(request, target.number, session)
 
 

@@ -40,6 +40,11 @@ class Chart:
         """The value of the highest column; 0 if there is nothing to draw."""
         return max((end for _, bars in self.columns for _, _, end in bars), default=0)
 
+    @property
+    def values(self) -> int:
+        """How many bars aren't 0."""
+        return sum(value > 0 for _, bars in self.columns for _, value, _ in bars)
+
     @cached_property
     def guides(self) -> list[float]:
         """The values of the guide lines from 0 on, in steps of 1, 2 or 5 times a power of ten."""
@@ -87,7 +92,7 @@ def _points(numbers: Trends) -> Picture:
     words = "This playbook has no points yet."
     if chart.largest:
         (first, _), (_, last) = numbers.points[0], numbers.points[-1]
-        words = f"{last:,} live points now; at most {chart.largest:,}, since {first}."
+        words = f"{last:,} live point{'' if last == 1 else 's'} now; at most {chart.largest:,}, since {first}."
     by = {"day": "Day (UTC)", "week": "Week from", "month": "Month"}[numbers.points_by]
     return Picture("points", chart, words, (by, "Live points at its end"))
 

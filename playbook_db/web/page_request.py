@@ -1,6 +1,7 @@
 """One request of a page: its project, its parameters, and making the response."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -9,9 +10,11 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from playbook_db.domain.merging.diff import compare_words
+from playbook_db.domain.operations import named_points
 from playbook_db.domain.prompt_text import shown, visible
 from playbook_db.domain.times import local
 from playbook_db.domain.trust.evidence import FETCHED, IN_WORDS
@@ -20,6 +23,9 @@ from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store.playbook.repository import RevisionResult
 
 HERE = Path(__file__).parent
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_OPERATIONS = {"ADD": "add", "UPDATE": "reword", "MERGE": "merge", "DELETE": "retire", "VOTE": "vote on"}
+_NAMES = ("type", "name", "target_id")  # of an operation
 PAGE_ROWS = 50  # of a list
 T = TypeVar("T")
 
@@ -99,9 +105,19 @@ class PageRequest:
         """Raise ProjectError if a team's database is away, since its history is only there."""
         if isinstance(self.project, LastKnownProject):
             raise ProjectError(
-                "The team's database is away. This machine has a copy of its points, but not of its history and "
-                "proposals."
+                "The team's database can't be reached. Until it can, you see its points as this machine last "
+                "knew them; its history and proposals are only there."
             )
+
+    @property
+    def waiting(self) -> int:
+        """How many proposals wait for the person; those of a team only if its database can be asked."""
+        count = 0
+        for each in self.project.playbooks():
+            if not isinstance(each, LastKnownProject):
+                with each.store.read(each.key) as book:
+                    count += book.proposals_waiting()[0]
+        return count
 
     @property
     def page_number(self) -> int:
@@ -132,6 +148,25 @@ def as_shown(text: str) -> str:
     return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def coded(text: str) -> Markup:
+    """*text* as `shown`, with each part between backticks as code."""
+    parts = [Markup("{}").format(as_shown(part)) for part in _CODE.split(shown(text))]
+    parts[1::2] = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
+    return Markup("").join(parts)
+
+
+def operation_in_words(text: str) -> str:
+    """The operation in the JSON *text*: what it would do, then its other fields by name."""
+    try:
+        fields = dict(json.loads(text))
+    except (TypeError, ValueError):
+        return text
+    names = ", ".join(named_points(fields, str(fields.get("type"))))
+    kind = _OPERATIONS.get(str(fields.get("type")).upper(), "an unknown operation")
+    others = [f"{name}: {value}" for name, value in fields.items() if isinstance(value, str) and name not in _NAMES]
+    return "; ".join([f"{kind} {names}".strip(), *others])
+
+
 @cache
 def templates() -> Environment:
     """The templates. All values are escaped, and texts go through the filter `shown`."""
@@ -141,6 +176,8 @@ def templates() -> Environment:
     )  # fmt: skip
     environment.globals["PAGE_ROWS"] = PAGE_ROWS
     environment.filters["shown"] = lambda text: shown(str(text))
+    environment.filters["coded"] = coded
+    environment.filters["operation"] = operation_in_words
     environment.filters["exact"] = json.dumps
     environment.filters["local"] = local
     environment.filters["compared"] = compare_words

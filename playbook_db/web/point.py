@@ -29,7 +29,7 @@ def change(request: PageRequest) -> Response:
     name, action = request.path["name"], request.form.get("do", "")
     act = _ACTS.get(action)
     if act is None:
-        raise PlaybookError(f"There is no action {action!r} here. Nothing was changed.")
+        raise PlaybookError(f"There is no action {action!r}. Nothing was changed.")
     request = request if act is _demote else of_name(request)
     try:
         return act(request, name) or request.back("points", name)
@@ -105,7 +105,7 @@ def _pin(request: PageRequest, name: str) -> None:
 
 def _unpin(request: PageRequest, name: str) -> None:
     edit.unpin(request.project, name)
-    request.say_all([f"{name}: ranked like all others"])
+    request.say_all([f"{name}: no longer shown first"])
 
 
 def _retire(request: PageRequest, name: str) -> None:

@@ -19,10 +19,10 @@ _STATES = {
     "proposed": "proposed, to be decided",
 }
 _ORDERS = {
-    "rank": "first shown to sessions",
-    "votes": "the best votes",
-    "age": "the newest",
-    "used": "the most cited and shown",
+    "rank": "what sessions get first",
+    "votes": "best votes",
+    "age": "newest",
+    "used": "most cited and shown",
 }
 
 

@@ -32,7 +32,7 @@ def decide(request: PageRequest) -> Response:
     settings.require_person()
     name, action = request.form.get("proposal", ""), request.form.get("do", "")
     if action not in ("accept", "reject", "edit"):
-        raise PlaybookError(f"There is no action {action!r} here. Nothing was decided.")
+        raise PlaybookError(f"There is no action {action!r}. Nothing was changed.")
     items = review.all_waiting(request.project)
     place = next((place for place, each in enumerate(items) if each.name == name), None)
     if place is None:

@@ -1,10 +1,20 @@
 """The pages of the sessions: lessons and cost of each, the queue, and whether the playbook helps."""
 
+import os
+from collections.abc import Iterable
+
 from starlette.responses import Response
 
+from playbook_db import settings
+from playbook_db.claude_code.hooks.events import session_folder_name
+from playbook_db.claude_code.transcripts import transcript
+from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.trust import outcomes
 from playbook_db.errors import JobError, PlaybookError, Remedy
+from playbook_db.llm import choose
 from playbook_db.services.learning import queue
+from playbook_db.services.learning.budget import tokens_today
+from playbook_db.services.project import Project
 from playbook_db.services.reading import sessions as service
 from playbook_db.services.reading import statistics
 from playbook_db.store.hook_sql import WAITS
@@ -12,7 +22,8 @@ from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_numb
 
 _DAYS = 14  # with their costs; the page of numbers has all
 _UUID_LENGTH = 36  # characters
-_REVISIONS = 10  # of one session, on a page
+_TITLE_CHARS = 80
+_REVISIONS = 10  # of one session, on a page: each with all that it did
 
 
 def list_sessions(request: PageRequest) -> Response:
@@ -31,7 +42,10 @@ def list_sessions(request: PageRequest) -> Response:
         job_counts=job_counts,
         jobs_page=jobs_page,
         waits=WAITS,
-        short=_short,
+        titles=_titles(own, [each.session_id for each, _ in sessions] + [each.session_id or "" for each in jobs]),
+        today=f"{tokens_today(own.store):,}",
+        limit=settings.daily_tokens(),
+        dollars_of_limit=choose.cost_in_words(settings.daily_tokens(), own.folder or own.key),
         days=service.costs_by_day(own, most=_DAYS),
         comparison=statistics.compare_sessions(request.project),
         measures=outcomes.MEASURES,
@@ -46,7 +60,7 @@ def show_session(request: PageRequest) -> Response:
     summary = details.session
     return request.page(
         "session.html",
-        title=f"Session {summary.session_id}",
+        title=_titles(request.project.own, [summary.session_id])[summary.session_id],
         details=details,
         summary=summary,
         did=details.counts,
@@ -70,12 +84,20 @@ def change(request: PageRequest) -> Response:
         if not queue.drop(own.store, own.key, number):
             raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
         return request.back("sessions", notice=f"Job {number} is removed.")
-    raise PlaybookError(f"There is no action {action!r} here. Nothing was changed.")
+    raise PlaybookError(f"There is no action {action!r}. Nothing was changed.")
 
 
-def _short(session_id: str) -> str:
-    """The beginning of a long id, which is enough to name the session."""
-    return session_id[:8] if len(session_id) == _UUID_LENGTH else session_id
+def _titles(project: Project, session_ids: Iterable[str]) -> dict[str, str]:
+    """What each session is called: its first prompt, or if its transcript isn't on this machine, by its id."""
+    folder = os.path.join(settings.claude_dir(), "projects", session_folder_name(project.key))
+    titles = {}
+    for each in session_ids:
+        short = each[:8] if len(each) == _UUID_LENGTH else each
+        prompt = transcript.first_prompt(os.path.join(folder, f"{each}.jsonl")) if queue.is_session_id(each) else ""
+        words = " ".join(redact_message(prompt, os.environ).split())
+        cut = f"{words[: _TITLE_CHARS - 1]}…" if len(words) > _TITLE_CHARS else words
+        titles[each] = cut or f"Session {short}"
+    return titles
 
 
 _BEGIN = "The next session starts the work; to start it now: playbook work"

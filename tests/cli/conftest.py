@@ -44,14 +44,14 @@ class Result:
         return json.loads(self.out)
 
 
-def on_terminal(*arguments: str, columns: int = 80) -> str:
-    """What a person sees of `playbook ARGUMENT ...` on a terminal that knows no colours."""
+def on_terminal(*arguments: str, columns: int = 80, term: str = "dumb") -> str:
+    """What a person sees of `playbook ARGUMENT ...` on a terminal without colours, unless *term* names another."""
     with warnings.catch_warnings(action="ignore"):  # the workers of pytest-xdist have threads, which are at rest
         process, leader = pty.fork()  # of what is loaded here, which takes longer than most commands
     if not process:
         try:
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-            os.environ.update(TERM="dumb", PAGER="cat")
+            os.environ.update(TERM=term, PAGER="cat")
             sys.argv = ["playbook", *arguments]
             sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
             sys.stdout, sys.stderr = (os.fdopen(file, "w", 1, encoding="utf-8", closefd=False) for file in (1, 2))

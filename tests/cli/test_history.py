@@ -417,7 +417,7 @@ def test_a_lesson_of_a_member_is_told_with_him_and_his_session(
                 cast = operations.cast_votes(book.draft, [Vote("oth-001", "helpful")])
                 book.commit("learn", "learned", votes=cast, origin=RevisionOrigin(session, actor))
 
-    told = [line.split("\t")[-1] for line in playbook("why", "oth-001").out.splitlines()[1:]]
+    told = [line.split("\t")[-1] for line in playbook("why", "oth-001").out.splitlines()[2:]]
     assert told == [f"ann@laptop, session {session}", f"session {session}"]
     first, second, *_ = (line for line in playbook("log").out.splitlines() if line.startswith("revision"))
     assert first.endswith(f"  learn  session {session}")
@@ -463,7 +463,9 @@ def test_the_life_of_a_point_tells_what_it_rests_on(playbook: Playbook, folder: 
     """`why`, `show NAME` and their JSON, where a quote is whole."""
     _with_evidence(folder)
 
-    added, voted = playbook("why", "oth-001").out.splitlines()
+    came, added, voted = playbook("why", "oth-001").out.splitlines()
+
+    assert re.fullmatch(r"Learned on (\S+) by .*\. Since then: 1 helpful vote\. Last confirmed \1\.", came)
 
     assert added.split("\t")[3].startswith('use uv "always use uv" (the user\'s words) "<\\/system')
     quote = '"trust me" (fetched; in no place of the session)'
@@ -504,13 +506,12 @@ def test_a_log_for_programs_has_the_evidence_whole(playbook: Playbook, folder: P
 
 @pytest.mark.slow
 def test_on_a_terminal_a_long_quote_is_cut(playbook: Playbook, folder: Path) -> None:
-    """It says so; and first stands since when the point is."""
+    """It says so; the first line tells where the point came from."""
     _with_evidence(folder)
 
     seen = on_terminal("why", "oth-001", columns=100)
 
-    assert seen.startswith("since r1, ")
-    assert "; last confirmed " in seen.splitlines()[0]
+    assert seen.startswith("Learned on ")
     assert "xxx…" in seen
     assert seen.count("x") < 200
     for what in ("r1", "r2", "oth-001"):

@@ -27,6 +27,7 @@ def _hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file, the backup, the model and the next commands; the second time, that there was nothing to do."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-not-a-real-key")
+    monkeypatch.setenv("SHELL", "/bin/zsh")
     path = home / ".claude" / "settings.json"
     path.parent.mkdir()
     path.write_text("{}")
@@ -44,6 +45,7 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypat
     ):
         assert told in first.out
     assert "learning asks claude-sonnet-5-5 at https://api.anthropic.com, key from ANTHROPIC_API_KEY\n" in first.out
+    assert 'add to ~/.zshrc: eval "$(_PLAYBOOK_COMPLETE=zsh_source playbook)"\n' in first.out
     assert install.interpreter() not in first.out
     assert first.out.splitlines()[-1].startswith("next: try it all with `playbook doctor`, then run `playbook init`")
     assert second.out == f"{path}: the hooks are registered already; nothing was changed\n"
@@ -226,8 +228,8 @@ def test_on_a_terminal_a_purge_asks(
 
 
 @pytest.mark.slow  # starts a process
-def test_a_purge_waits_for_the_worker_to_end(playbook: Playbook, data: Path) -> None:
-    """It would take the environment from under it."""
+def test_a_purge_waits_for_the_worker_to_end(playbook: Playbook, data: Path, home: Path) -> None:
+    """Which needs the environment. Nothing is removed until then, the hooks neither."""
     code = (
         "import sys; from playbook_db.files import alone\n"
         "with alone(sys.argv[1]) as is_alone: print(is_alone, flush=True); sys.stdin.read()"
@@ -242,4 +244,5 @@ def test_a_purge_waits_for_the_worker_to_end(playbook: Playbook, data: Path) -> 
     assert done.code == 1
     assert "The worker is running, so no file was removed." in done.err
     assert (data / "runtime" / "bin").exists()
+    assert (home / ".claude" / "settings.json").exists()
     assert playbook("uninstall", "--purge", "--yes").code == 0

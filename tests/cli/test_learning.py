@@ -391,7 +391,9 @@ def test_why_tells_a_points_whole_life(
     shown = playbook("why", "pat-001").out
     assert re.search(r"helpful\tpat-001 was helpful .*mend the bug.*\tsession s-1", shown)
     assert "into pat-003" in shown
-    assert playbook("why", "pat-003").out.startswith("merged from pat-001, pat-002\n")
+    merged = r"Merged from pat-001, pat-002 on \d{4}-\d\d-\d\d by [^.]*session s-2\. Nothing has happened to it since\."
+    assert re.match(merged, playbook("why", "pat-003").out)
+    assert re.match(r"Added on .*\. Since then: 1 edit, 1 helpful vote, 1 retirement\.", shown)
     assert re.search(r"harmful\tpat-002 was harmful .*mend the bug.*\tsession s-1", playbook("why", "pat-002").out)
 
 

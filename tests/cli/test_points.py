@@ -160,6 +160,25 @@ def test_an_empty_playbook_says_what_to_do(playbook: Playbook) -> None:
     assert "playbook add TEXT" in result.err
 
 
+def test_an_empty_listing_names_the_folder(playbook: Playbook, folder: Path) -> None:
+    """So that nobody who is in the wrong folder believes that everything is gone."""
+    assert f"playbook: {folder} has no key points yet; to add one: playbook add TEXT\n" in playbook("list").err
+    assert "playbook: your personal playbook has no key points yet;" in playbook("list", "--user").err
+
+
+@pytest.mark.parametrize("which", [(), ("--retired",), ("--sort", "age")], ids=" ".join)
+def test_a_listing_that_is_cut_short_says_how_many_follow(three: Playbook, which: tuple[str, ...]) -> None:
+    """Not one that has all, and none for programs."""
+    if which == ("--retired",):
+        three("retire", "pat-001", "mis-001", "oth-001")
+
+    short, whole, record = (three("list", *which, "-n", *more) for more in (["1"], ["3"], ["1", "--json"]))
+
+    assert (len(short.out.splitlines()), len(record.json)) == (1, 1)
+    assert short.err == "playbook: 2 more; to list all 3, leave out -n\n"
+    assert (whole.err, record.err) == ("", "")
+
+
 def test_each_project_has_a_playbook_of_its_own_in_one_database(playbook: Playbook, tmp_path: Path) -> None:
     """The same command with another --project sees nothing of the first."""
     other = str(tmp_path)

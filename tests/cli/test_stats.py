@@ -165,7 +165,7 @@ def test_what_came_by_prompt_is_set_beside_what_was_shown_at_the_start(
         connection.exec_driver_sql(shown, (timestamp(datetime.now(UTC)),))
     told = r"cited 5 \(25.0%\),? +helpful 0 \(0.0%\),? +harmful 0 \(0.0%\)\n"
     assert re.search(rf"by prompt +in 20 +{told}", playbook("stats").out)
-    assert re.search(rf"^shown by prompt, in 20, {told}", playbook("why", "pat-001").out, re.MULTILINE)
+    assert re.search(rf"^20 sessions got it by prompt\. Of these: {told}", playbook("why", "pat-001").out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("weeks", [1, 300])

@@ -16,6 +16,8 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.cli.conftest import Playbook
 
+DAY = " (at most about $2.50 with claude-sonnet-5-5)"
+
 
 def _database() -> str:
     return settings.sqlite_file(settings.database_url()) or ""
@@ -52,8 +54,30 @@ def test_an_empty_project_has_nothing_yet(playbook: Playbook, folder: Path) -> N
     assert lines["mirror"].strip() == "none"
     assert lines["learned last"].strip() == "nothing yet"
     assert lines["to learn from"].strip() == "nothing"
-    assert lines["today (UTC)"].strip() == "0 of 1,000,000 tokens, $0.00 in all projects, $0.00 in this one"
+    assert lines["today (UTC)"].strip() == f"0 of 1,000,000 tokens{DAY}, $0.00 in all projects, $0.00 in this one"
     assert playbook("status", "--short").out == "playbook: 0 points\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "prices", "dollars"),
+    [
+        ("claude-opus-5", "", " (at most about $6.25 with claude-opus-5)"),
+        ("some-model", "", ""),
+        ("some-model", "10,20", " (at most about $11.00 with some-model)"),
+        ("some-model", "cheap", ""),
+    ],
+)
+def test_a_days_tokens_are_also_told_in_dollars(
+    playbook: Playbook, monkeypatch: pytest.MonkeyPatch, model: str, prices: str, dollars: str
+) -> None:
+    """In `status`, `config` and `install`; if the model's price isn't known, in tokens alone."""
+    monkeypatch.setenv("AGENTIC_CONTEXT_MODEL", model)
+    monkeypatch.setenv("PLAYBOOK_PRICE_PER_MTOK", prices)
+
+    assert f" 0 of 1,000,000 tokens{dollars}, $0.00 in all projects" in playbook("status").out
+    assert f"learning may use 1,000,000 tokens a day{dollars}; " in playbook("install").out
+    note = f"\t{dollars.strip(' ()')}" if dollars else ""
+    assert f"PLAYBOOK_DAILY_TOKENS\t1000000\tdefault{note}\n" in playbook("config").out
 
 
 def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder: Path, home: Path) -> None:
@@ -72,7 +96,7 @@ def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder
     assert "points         3; a session gets 3, revision 2\n" in told.out
     assert "revision 2: 2 added\n" in told.out
     assert "mirror         kept up to date\n" in told.out
-    assert "2,220 of 1,000,000 tokens, $1.00 in all projects, $0.50 in this one" in told.out
+    assert f"2,220 of 1,000,000 tokens{DAY}, $1.00 in all projects, $0.50 in this one" in told.out
     assert short.out == "playbook: 3 points, learned just now\n"
     assert record["learned"]["changes"] == {"add": 2}
     assert record["learned"]["session"] == "5f1c2e1a"
@@ -87,7 +111,8 @@ def test_what_bootstrap_was_allowed_is_told_beside_the_budget(playbook: Playbook
     _call(str(folder))
     _call(str(folder), agreed=1)
 
-    assert "1,110 of 1,000,000 tokens and 1,110 that you allowed bootstrap, $1.00 in all" in playbook("status").out
+    told = playbook("status").out
+    assert f"1,110 of 1,000,000 tokens{DAY} and 1,110 that you allowed bootstrap, $1.00 in all" in told
     assert playbook("status", "--json").json["today"]["agreed_tokens"] == 1110
 
 

@@ -1,6 +1,8 @@
 """What a person sees on a terminal: tables with titles that fit, whole sentences, and a word where there is nothing."""
 
 import re
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -76,10 +78,51 @@ def test_a_session_is_named_by_its_beginning_and_found_by_it(lived: Playbook) ->
     assert lived("sessions").out.startswith(SESSION)
 
 
+class _Timer:
+    """A timer whose second is over at once, or never."""
+
+    is_over = False
+
+    def __init__(self, interval: float, function: Callable[[], object]) -> None:
+        assert interval == 1.0
+        self.start = function if self.is_over else list
+
+    def cancel(self) -> None:
+        """Too late."""
+
+    def join(self) -> None:
+        """It has ended."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "step"),
+    [
+        (["dedup"], "comparing key points ..."),
+        (["db", "check"], "checking the database ..."),
+        (["import", "notes.json"], "importing key points ..."),
+        (["bootstrap"], "looking for transcripts ..."),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_step_of_more_than_a_second_is_named(
+    lived: Playbook, folder: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], step: str
+) -> None:
+    """On a terminal; a quick one, or one in a pipe, isn't."""
+    (folder / "notes.json").write_text(lived("export").out)
+    monkeypatch.setattr(threading, "Timer", _Timer)
+    assert step not in on_terminal(*command, term="xterm")
+    monkeypatch.setattr(_Timer, "is_over", True)
+
+    assert step in on_terminal(*command, term="xterm")
+    piped = lived(*command)
+    assert step not in piped.out + piped.err
+
+
 @pytest.mark.parametrize(
     ("command", "word"),
     [
-        (["list"], "no key points yet"),
+        (["list"], "has no key points yet"),
         (["list", "--retired"], "no retired key points yet"),
         (["sessions"], "nothing was learned from a session yet"),
         (["jobs"], "no jobs yet"),

@@ -48,6 +48,7 @@ def test_each_slash_command_calls_a_command_that_there_is() -> None:
     expected = {**{name: {name} for name in COMMANDS}, "private": {"sessions"}}
     expected |= {"review": {"status", "review", "web"}, "web": {"web", "review"}}
     assert {name: words - {"list"} or words for name, words in called.items()} == expected
+    assert {"list", "search", "status", "review", "web", "add"} <= {*COMMANDS}
     assert {*COMMANDS} - {"private"} <= {*cli.list_commands(Context(cli))}
     pages = "".join(page.read_text() for page in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")))
     assert [name for name in COMMANDS if f"`{name}`" not in pages and f"`/playbook:{name}`" not in pages] == []

@@ -8,7 +8,7 @@ import pytest
 
 from playbook_db import settings
 from playbook_db.cli import learn
-from playbook_db.llm import anthropic_api, prices
+from playbook_db.llm import anthropic_api, choose, prices
 from playbook_db.llm.model import CHARACTERS_A_TOKEN
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ def test_dollars_follow_from_the_list_of_prices() -> None:
     pages = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/cost.md", "docs/faq.md")}
 
     for amount in (tokens, settings.DAILY_TOKENS):
-        output = int(amount * learn._OUTPUT_SHARE)
+        output = int(amount * choose._OUTPUT_SHARE)
         dollars = prices.cost_usd(anthropic_api.DEFAULT_MODEL, input_tokens=amount, output_tokens=output)
         assert f"{amount:,}" in pages["docs/cost.md"]
         assert [name for name, text in pages.items() if f"${dollars:.2f}" not in text] == []

@@ -118,6 +118,19 @@ def test_a_row_tells_what_became_of_the_votes_lately(filled: Project) -> None:
     assert (row.helpful, row.harmful, row.newly_helpful, row.newly_harmful) == (2, 1, 1, 1)
 
 
+def test_imported_counters_are_no_votes_of_the_last_weeks(filled: Project) -> None:
+    """Whether the import adds the point or raises its counters; votes after it count."""
+    entries = [an_entry("pat-001", "Run the tests before a commit", 9), an_entry("pat-002", "New and proven", 8)]
+    reading = playbook_file.decode(json.dumps(a_flat_dict(*entries)).encode(), source="a test")
+    import_export.import_playbook(filled, reading, source="a test")
+    edit.vote(filled, "pat-001", "helpful")
+
+    rows = {row.name: row for row in listing.read(filled, page_rows=50).points}
+
+    assert (rows["pat-001"].helpful, rows["pat-001"].newly_helpful) == (10, 1)
+    assert (rows["pat-002"].helpful, rows["pat-002"].newly_helpful) == (8, 0)
+
+
 @pytest.mark.parametrize("state", listing.STATES)
 @pytest.mark.parametrize("order", listing.ORDERS)
 def test_the_pages_of_a_list_hold_each_point_once(project: Project, state: State, order: Order) -> None:

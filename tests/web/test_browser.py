@@ -194,9 +194,7 @@ def test_a_revision_is_undone(seen: Seen, by: str) -> None:
     assert f"Undone by {by}" in texts(seen)
 
 
-@pytest.mark.parametrize(
-    ("choice", "text"), [("Keep what stands now there", "third"), ("Take what the undo brings back", "first")]
-)
+@pytest.mark.parametrize(("choice", "text"), [("Keep the current text", "third"), ("Use the earlier text", "first")])
 def test_what_was_changed_again_is_a_choice(seen: Seen, axe: str, choice: str, text: str) -> None:
     """Both texts are shown, and nothing is written before."""
     with seen.project() as project:
@@ -220,7 +218,8 @@ def test_two_states_are_compared_and_the_playbook_goes_back(seen: Seen) -> None:
         before = edit.add(project, "There before").revision
         edit.add(project, "Added after that")
     seen.go("/history")
-    seen.field("Differences from").send_keys(str(before))
+    seen.press("Compare two states")
+    seen.field("From").send_keys(str(before))
     seen.press("Compare")
     assert "Added after that" in seen.text
     seen.go(f"/history/restore?at={before}")
@@ -265,7 +264,7 @@ def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:
     act("Save")
     assert details(seen, name).point.text == f"Added by {by} and edited"
     assert seen.driver.find_element(By.CSS_SELECTOR, ".life ins").text.strip() == "and edited"
-    seen.fill_in("Why it goes", "It has served", by=by)
+    seen.fill_in("Reason", "It has served", by=by)
     act("Retire")
     retired = details(seen, name).retired
     assert retired is not None
@@ -273,7 +272,7 @@ def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:
     act("Restore")
     assert details(seen, name).retired is None
     seen.tick("keep it here, too", by)
-    act("Promote to your own playbook")
+    act("Promote to your personal playbook")
     assert f"Added by {by} and edited" in seen.users_texts()
 
     seen.go(f"/points/{name}")
@@ -448,7 +447,7 @@ def test_what_failed_is_tried_again_or_removed(seen: Seen, axe: str, by: str) ->
 def test_one_goes_from_project_to_project(seen: Seen) -> None:
     """And what is done then is done there."""
     seen.go("/projects")
-    seen.press("Your own playbook")
+    seen.press("Your personal playbook")
     seen.open_details("Add a point")
     seen.fill_in("Text", "For all my projects", within="#add")
     seen.click("Add")

@@ -45,8 +45,8 @@ def _add(project: Project, text: str) -> str:
     return edit.add(project, text, section="pat").changes[0].point.name
 
 
-def test_the_newest_revisions_come_first_with_the_words_that_changed(shared: SharedPages) -> None:
-    """Who did it, when and how; a link leads to each."""
+def test_the_newest_revisions_come_first_a_line_each(shared: SharedPages) -> None:
+    """Who did what, when and how; a link leads to each. The filters are folded until one is used."""
     with shared.opened() as project:
         name = _add(project, "wrap <i>each</i> call")
         edit.edit(project, name, text="wrap <i>some</i> calls")
@@ -55,14 +55,15 @@ def test_the_newest_revisions_come_first_with_the_words_that_changed(shared: Sha
         last = last_revision(project)
 
     answer = shared.visitor.see("/history")
-    numbers = [int(number) for number in re.findall(r"<h2><a [^>]*>Revision (\d+)<", answer.body)]
+    numbers = [int(number) for number in re.findall(r"<li><a [^>]*>Revision (\d+)<", answer.body)]
     words = _seen(answer)
 
     assert numbers == list(range(last, last - len(numbers), -1))
-    assert f"retired {name} nobody needs it" in words
-    assert f"votes {name} +1 helpful, now 1 helpful, 0 harmful" in words
-    assert "wrap <i>[-each-]{+some+}<" in words
-    assert "<i>each" not in answer.body
+    assert re.search(rf" edit \S+: retired {name}: 1 retired Revision {last - 1} ", words)
+    assert re.search(rf" edit \S+: voted {name} helpful: 1 voted on Revision {last - 2} ", words)
+    assert "wrap" not in words
+    assert answer.body.count("<details>") == 1
+    assert "<details open>" in shared.visitor.see("/history", name=name).body
     assert f"/history/{last}?" in answer.body
     assert re.search(r'<time datetime="20\d\d-', answer.body)
 
@@ -71,17 +72,19 @@ def test_a_filter_shows_those_alone(shared: SharedPages) -> None:
     """One point, who, how, since and until; what can't be found says so, and keeps what was asked."""
     with shared.opened() as project:
         one, other = _add(project, "the filtered one"), _add(project, "the other one")
+        edit.edit(project, one, text="the one that is filtered")
+        edit.edit(project, other, text="another one")
         last = last_revision(project)
 
     def see(**query: object) -> str:
         return _seen(shared.visitor.see("/history", **query))
 
-    assert "the filtered one" in see(name=one)
-    assert "the other one" not in see(name=one)
+    assert f"edited {one}" in see(name=one)
+    assert other not in see(name=one)
     assert other in see(since=last)
     assert one not in see(since=last)
-    assert one in see(until=last - 1)
-    assert other not in see(until=last - 1)
+    assert f"edited {one}" in see(until=last - 1)
+    assert f"edited {other}" not in see(until=last - 1)
     assert "No revision matches." in see(name=one, source="learn")
     assert "No revision matches." in see(name=one, by="a stranger")
     for query in ({"name": "pat-999"}, {"since": "someday"}, {"session": "unknown"}, {"until": "99999"}):
@@ -102,7 +105,7 @@ def test_many_revisions_come_by_pages(shared: SharedPages) -> None:
     address = "/history"
     while address:
         page = shared.visitor.see(address)
-        found += map(int, re.findall(r"<h2><a [^>]*>Revision (\d+)<", page.body))
+        found += map(int, re.findall(r"<li><a [^>]*>Revision (\d+)<", page.body))
         older = re.search(r'<a rel="next" href="(/history\?[^"]*)"', page.body)
         address = unescape(older[1]) if older else ""
 
@@ -139,8 +142,8 @@ def test_a_large_revision_comes_by_pages(shared: SharedPages) -> None:
     first, second = (shared.visitor.see(f"/history/{number}", page=page) for page in (1, 2))
 
     assert [len(re.findall(r"large \d+<", page.body)) for page in (first, second)] == [PAGE_ROWS, 7]
-    assert f"{PAGE_ROWS + 7} changes" in first.body
-    assert "and 47 more" in _seen(shared.visitor.see("/history", since=number, until=number))
+    assert f"{PAGE_ROWS + 7} added" in first.body
+    assert f"a large one: {PAGE_ROWS + 7} added" in _seen(shared.visitor.see("/history", since=number, until=number))
 
 
 def test_any_two_states_are_compared(shared: SharedPages) -> None:
@@ -232,7 +235,7 @@ def test_what_collides_is_shown_with_the_two_choices(shared: SharedPages, prefer
     words = _seen(refused)
     assert f"Revision {number} can't be undone" in words
     assert f"{name}, its text worded by a worker worded [-by a worker-]{{+at first+}}" in words
-    assert ("Keep what stands now there" in words, "Take what the undo brings back" in words) == (True, True)
+    assert ("Keep the current text" in words, "Use the earlier text" in words) == (True, True)
     with shared.opened() as project:
         assert last_revision(project) == last
     form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', refused.body))
@@ -359,7 +362,7 @@ def test_what_this_machine_last_knew_of_a_team_is_no_history(shared: SharedPages
         request = PageRequest(last_known, {"revision": "1"}, {"at": "1", "from": "1"}, {}, [])
         for (method, _), page in {**history.ROUTES, **review.ROUTES}.items():
             if method == "GET":
-                with pytest.raises(ProjectError, match="The team's database is away"):
+                with pytest.raises(ProjectError, match="The team's database can't be reached"):
                     page(request)
 
 

@@ -2,10 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.sections import OTHERS
+from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, open_store
 from playbook_db.services.reading import statistics, trends
 from tests.web import filled_playbook
@@ -58,6 +63,28 @@ def test_each_picture_stands_beside_its_numbers(site: tuple[Visitor, Project]) -
     costs = _table(answer, "Cost a day")
     asked = [day for day in numbers.days if day.calls]
     assert costs == [[day.day, f"{day.calls:,}", f"{day.tokens:,}", f"${day.cost_usd:,.2f}"] for day in reversed(asked)]
+
+
+def test_fewer_than_three_values_are_no_chart(tmp_path: Path) -> None:
+    """They are told in words and in the table; three have a chart."""
+    home, folder = tmp_path / "home", tmp_path / "project"
+    (folder / ".claude").mkdir(parents=True)
+    with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store:
+        project = Project.in_folder(store, str(folder))
+        for days_ago, text in ((3, "first"), (2, "second")):
+            with project.store.write(project.key, now=datetime.now(UTC) - timedelta(days=days_ago)) as book:
+                book.draft.add(KeyPoint(book.draft.new_name(OTHERS), text, OTHERS))
+                book.commit("edit", "added")
+        edit.vote(project, "oth-001", "helpful")
+        with served(folder, home) as address:
+            visitor = Visitor(address)
+            visitor.open()
+            before = visitor.see("/numbers")
+
+    assert len(_pictures(before)) == 1  # of the points, on four days
+    assert "1 helpful and 0 harmful votes since" in before.body
+    assert before.body.count("A chart appears here once there are three values.") == 1
+    assert [row[1:] for row in _table(before, "Helpful and harmful by week")] == [["1", "0"]]
 
 
 def test_a_column_tells_its_values_where_somebody_points_at_it(site: tuple[Visitor, Project]) -> None:

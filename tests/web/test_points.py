@@ -132,7 +132,7 @@ def test_a_playbook_without_points_says_how_they_come(site: Site) -> None:
     empty = words_of(site.see("/points", project=str(site.folder / "other")))
 
     assert "There are no key points here yet. They come from your sessions" in empty
-    assert "Your own playbook has no key points yet" in words_of(site.see("/points", project="user:"))
+    assert "Your personal playbook has no key points yet" in words_of(site.see("/points", project="user:"))
 
 
 def test_the_list_is_searched_filtered_and_sorted(site: Site) -> None:
@@ -147,10 +147,19 @@ def test_the_list_is_searched_filtered_and_sorted(site: Site) -> None:
     assert listed(narrowed) == [first]
     assert '<option value="ctx" selected>' in narrowed.body
     assert 'value="zanzibar"' in narrowed.body
-    assert "No key point is like that" in words_of(site.see("/points", q="zanzibar", state="pinned"))
+    assert "No key point matches" in words_of(site.see("/points", q="zanzibar", state="pinned"))
     row = words_of(site.see("/points", q="zanzibar", section="mis"))
     assert "↗ +1 helpful in 4 weeks" in row
     assert "shown 0, cited 0" in row
+
+
+def test_what_stands_between_backticks_is_code(site: Site) -> None:
+    """In the list and on the point's page; its characters stay text. Other backticks stay as they are."""
+    name = site.add("Run `make <b>all</b>` twice, ``not`` `once")
+    shown = "Run <code>make &lt;b&gt;all&lt;\\/b&gt;</code> twice, ``not`` `once"
+
+    assert f'<span class="text">{shown}</span>' in site.see("/points", q="twice").body
+    assert f'<p class="text lead">{shown}</p>' in site.see(f"/points/{name}").body
 
 
 def test_what_is_proposed_is_on_the_page_that_decides(site: Site) -> None:
@@ -325,7 +334,7 @@ def test_a_point_is_pinned_retired_and_restored(site: Site) -> None:
 
     assert f"{name}: shown first in every session" in said(site.do(name, "pin"))
     assert 'value="unpin"' in site.see(f"/points/{name}").body
-    assert "ranked like all others" in said(site.do(name, "unpin"))
+    assert "no longer shown first" in said(site.do(name, "unpin"))
     assert site.do(name, "retire", reason="not any more", was=was("other")).status == 409
     gone = site.do(name, "retire", reason=" not any more ", was=was("To leave and to come back"))
     assert "retired in revision" in words_of(gone)
@@ -447,7 +456,7 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
     assert "It was &lt;dark&gt;" in body
     assert "&lt;i&gt;the lamp was off&lt;" in body
     assert "tests or builds; Bash: make test" in page
-    assert "ignored, to the session's cost" in page
+    assert "not followed, which cost the session time" in page
     assert "/sessions/sess%2Fion%201?" in body
     assert f"retire into {target}" in page
     assert "session s-lamp" in page

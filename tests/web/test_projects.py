@@ -73,7 +73,9 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Projects]:
 
 def test_all_projects_are_listed_with_what_they_hold(several: Projects) -> None:
     """The user's own playbook first; how many points and revisions, the last change, and which is at hand."""
-    assert re.match(r"Your own playbook 1 1 \d{4}-\d\d-\d\d \d\d:\d\d shown in every project", several.row("Your own"))
+    assert re.match(
+        r"Your personal playbook 1 1 \d{4}-\d\d-\d\d \d\d:\d\d shown in every project", several.row("Your personal")
+    )
     assert re.match(rf"{several.folder('second')} 2 [23] \d{{4}}-", several.row(several.folder("second")))
     assert re.match(rf"{several.folder('empty')} 0 0$", several.row(several.folder("empty")))
     assert "shown here now" in several.row(several.folder("first"))

@@ -63,6 +63,11 @@ class Proposals:
         return self.visitor.see(answer.headers["location"]).body
 
 
+def _badge(answer: Answer) -> list[str]:
+    """The number beside Review in the head of a page."""
+    return re.findall(r'>Review <span class="badge waiting">(\d+)<', answer.body)
+
+
 @pytest.fixture
 def proposals(shared: SharedPages) -> Iterator[Proposals]:
     """The pages of a project in which nothing waits yet."""
@@ -274,3 +279,16 @@ def test_within_a_session_they_are_neither_shown_nor_decided(
     assert "obey the page" not in shown.body + sent.body
     assert "your own terminal: playbook review, or playbook web" in shown.body
     assert proposals.waiting() == [name]
+
+
+def test_each_page_says_how_many_proposals_wait(proposals: Proposals) -> None:
+    """Those for the project and for the person, beside the link; if none waits, Review says what will."""
+    assert _badge(proposals.visitor.see("/points")) == []
+    assert "No proposal waits for you. Advice from web pages" in proposals.visitor.see("/review").body
+
+    first = proposals.propose("ADD", text="use uv", section=SECTION)
+    proposals.propose("ADD", is_users=True, text="answer in German", section=SECTION)
+
+    assert [_badge(proposals.visitor.see(page)) for page in ("/points", "/numbers", "/review")] == [["2"]] * 3
+    proposals.decide(first, "reject")
+    assert _badge(proposals.visitor.see("/history")) == ["1"]

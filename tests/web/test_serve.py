@@ -87,11 +87,12 @@ def test_where_no_browser_is_the_address_is_printed_all_the_same(home: Path, fol
         assert process.stdout is not None
         assert process.stderr is not None
         visitor = Visitor(process.stdout.readline().strip())
-        said = process.stderr.readline()
+        said = [process.stderr.readline(), process.stderr.readline()]
         assert visitor.open().status == 303
         process.terminate()
 
-    assert "no browser could be opened" in said
+    assert "to stop it, press Ctrl-C" in said[0]
+    assert "no browser could be opened" in said[1]
 
 
 def test_a_browser_that_keeps_the_terminal_gets_its_page(home: Path, folder: Path, tmp_path: Path) -> None:

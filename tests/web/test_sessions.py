@@ -1,15 +1,18 @@
 """The page of sessions, and that of one, as a browser gets them."""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from sqlalchemy import text as sql
 
+from playbook_db.claude_code.hooks.events import session_folder_name
 from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
@@ -26,6 +29,7 @@ from tests.web.conftest import Answer, Visitor, served
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 SCRIPT = "<script>alert('x')</script>"
 ESCAPED = "&lt;script&gt;alert(&#39;x&#39;)&lt;"
+TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 NAUGHTY = f"job \x1b[31m{SCRIPT}"
 
 
@@ -134,12 +138,12 @@ def test_what_each_session_taught_comes_by_pages(site: Site) -> None:
     rows = _rows(first, "Sessions")
     assert "121 sessions" in first.body
     assert "1 of 3" in first.body
-    assert rows[0][0].startswith(ESCAPED)
-    assert rows[0][2:] == ["1", "1", "0", "0", "1", "1", "0", "0", "–"]
-    assert rows[1][0] == "session-119"
-    assert rows[1][2:] == ["0", "0", "0", "0", "0", "0", "1", "1,229", "$0.2500"]
+    assert rows[0][0].startswith(f"Session {ESCAPED}")
+    assert rows[0][2:] == ["1", "1", "0", "0", "1", "0", "–"]
+    assert rows[1][0] == "Session session-119"
+    assert rows[1][2:] == ["0", "0", "0", "0", "0", "1,229", "$0.2500"]
     assert len(rows) == 50
-    assert _rows(last, "Sessions")[-1][2:] == ["0", "0", "0", "1", "0", "1", "1", "1,110", "$0.2500"]
+    assert _rows(last, "Sessions")[-1][2:] == ["0", "0", "0", "1", "0", "1,110", "$0.2500"]
     assert len(_rows(last, "Sessions")) == 21
 
 
@@ -156,10 +160,34 @@ def test_one_session_is_told_with_all_that_it_did(site: Site) -> None:
     assert answer.status == 200
     assert "<script>alert" not in answer.body
     assert answer.body.count(ESCAPED) >= 7
-    for text in ("<b>add</b>", "<b>edit</b>", "<b>harmful</b>", "<b>not done</b>", "tests or builds", "make check."):
+    for text in (">added<", ">edited<", ">harmful<", "Skipped operations", "tests or builds", "make check."):
         assert text in answer.body
+    assert f"retire none; reason: {ESCAPED}" in answer.body
+    assert "type&#34;" not in answer.body
     calls = _rows(site.visitor.see("/sessions/session-007"), "Calls of models")
     assert [row[1:] for row in calls] == [["reflect", "a-model", "1,007", "10", "100", "$0.2500", "1.5"]]
+
+
+def test_a_session_is_titled_by_its_first_prompt(site: Site) -> None:
+    """In the list and on its page: without secrets, in one line, cut if it is long. A command's output is no prompt."""
+    prompts = {
+        "session-119": ["<local-command-stdout>ok</local-command-stdout>", f"mend <b>it\nwith {TOKEN}"],
+        "session-118": ["long " * 40],
+    }
+    folder = Path(site.url.removeprefix("sqlite:///")).parents[1] / "projects" / session_folder_name(site.key)
+    folder.mkdir(parents=True)
+    for session, texts in prompts.items():
+        lines = [{"type": "user", "uuid": text, "message": {"role": "user", "content": text}} for text in texts]
+        (folder / f"{session}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    rows = _rows(site.visitor.see("/sessions"), "Sessions")
+    page = site.visitor.see("/sessions/session-119").body
+
+    assert rows[1][0].startswith("mend &lt;b&gt;it with [masked: ")
+    assert [row[0] for row in rows[2:4]] == [f"{'long ' * 15}long…", "Session session-117"]
+    assert f"<h1>{rows[1][0]}</h1>" in page
+    assert TOKEN not in page
+    assert "session-119" in page
 
 
 def test_a_session_is_found_by_the_beginning_of_its_id(site: Site) -> None:
@@ -170,6 +198,12 @@ def test_a_session_is_found_by_the_beginning_of_its_id(site: Site) -> None:
         answer = site.visitor.see(f"/sessions/{beginning}")
         assert answer.status == 409
         assert beginning in answer.body
+
+
+def test_todays_tokens_stand_beside_the_limit_in_dollars(site: Site) -> None:
+    """Of all projects; a model without a known price has none, which a test of `status` tries."""
+    words = "Today (UTC): 0 of 1,000,000 tokens, in all projects. The limit is at most about $2.50 with claude-"
+    assert words in site.visitor.see("/sessions").body
 
 
 def test_tokens_and_money_are_told_by_day(site: Site) -> None:
@@ -202,12 +236,12 @@ def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None
         rows = _rows(site.visitor.see("/sessions"), "What waits and what failed")
         told = {row[0]: row for row in rows}
 
-        assert "Run: playbook doctor" in told[f"job-{failed}"][4]
-        assert "\x1b" not in told[f"job-{failed}"][4]
-        assert ESCAPED in told[f"job-{failed}"][4]
-        assert told[f"job-{failed}"][5] == "Try again Remove"
-        assert told[f"job-{held}"][4].startswith("today&#39;s budget is spent Next try: 2099")
-        assert told[f"job-{waiting}"][4:] == ["", "Remove"]
+        assert "Run: playbook doctor" in told[f"Session job-{failed}"][4]
+        assert "\x1b" not in told[f"Session job-{failed}"][4]
+        assert ESCAPED in told[f"Session job-{failed}"][4]
+        assert told[f"Session job-{failed}"][5] == "Try again Remove"
+        assert told[f"Session job-{held}"][4].startswith("today&#39;s budget is spent Next try: 2099")
+        assert told[f"Session job-{waiting}"][4:] == ["", "Remove"]
 
         assert site.visitor.send("/sessions", do="retry", id=failed).status == 303
         answer = site.visitor.see("/sessions")

@@ -6,17 +6,21 @@ import shutil
 from collections.abc import Sequence
 
 from playbook_db import settings
+from playbook_db.claude_code import worker
 from playbook_db.errors import InstallError, Remedy
 from playbook_db.files import alone
 
 # Not `skipped`: a database that stays must not learn from a private session later.
 _REMOVED = {"consents", "locks", "logs", "runtime", "runtime.json", "runtime.lock", "spool", "told", "worker.lock"}
 _AGAIN = Remedy("Then run it again: {}", ("uninstall", "--purge"))
+_AT_WORK = ("The worker is running, so no file was removed. Wait until it ends.", _AGAIN)
 
 
 def find(*, with_database: bool) -> list[tuple[str, int, int]]:
     """The files and folders in the data folder to remove, all of them if *with_database*. Each comes with its number of
-    files and their size in bytes."""
+    files and their size in bytes. Raises InstallError while a worker runs."""
+    if worker.is_at_work():
+        raise InstallError(*_AT_WORK)
     folder = settings.data_dir()
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     chosen = [name for name in names if with_database or name in _REMOVED or name.startswith("runtime-")]
@@ -29,7 +33,7 @@ def remove(paths: Sequence[str]) -> None:
         return
     with alone(settings.worker_lock()) as is_alone:
         if not is_alone:
-            raise InstallError("The worker is running, so no file was removed. Wait until it ends.", _AGAIN)
+            raise InstallError(*_AT_WORK)
         try:
             for path in (*paths, settings.worker_lock()):
                 if os.path.isdir(path) and not os.path.islink(path):

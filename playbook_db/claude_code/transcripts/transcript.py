@@ -213,6 +213,16 @@ def began_at(path: str) -> float:
     return 0.0
 
 
+def first_prompt(path: str) -> str:
+    """What the user said first in the transcript at *path*; `""` if nothing, or if the file can't be read."""
+    with suppress(OSError):
+        for line in islice(Transcript(path).lines(), _FIRST_LINES):
+            texts = [part.user_text for part in line.entry.parts if part.user_text] if line.entry else []
+            if texts:
+                return texts[0]
+    return ""
+
+
 def read_messages(path: str) -> Conversation:
     """The words of user and assistant in the transcript at *path*, as `{"role", "content"}` with text content.
 

@@ -8,7 +8,7 @@ import click
 from playbook_db.cli.change.points import print_done
 from playbook_db.cli.context import as_json, notify, opened, point_names
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import beside, one_line, print_answer, print_json, print_texts
+from playbook_db.cli.output import beside, busy, one_line, print_answer, print_json, print_texts
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ def dedup(
             words = f"{one_line(apart[0])} and {one_line(apart[1])} are kept apart until one of their texts changes"
             print_answer(words, as_json=as_json, project=project.key, apart=list(apart))
         else:
-            _print_candidates(edit.alike_points(project, limit=limit), project.key, as_json=as_json)
+            with busy("comparing key points"):
+                candidates = edit.alike_points(project, limit=limit)
+            _print_candidates(candidates, project.key, as_json=as_json)
 
 
 def _print_candidates(candidates: "list[tuple[KeyPoint, KeyPoint, float]]", key: str, *, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, notify, of_user, opened, point_names, source_of
+from playbook_db.cli.context import as_json, notify, of_user, opened, playbook_here, point_names, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
@@ -79,7 +79,8 @@ def list_points(
         return only in (None, point.section) and has_all
 
     if retired:
-        matches = [each for each in quick_reads.retired_points(source_of()) if is_wanted(each[0])][:limit]
+        matches = [each for each in quick_reads.retired_points(source_of()) if is_wanted(each[0])]
+        count, matches = len(matches), matches[:limit]
         if as_json:
             print_json([records.point_record(point, retirement) for point, retirement in matches])
             return
@@ -89,6 +90,7 @@ def list_points(
         ]
         nothing = "no retired key point matches" if words or only else "no retired key points yet"
         print_table(("name", "+", "-", "retired", "reason", "text"), rows, nothing=nothing)
+        _notify_of_more(len(matches), count)
         return
     live, marks = quick_reads.listing(source_of())
     if words:
@@ -96,22 +98,32 @@ def list_points(
 
         for names, each in zip(hits, answers(*words[:_MOST_SEARCHED])[0], strict=False):
             names.update(point.name for point, _ in each)
-    points = _ordered([point for point in live if is_wanted(point)], marks, order)[:limit]
+    points = _ordered([point for point in live if is_wanted(point)], marks, order)
+    count, points = len(points), points[:limit]
     if as_json:
         print_json([records.listed_point_record(point, marks[point.name]) for point in points])
     elif points:
         print_points(points, marks, by_section=order is None)
+        _notify_of_more(len(points), count)
     elif words or only:
         notify([f"no matches; to list all key points: playbook{of_user()} list"])
     else:
-        notify([f"no key points yet; to add one: playbook{of_user()} add TEXT"])
+        notify([f"{playbook_here()} has no key points yet; to add one: playbook{of_user()} add TEXT"])
 
 
 def _list_proposed(limit: int | None, *, as_json: bool) -> None:
     from playbook_db.cli.change import review
 
     settings.require_person()
-    review.print_proposals(quick_reads.proposals(source_of())[:limit], as_json=as_json)
+    proposals = quick_reads.proposals(source_of())
+    review.print_proposals(proposals[:limit], as_json=as_json)
+    if not as_json:
+        _notify_of_more(len(proposals[:limit]), len(proposals))
+
+
+def _notify_of_more(listed: int, count: int) -> None:
+    if listed < count:
+        notify([f"{count - listed:,} more; to list all {count:,}, leave out -n"])
 
 
 def _ordered(

@@ -15,7 +15,7 @@ from playbook_db.errors import MissingExtraError, PlaybookError, SettingError
 
 
 @cli.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port (default: any free one).")
+@click.option("--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="The port (default: any free one).")
 @click.option("--no-open", is_flag=True, help="Only print the address; don't open a browser.")
 def web(port: int, no_open: bool) -> None:
     """Read and correct the playbook in a browser.
@@ -31,6 +31,7 @@ def web(port: int, no_open: bool) -> None:
 
     def opened(address: str) -> None:
         click.echo(address)
+        notify(["to stop it, press Ctrl-C; it also stops after 30 minutes without a request"])
         entrance = (
             urlsplit(address)._replace(path="/").geturl()
         )  # all users of the machine can see a browser's arguments

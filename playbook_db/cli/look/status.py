@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from playbook_db.cli.context import as_json, database_and_folder
+from playbook_db.cli.context import as_json, database_and_folder, project_folder
 from playbook_db.cli.look.overview import waiting_in_words
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import beside, count_of, one_line, playbook_of, print_json
@@ -83,10 +83,19 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     yield "to learn from", _jobs(status) or "nothing"
     for reason in status.waits:
         yield "waits", reason
-    budget = f" of {status.daily_tokens:,}" if status.daily_tokens else ""
+    limit = status.daily_tokens
+    budget = f" of {limit:,} tokens{in_dollars(limit)}" if limit else " tokens"
     agreed = f" and {status.agreed_today:,} that you allowed bootstrap" if status.agreed_today else ""
     cost = f"{_dollars(status.cost_usd_all_today)} in all projects, {_dollars(status.cost_usd_today)} in this one"
-    yield "today (UTC)", f"{status.tokens_today:,}{budget} tokens{agreed}, {cost}"
+    yield "today (UTC)", f"{status.tokens_today:,}{budget}{agreed}, {cost}"
+
+
+def in_dollars(tokens: int) -> str:
+    """What *tokens* of learning cost at most, in parentheses; empty if that isn't known."""
+    from playbook_db.llm import choose
+
+    cost = choose.cost_in_words(tokens, project_folder())
+    return f" ({cost})" if cost else ""
 
 
 def _dollars(cost: float) -> str:

@@ -8,7 +8,7 @@ import click
 from playbook_db import projects
 from playbook_db.cli.context import as_json, database_url, notify, opened, project_folder, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import count_of, one_line, playbook_of, print_json, say, write_text
+from playbook_db.cli.output import busy, count_of, one_line, playbook_of, print_json, say, write_text
 from playbook_db.errors import PlaybookFileError, Remedy
 from playbook_db.services import records
 
@@ -46,7 +46,8 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
     source = "standard input" if file == "-" else file
     reading = playbook_file.decode(read_input(file), source=source, rename_duplicates=rename_duplicates)
     with opened(may_be_new=True) as project:
-        revised = import_export.import_playbook(project, reading, source=source, replace=replace)
+        with busy("importing key points"):
+            revised = import_export.import_playbook(project, reading, source=source, replace=replace)
         diagnostics.migration(project.folder, reading.migrated)
         notify(one_line(note) for note in (*revised.notes, *edit.notes_on_length(revised.changes)))
         points = count_of(len(read_playbook(project).points), "point")

@@ -39,10 +39,12 @@ _AWAKE = sql("""
 SELECT k.id FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
 ORDER BY k.pinned DESC, k.rank DESC, k.id LIMIT :limit OFFSET :offset
 """)
-# What the counters were at a revision is one step down an index for each point.
+# The counters at a revision, or if the point came or was imported later, those that it had then.
 _THEN = """
 (SELECT b.{counter} FROM changes AS b {by_point}
- WHERE b.playbook_id = :playbook_id AND b.point_id = k.id AND b.revision <= :since
+ JOIN revisions AS r ON r.playbook_id = b.playbook_id AND r.number = b.revision
+ WHERE b.playbook_id = :playbook_id AND b.point_id = k.id
+   AND (b.revision <= :since OR b.revision = k.created_in OR r.source = 'import')
  ORDER BY b.revision DESC, b.seq DESC LIMIT 1)
 """
 _ROWS = """
