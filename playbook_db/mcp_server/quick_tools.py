@@ -6,7 +6,7 @@ from playbook_db import settings
 from playbook_db.domain.sections import SECTION_ORDER
 from playbook_db.errors import SettingError
 from playbook_db.mcp_server import answers
-from playbook_db.services.reading import quick_reads
+from playbook_db.services.reading import quick_reads, sources
 from playbook_db.store.hook_sql import StoredPoint
 
 
@@ -46,7 +46,7 @@ def _is_kept_out(url: str, folder: str) -> bool:
 def _search(url: str, folder: str, question: str, limit: int) -> tuple[str, list[str]] | None:
     hits: list[tuple[StoredPoint, float]] = []
     for place in (folder, None):
-        result = quick_reads.from_file(url, place, lambda *where: quick_reads.search_in(*where, question))
+        result = sources.from_file(url, place, lambda book: quick_reads.search_in(book, question))
         if result is None:
             return None
         (of_playbook,), _ = result
@@ -56,7 +56,7 @@ def _search(url: str, folder: str, question: str, limit: int) -> tuple[str, list
 
 
 def _list(url: str, folder: str, section: str | None, offset: int, limit: int) -> tuple[str, list[str]] | None:
-    listed = quick_reads.from_file(url, folder, quick_reads.list_in)
+    listed = sources.from_file(url, folder, quick_reads.list_in)
     if listed is None:
         return None
     live, marks = listed

@@ -48,8 +48,9 @@ from playbook_db.services.playbook import suggestions
 from playbook_db.services.playbook.suggestions import McpSession, SuggestionResult
 from playbook_db.services.project import Project, Servers, is_ignored
 from playbook_db.services.reading import history, listing
-from playbook_db.services.reading.quick_reads import HISTORY, MARKED_POINTS, Reads
-from playbook_db.store.playbook.log_queries import Life
+from playbook_db.services.reading.sources import HISTORY, MARKED_POINTS, Reads
+from playbook_db.store import quick_sql
+from playbook_db.store.playbook.log_queries import Life, RevisionDetails
 
 Parameters = ParamSpec("Parameters")
 
@@ -159,7 +160,7 @@ class PlaybookTools:
         with self.opened() as (project, notes):
             project = project.with_point(name)
             details = history.details_of(project, name)
-            if isinstance(details, history.RevisionDetails):
+            if isinstance(details, RevisionDetails):
                 raise ProjectError(f"{name} is a revision, not a key point. The tool history tells of it.")
             life = Life((), ()) if notes else history.life(project, name)  # of what a machine last knew there is none
         self.shown.add(name)
@@ -356,7 +357,7 @@ def _outcome_text(suggested: SuggestionResult, what: str) -> str:
 
 def _points(project: Project) -> tuple[Sequence[Any], Any]:
     with project.store.read(project.key) as book:
-        return book.live_points(), book.marks()
+        return book.live_points(), quick_sql.marks(book)
 
 
 def _explained(tool: Callable[Parameters, str]) -> Callable[Parameters, Any]:

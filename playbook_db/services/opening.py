@@ -20,7 +20,7 @@ from playbook_db.services.project import (
     TeamProject,
     find_membership,
 )
-from playbook_db.services.reading.quick_reads import Reads
+from playbook_db.services.reading.sources import Reads
 from playbook_db.store import at_hand
 from playbook_db.store.dialect import Question
 from playbook_db.store.engine import Store, open_store, retry_on_conflict

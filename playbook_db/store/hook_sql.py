@@ -163,12 +163,14 @@ class StoredProject:
 
 
 class Book:
-    """A playbook to be asked: the connection to its database, and where it stands."""
+    """A playbook in a database file: a `quick_sql.Reader`, too."""
 
-    __slots__ = ("connection", "project")
+    __slots__ = ("connection", "execute", "playbook_id", "project")
+    index_hint = staticmethod("INDEXED BY {}".format)
 
     def __init__(self, connection: "Connection", project: StoredProject) -> None:
         self.connection, self.project = connection, project
+        self.execute, self.playbook_id = connection.execute, project.id
 
 
 class MirrorFile:

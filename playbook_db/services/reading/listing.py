@@ -11,7 +11,6 @@ from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook import listing, searching
 from playbook_db.store.playbook.listing import Order, PointRow, RowFilter, State
-from playbook_db.store.playbook.playbook_rows import runner_of
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.searching import HistoryHit, Searched
 from playbook_db.store.quick_sql import StoredMarks
@@ -77,8 +76,8 @@ def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[s
         answers = [searching.search(book, each) for each in questions]
         points = [each.points for each in answers]
         if isinstance(project, LastKnownProject):
-            return answers, book.marks()
-        return answers, quick_sql.marks_of(runner_of(book.connection), book.playbook_id, points)
+            return answers, quick_sql.marks(book)
+        return answers, quick_sql.marks_of(book, points)
 
 
 def search_history(project: Project, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:

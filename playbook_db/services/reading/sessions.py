@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from playbook_db.errors import SessionNotFoundError
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
-from playbook_db.services.reading.history import RevisionDetails
+from playbook_db.store.playbook import log_queries
 from playbook_db.store.playbook.learning import SessionCall
+from playbook_db.store.playbook.log_queries import RevisionDetails
 from playbook_db.store.playbook.statistics import DayCalls, days_of_calls
 from playbook_db.store.quick_sql import SessionSummary
 from playbook_db.store.revision_log import EVERY_CHANGE
@@ -47,7 +48,7 @@ def details(project: Project, session: str, *, most: int, offset: int = 0) -> Se
         if summary is None:  # forgotten meanwhile
             raise SessionNotFoundError(session, ())
         counts = Counter(book.taught([session])[session])
-        numbers = book.revisions_of_session(session)
+        numbers = log_queries.revisions_of_session(book, session)
         calls = book.calls_of_session(session, most=MOST_CALLS)
     some = numbers[offset : offset + most]
     revisions = tuple(history.revision_page(project, f"{number}", before=0, most=EVERY_CHANGE) for number in some)

@@ -8,7 +8,8 @@ from itertools import groupby
 from playbook_db.services.project import Project
 from playbook_db.services.reading.statistics import Week, weeks_of
 from playbook_db.store.playbook import statistics
-from playbook_db.store.playbook.statistics import DayCalls, EventUse
+from playbook_db.store.playbook.log_queries import EventUse, use_by_event
+from playbook_db.store.playbook.statistics import DayCalls
 
 MOST_BARS = 60  # of a chart: days, weeks; more of them are shown as months
 _DAY = timedelta(days=1)
@@ -30,10 +31,10 @@ class Trends:
 def gather(project: Project, *, now: datetime | None = None) -> Trends:
     """The project's playbook over time, as of one moment; nothing where there is none."""
     today = (now or datetime.now(UTC)).astimezone(UTC).date()
-    with project.store.snapshot() as connection:
-        changes = statistics.points_by_day(connection, project.key)
-        votes = statistics.votes_by_day(connection, project.key)
-        uses = statistics.use_by_event(connection, project.key)
+    with project.store.read(project.key) as book:
+        changes = statistics.points_by_day(book.connection, project.key)
+        votes = statistics.votes_by_day(book.connection, project.key)
+        uses = use_by_event(book)
     with project.own.store.snapshot() as connection:
         calls = statistics.days_of_calls(connection, project.own.key)
     points_by, points = _points_over_time(changes, today)
