@@ -44,6 +44,7 @@ WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :high
 LIMIT :most
 """
 _OF_PLAYBOOK = 1 << 32  # such numbers
+_MOST_FREQUENT = 20_000  # points with a frequent word that a search looks at
 POINTS = f"""
 SELECT {POINT_COLUMNS} FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN
 """
@@ -250,13 +251,18 @@ def _ranked(
     matching: "Matching",
     least: float = 0.0,
 ) -> "list[tuple[StoredPoint, float]]":
-    """The points that have *terms*, read by *query*, each with how well it answers, at least *least*: the best first,
-    of two alike the shorter."""
+    """The points with *terms* that *query* reads, each with its score, at least *least*: best first, the shorter of two
+    equal ones first. Frequent terms only count if there are no others. A hook, which has a *least*, looks at few of
+    their points."""
     from playbook_db.domain import search_words
 
     most = search_words.most_matching(live)
     matches = [(term, matching(execute, playbook_id, term, most + 1)) for term in terms]
-    telling = [(term, numbers) for term, numbers in matches if len(numbers) <= most] or matches
+    telling = [(term, numbers) for term, numbers in matches if len(numbers) <= most]
+    if least:
+        telling = telling or matches
+    elif not any(numbers for _, numbers in telling):
+        telling = [(term, matching(execute, playbook_id, term, _MOST_FREQUENT)) for term, numbers in matches if numbers]
     scores = {number: score for number, score in search_words.ranked(telling, live) if score >= least}
     if not scores:
         return []
