@@ -3,11 +3,12 @@
 from typing import Any
 
 from playbook_db import settings
-from playbook_db.domain.sections import SECTION_ORDER
+from playbook_db.domain.sections import SECTION_ORDER, is_users_name
 from playbook_db.errors import SettingError
 from playbook_db.mcp_server import answers
 from playbook_db.services.reading import quick_reads, sources
-from playbook_db.store.hook_sql import StoredPoint
+from playbook_db.store import quick_sql
+from playbook_db.store.hook_sql import Book, StoredPoint
 
 
 def call(url: str, folder: str, tool: object, arguments: object) -> tuple[str, list[str]] | None:
@@ -25,6 +26,10 @@ def call(url: str, folder: str, tool: object, arguments: object) -> tuple[str, l
         offset = _count(rest, "offset", 0, range(1_000_001))
         if section in (None, *SECTION_ORDER) and limit is not None and offset is not None and not rest:
             return _list(url, folder, section, offset, limit)
+    elif tool == "why":
+        name = rest.pop("name", None)
+        if isinstance(name, str) and 0 < len(name) <= answers.MAX_NAME and not rest:
+            return _why(url, folder, name.strip())
     return None
 
 
@@ -53,6 +58,18 @@ def _search(url: str, folder: str, question: str, limit: int) -> tuple[str, list
         hits += of_playbook
     points = [point for point, _ in sorted(hits, key=lambda hit: hit[1], reverse=True)[:limit]]
     return answers.hits_answer(question, points), [point.name for point in points]
+
+
+def _why(url: str, folder: str, name: str) -> tuple[str, list[str]] | None:
+    def query(book: Book) -> tuple[str, list[str]] | None:
+        found, life = quick_sql.find_point(book, name), log_queries.life(book, name)
+        if found is None or life is None:
+            return None
+        return answers.life_answer(found.point, found.retirement and found.retirement.revision, life), [name]
+
+    from playbook_db.store.playbook import log_queries
+
+    return sources.from_file(url, None if is_users_name(name) else folder, query)
 
 
 def _list(url: str, folder: str, section: str | None, offset: int, limit: int) -> tuple[str, list[str]] | None:

@@ -27,7 +27,6 @@ from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.domain import prompt_text, times
 from playbook_db.domain.playbook import section_named
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.domain.trust.evidence import FETCHED
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
 from playbook_db.mcp_server.answers import (
@@ -36,6 +35,7 @@ from playbook_db.mcp_server.answers import (
     MAX_QUESTION,
     answer_of,
     hits_answer,
+    life_answer,
     one_line,
     page_answer,
     page_of,
@@ -164,17 +164,7 @@ class PlaybookTools:
                 raise ProjectError(f"{name} is a revision, not a key point. The tool history tells of it.")
             life = Life((), ()) if notes else history.life(project, name)  # of what a machine last knew there is none
         self.shown.add(name)
-        retired = f" (retired in revision {details.retired.revision})" if details.retired else ""
-        lines = [point_line(details.point) + retired]
-        lines += [f"merged from {', '.join(map(one_line, life.merged))}"] if life.merged else []
-        for event in life.events[-MAX_POINTS:]:
-            by = f"session {event.session_id}" if event.session_id else event.actor
-            what = f"{event.kind} into {event.successor}" if event.successor else event.kind
-            detail = f": {shortened(event.text)}" if event.text else ""
-            lines.append(f"r{event.revision}, {times.local(event.time)}, {one_line(by)}: {what}{detail}")
-            known = [each for each in event.evidence if each.trust != FETCHED]  # not what was quoted of a page
-            lines += [f'    "{shortened(each.quote)}" ({each.trust})' for each in known]
-        return answer_of(lines, notes)
+        return life_answer(details.point, details.retired.revision if details.retired else None, life, notes)
 
     def list_points(
         self,

@@ -1,4 +1,4 @@
-"""Reading the history: which revision is meant, what revisions did, the playbook as it was, the life of one point."""
+"""Read the history: find a revision, list revisions, show an earlier playbook or the life of a point."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -29,9 +29,8 @@ _NO_HISTORY = "this playbook has no history yet"
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """What a log is to show: only the point `name`, a session (its id or the beginning of it), a source, who made it
-    (`by`: an actor, or one without the machine), the revisions from `since` to `until` (a number or a time each), the
-    newest `limit`. None leaves it open."""
+    """Which revisions a log shows; None means all. `session` is an id or the beginning of one. `by` is an actor, maybe
+    without the machine. `since` and `until` are numbers or times."""
 
     name: str | None = None
     session: str | None = None
@@ -44,8 +43,8 @@ class LogQuery:
 
 @dataclass(frozen=True, slots=True)
 class FullPoint:
-    """All that is known of a point at one moment: what it is, since when, what happened to it (None where that is in a
-    team's database alone, which is away), what sessions made of it, by the event that told them, and which cited it."""
+    """A point in full, with its use by event and the sessions that cited it. `life` is None if only the team's database
+    has it, which can't be reached."""
 
     details: PointDetails
     lifespan: PointLifespan
@@ -56,8 +55,8 @@ class FullPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcedPlaybook:
-    """A playbook, and where it comes from: a revision with its time (None for the empty 0), or else a `file`; a `note`
-    if that may surprise."""
+    """A playbook and its source: a `revision` with its `time` (None for the empty 0), or a `file`. A `note` explains a
+    surprising answer."""
 
     reading: Reading
     revision: int = 0
@@ -67,7 +66,7 @@ class SourcedPlaybook:
 
     @property
     def title(self) -> str:
-        """Where it comes from, in words."""
+        """The source in words."""
         return self.file or f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
 
     @property
@@ -77,10 +76,10 @@ class SourcedPlaybook:
 
 
 def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
-    """The revision that *text* means: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a time.
+    """The revision that *text* names: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a time.
 
-    *now* is what the clock says, with its zone. A date means the evening of that day. Raises RevisionNotFoundError for
-    a number that is no revision's, MomentError for what is neither.
+    *now* is the current time, with its zone. A date means the end of that day. Raises RevisionNotFoundError for an
+    unknown number, MomentError if *text* is neither a number nor a time.
     """
     number = times.revision_number(text)
     if number is None:
@@ -109,7 +108,7 @@ def at(project: Project, when: str) -> SourcedPlaybook:
 
 
 def prompt_at(project: Project, when: str) -> str:
-    """The text that a session which began at *when* would have got, with the template of today; `""` where none."""
+    """The text that a session would have got at *when*, with today's template; `""` if the playbook was empty."""
     with project.store.read(project.key) as book:
         ranked = book.ranked_points_at(find_revision(book, when, now=datetime.now(UTC)))
     return prompt_text.compose(templates.playbook_template(), [ranked])[0]
@@ -118,8 +117,8 @@ def prompt_at(project: Project, when: str) -> str:
 def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) -> Iterator[LoggedRevision]:
     """The revisions that *query* asks for, newest first, each with at most *most_changes* changes.
 
-    They are read as they are taken, some at a time: who pauses keeps no transaction open. Raises PointNotFoundError,
-    SessionNotFoundError, RevisionNotFoundError and MomentError, before anything is read.
+    The iterator reads them in batches, each in its own transaction. Raises PointNotFoundError, SessionNotFoundError,
+    RevisionNotFoundError and MomentError at once.
     """
     with project.store.read(project.key) as book:
         log_filter = _filter(book, query)
@@ -142,7 +141,7 @@ def revision_page(project: Project, text: str, *, before: int, most: int) -> Rev
 
 
 def life(project: Project, name: str) -> Life:
-    """All that happened to the point *name*, live or retired. Raises PointNotFoundError."""
+    """The life of the point *name*, live or retired. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
         life = log_queries.life(book, name)
         if life is None:
@@ -151,8 +150,8 @@ def life(project: Project, name: str) -> Life:
 
 
 def point_in_full(project: Project, name: str, *, last: int, limit: int, most_citations: int) -> FullPoint:
-    """The point *name*, live or retired, with what the *limit* revisions that touched it up to the *last* did, and the
-    last sessions that cited it. Raises PointNotFoundError."""
+    """The point *name*, live or retired, with its life in the newest *limit* revisions up to the *last*, and the last
+    sessions that cited it. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
         details, lifespan = edit.find_in(book, name), quick_sql.lifespan(book, name)
         if lifespan is None:
@@ -169,7 +168,7 @@ def point_in_full(project: Project, name: str, *, last: int, limit: int, most_ci
 
 
 def lifespan(project: Project, name: str) -> PointLifespan:
-    """When the point *name* came, and when it last changed. Raises PointNotFoundError."""
+    """The lifespan of the point *name*, live or retired. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
         lifespan = quick_sql.lifespan(book, name)
         if lifespan is None:
@@ -178,7 +177,7 @@ def lifespan(project: Project, name: str) -> PointLifespan:
 
 
 def sessions(project: Project) -> list[SessionSummary]:
-    """Each session that was learned from, the newest first."""
+    """The sessions that were learned from, newest first."""
     with project.store.read(project.key) as book:
         return quick_sql.sessions(book)
 
@@ -189,7 +188,7 @@ def side_of_file(data: bytes, name: str) -> SourcedPlaybook:
 
 
 def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:
-    """What differs between the two. A flat file knows no sections: its points stand where the other side has them."""
+    """The differences. A flat file has no sections, so its points get those of the other side."""
     old = merge.in_our_sections(before.reading, after.playbook)
     new = merge.in_our_sections(after.reading, old)
     return diff.compare(old, new)
@@ -222,7 +221,7 @@ def _first_since(book: PlaybookRepository, text: str, now: datetime) -> int:
 
 
 def find_session(book: PlaybookRepository, beginning: str) -> str:
-    """The session that revisions came from and whose id begins so. Raises SessionNotFoundError."""
+    """The session with revisions whose id begins with *beginning*. Raises SessionNotFoundError."""
     matches = log_queries.sessions_beginning(book, beginning)
     if len(matches) != 1 and beginning not in matches:
         raise SessionNotFoundError(beginning, tuple(matches))

@@ -112,8 +112,8 @@ class Learning:
 
 @dataclass(frozen=True, slots=True)
 class SessionComparison:
-    """Sessions without the playbook (`held_out`) compared with those that were `shown` it, from the first held-out
-    session (`since`) to the last: how many there are, and the difference of each measure."""
+    """Sessions without the playbook (`held_out`) compared with those that were `shown` it. It counts sessions from the
+    first held-out one (`since`) to the last."""
 
     since: str | None
     until: str | None

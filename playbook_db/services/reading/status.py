@@ -1,6 +1,6 @@
-"""Where a playbook stands: how many points, what was learned last, what waits and why, what today cost.
+"""The status of a playbook: its points, the last lesson, what waits and why, and today's cost.
 
-Read with the hooks' SQL, without SQLAlchemy where that can be, as a status line asks every few seconds.
+A status line asks every few seconds, so the file is read without SQLAlchemy if possible.
 """
 
 import os
@@ -15,9 +15,8 @@ from playbook_db.domain import prompt_text
 from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
+from playbook_db.services.reading import sources
 from playbook_db.store import at_hand, hook_sql, quick_sql
-
-_WAIT_S = 0.2  # for a database that somebody holds; then the store waits longer
 
 Execute = Callable[[str, dict[str, Any]], Iterable[Any]]
 
@@ -34,15 +33,14 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where the playbook of the project `key` stands; where it is a team's, by the name `team`, as this machine knows
-    it, and knew at the time `team_as_of` that it was current (None: it never did).
+    """The status of the playbook of the project `key`. A `team`'s playbook is as this machine last saw it, at
+    `team_as_of` (None: never).
 
-    `shown` is how many of its `points` go into a session, `user_shown` how many of the `user_points` in the user's own
-    playbook, none where the database `is_on_server`, which hooks never ask; `proposals` is how many wait for a person,
-    those for the user's own playbook among them;
-    `queued`, `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits.
-    `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today` of this one; `daily_tokens` is the
-    budget, 0 for none; `agreed_today` are the tokens beside it.
+    A session gets `shown` of the `points`, and `user_shown` of the `user_points` in the user's personal playbook; none
+    if the database `is_on_server`, where hooks don't connect. `proposals` counts those of both playbooks. `queued`,
+    `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits. `tokens_today` and
+    `cost_usd_all_today` are those of all projects, `cost_usd_today` that of this one. `daily_tokens` is the budget, 0
+    for none; `agreed_today` are tokens that don't count against it.
     """
 
     key: str
@@ -71,17 +69,16 @@ class Status:
 
 
 def read(url: str, folder: str | None) -> Status:
-    """The status of the project in *folder*, in the database at *url*; of one that isn't made yet, too. Without a
-    folder that of the user's own playbook.
-
-    Raises DatabaseError, TemplateError, SettingError.
-    """
-    path = settings.sqlite_file(url)
+    """The status of the project in *folder* in the database at *url*, which may be missing; without a folder, of the
+    user's personal playbook. Raises DatabaseError, TemplateError, SettingError."""
+    path = settings.sqlite_file(url) or ""
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
-    if path is not None and os.path.exists(path):
-        unusable = at_hand.UnusableError, at_hand.driver().Error  # the store says what is wrong, or puts it right
-        with suppress(*unusable), closing(at_hand.connect(path, wait_s=_WAIT_S)) as connection:
-            return _read(connection.execute, path, key, folder, hook_sql.find_project(connection, key))
+
+    def query(book: hook_sql.Book) -> Status:
+        return _read(book.execute, path, key, folder, book.project)
+
+    if status := sources.from_file(url, folder, query, sync=False, is_own=True):
+        return status
     from playbook_db.services.project import Project  # late: it brings SQLAlchemy
     from playbook_db.store.engine import open_store
     from playbook_db.store.playbook import repository
@@ -97,10 +94,9 @@ def _read(
     database: str,
     key: str,
     folder: str | None,
-    stored: hook_sql.StoredProject | None,
+    project: hook_sql.StoredProject,
     own_key: str = projects.USER_KEY,
 ) -> Status:
-    project = stored or quick_sql.NO_PLAYBOOK
     users = [] if folder is None else [_Playbook(execute, _find(execute, own_key), is_users=True)]
     if project.team_name:
         points = _points_of_team(database, project, users)
@@ -133,7 +129,7 @@ def _read(
 
 @dataclass(frozen=True, slots=True)
 class _Playbook:
-    """What runs a statement where a playbook is, where it stands, and when a team's was `known_at` last."""
+    """A playbook, and what runs a statement in its database. A team's was last compared at `known_at`."""
 
     execute: Execute
     project: hook_sql.StoredProject
@@ -141,7 +137,7 @@ class _Playbook:
     known_at: str | None = None
 
     def ranked_points(self) -> RankedPoints:
-        """What may go into a session's prompt."""
+        """The points for a session's prompt."""
         if not self.project.live_points:
             return RankedPoints((), 0)
         return hook_sql.ranked_points(self.execute, self.project, is_users=self.is_users)
@@ -157,7 +153,7 @@ def _find(execute: Execute, key: str) -> hook_sql.StoredProject:
 
 
 def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
-    """The fields of a status that are about the points: *playbooks* are the project's and the user's own."""
+    """The fields of a status about the points of *playbooks*: the project's and the user's."""
     first, last = playbooks[0], playbooks[-1]
     shown = [0] * len(playbooks)
     if not first.project.is_ignored and any(each.project.live_points for each in playbooks):
@@ -176,7 +172,7 @@ def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
 
 
 def _points_of_team(database: str, project: hook_sql.StoredProject, users: Sequence[_Playbook]) -> dict[str, Any]:
-    """The same of the team's playbook in the place of *project*, as the worker last put it on this machine."""
+    """The same fields for the team's playbook of *project*, from its replica on this machine."""
     path = at_hand.replica_of(database, project.id)
     unusable = OSError, at_hand.UnusableError, at_hand.driver().Error  # doctor says what is wrong
     with suppress(*unusable), closing(at_hand.open_replica(path)) as replica:
