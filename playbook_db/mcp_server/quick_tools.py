@@ -62,10 +62,10 @@ def _search(url: str, folder: str, question: str, limit: int) -> tuple[str, list
 
 def _why(url: str, folder: str, name: str) -> tuple[str, list[str]] | None:
     def query(book: Book) -> tuple[str, list[str]] | None:
-        found, life = quick_sql.find_point(book, name), log_queries.life(book, name)
-        if found is None or life is None:
+        match, life = quick_sql.find_point(book, name), log_queries.life(book, name)
+        if match is None or life is None:
             return None
-        return answers.life_answer(found.point, found.retirement and found.retirement.revision, life), [name]
+        return answers.life_answer(match.point, match.retirement and match.retirement.revision, life), [name]
 
     from playbook_db.store.playbook import log_queries
 

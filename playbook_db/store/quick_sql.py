@@ -261,7 +261,7 @@ class PointLifespan(NamedTuple):
     resting: int
 
 
-class FoundPoint(NamedTuple):
+class PointRecord(NamedTuple):
     """A live or retired point in full. `extra` holds a file's further fields of it, as JSON."""
 
     point: StoredPoint
@@ -296,20 +296,20 @@ def marks(book: "Reader") -> "dict[str, StoredMarks]":
 def marks_of(book: "Reader", answers: "Iterable[Sequence[tuple[StoredPoint, float]]]") -> "dict[str, StoredMarks]":
     """The marks of the points in *answers*, by name."""
     listed = ",".join(str(number) for number in sorted({point.id for points in answers for point, _ in points}))
-    found = rows(book, f"{MARKS} AND k.id IN ({listed})") if listed else ()
-    return {row[0]: StoredMarks._make(row) for row in found}
+    matches = rows(book, f"{MARKS} AND k.id IN ({listed})") if listed else ()
+    return {row[0]: StoredMarks._make(row) for row in matches}
 
 
 def retired_points(book: "Reader") -> "list[tuple[StoredPoint, Retirement]]":
     """The retired points, most recent first."""
-    found = rows(book, RETIRED_POINTS)
-    return [(StoredPoint(point), Retirement(revision, reason)) for *point, revision, reason, _ in found]
+    matches = rows(book, RETIRED_POINTS)
+    return [(StoredPoint(point), Retirement(revision, reason)) for *point, revision, reason, _ in matches]
 
 
 def jobs(execute: "Execute", playbook_id: "int | None") -> "list[Job]":
     """The jobs of one project, or of all; the oldest first."""
-    found = map(Job._make, execute(JOBS, {"playbook_id": playbook_id}))
-    return [job._replace(transcript_path=job.transcript_path and as_path(job.transcript_path)) for job in found]
+    matches = map(Job._make, execute(JOBS, {"playbook_id": playbook_id}))
+    return [job._replace(transcript_path=job.transcript_path and as_path(job.transcript_path)) for job in matches]
 
 
 def sessions(book: "Reader") -> "list[SessionSummary]":
@@ -319,8 +319,8 @@ def sessions(book: "Reader") -> "list[SessionSummary]":
 
 def projects(execute: "Execute") -> "list[ListedProject]":
     """All projects with a playbook, by key, without the empty playbooks that moved projects left behind."""
-    found = map(ListedProject._make, execute(PROJECTS, {}))
-    listed = (each._replace(is_ignored=bool(each.is_ignored)) for each in found)
+    matches = map(ListedProject._make, execute(PROJECTS, {}))
+    listed = (each._replace(is_ignored=bool(each.is_ignored)) for each in matches)
     return [each for each in listed if each.revisions or has_folder(each.key)]
 
 
@@ -350,7 +350,7 @@ def lifespan(book: "Reader", name: str) -> "PointLifespan | None":
     return next(map(PointLifespan._make, rows(book, LIFESPAN, name=name)), None)
 
 
-def find_point(book: "Reader", name: str) -> "FoundPoint | None":
+def find_point(book: "Reader", name: str) -> "PointRecord | None":
     """The point *name*, live or retired; None if there is none."""
     span = lifespan(book, name)
     if span is None:
@@ -359,7 +359,7 @@ def find_point(book: "Reader", name: str) -> "FoundPoint | None":
     retirement = None if retired_in is None else Retirement(retired_in, reason)
     extra = next((fields for (fields,) in rows(book, EXTRA, name=name)), "{}")
     evidence = tuple(map(PointEvidence._make, rows(book, EVIDENCE, name=name)))
-    return FoundPoint(StoredPoint(point), retirement, span, extra, evidence)
+    return PointRecord(StoredPoint(point), retirement, span, extra, evidence)
 
 
 def known_times(book: "Reader", times: "Collection[str]") -> "dict[str, tuple[int, bool]]":

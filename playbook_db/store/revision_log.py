@@ -184,19 +184,19 @@ def read_log(
 ) -> list[LoggedRevision]:
     """The newest *limit* revisions that match *log_filter*, newest first, each with at most *most_changes* changes from
     number *first_change* on. With a filter on a point, all changes of that point and no others."""
-    found = list(rows(book, _revisions_query(book, log_filter), **asdict(log_filter), most=limit))
-    if not found:
+    matches = list(rows(book, _revisions_query(book, log_filter), **asdict(log_filter), most=limit))
+    if not matches:
         return []
     counts: dict[int, dict[str, int]] = defaultdict(dict)
     if log_filter.point_id is None:
-        numbers = ", ".join(str(number) for number, *_ in found)
+        numbers = ", ".join(str(number) for number, *_ in matches)
         changes = _changes(book, numbers, first_change, most_changes)
         for number, kind, count in rows(book, _COUNTS.format(numbers=numbers)):
             counts[number][kind] = count
     else:
-        changes = _changes_of_point(book, log_filter.point_id, oldest=found[-1][0], newest=found[0][0])
+        changes = _changes_of_point(book, log_filter.point_id, oldest=matches[-1][0], newest=matches[0][0])
         counts.update((number, Counter(change.kind for change in each)) for number, each in changes.items())
-    return [_logged(row, counts.get(row[0], {}), changes.get(row[0], ())) for row in found]
+    return [_logged(row, counts.get(row[0], {}), changes.get(row[0], ())) for row in matches]
 
 
 def _changes(book: "Reader", numbers: str, first: int, most: int) -> dict[int, list[LoggedChange]]:

@@ -23,7 +23,7 @@ from playbook_db.cli.output import (
 )
 from playbook_db.services import records
 from playbook_db.services.reading import quick_reads
-from playbook_db.store.quick_sql import FoundPoint
+from playbook_db.store.quick_sql import PointRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -133,23 +133,23 @@ def show(name: str, as_json: bool) -> None:
     A point may be live or retired, in the project's playbook (pat-001) or in your personal one (upat-001). For a
     revision (12 or r12) you see all it changed, and why. For a point's history, use playbook why.
     """
-    found = quick_reads.find(source_of(name), name)
-    if isinstance(found, FoundPoint):
-        _show_point(found, as_json=as_json)
+    match = quick_reads.find(source_of(name), name)
+    if isinstance(match, PointRecord):
+        _show_point(match, as_json=as_json)
     elif as_json:
-        print_json(records.full_revision_record(found))
+        print_json(records.full_revision_record(match))
     else:
         from playbook_db.cli.history import history_view
 
-        print_texts((f"{line}\n" for line in history_view.in_full(found)), paged=True)
+        print_texts((f"{line}\n" for line in history_view.in_full(match)), paged=True)
 
 
-def _show_point(found: "FoundPoint", *, as_json: bool) -> None:
+def _show_point(match: "PointRecord", *, as_json: bool) -> None:
     from playbook_db.domain.times import local
 
-    point, retired, lifespan, _, evidence = found
+    point, retired, lifespan, _, evidence = match
     if as_json:
-        print_json(records.full_point_record(*found))
+        print_json(records.full_point_record(*match))
         return
     age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
     age += f", {one_line(lifespan.origin)}" if lifespan.origin else ""

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from playbook_db.store.hook_sql import StoredPoint
     from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails
     from playbook_db.store.quick_sql import (
-        FoundPoint,
         Job,
         ListedProject,
         PointLifespan,
+        PointRecord,
         Reader,
         Retirement,
         SessionSummary,
@@ -73,11 +73,11 @@ def retired_points(source: ReadSource) -> "Sequence[tuple[StoredPoint, Retiremen
     return sources.read(source, quick_sql.retired_points, reads=POINTS)
 
 
-def find(source: ReadSource, name: str) -> "FoundPoint | RevisionDetails":
+def find(source: ReadSource, name: str) -> "PointRecord | RevisionDetails":
     """The point *name*, live or retired, or else the revision of that number. Raises PointNotFoundError or
     RevisionNotFoundError."""
 
-    def query(book: "Reader") -> "FoundPoint | RevisionDetails":
+    def query(book: "Reader") -> "PointRecord | RevisionDetails":
         if point := quick_sql.find_point(book, name):
             return point
         if revision_number(name) is not None:

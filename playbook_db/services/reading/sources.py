@@ -85,9 +85,9 @@ def read_either(
     With *sync* the mirror must be up to date. With *is_own* the project's own playbook is read, not its team's. With
     *reads* a team's playbook may come from the replica. Raises what `open_project` raises.
     """
-    found = from_file(source.url, source.folder, query, sync=sync, is_own=is_own)
-    if found is not None:
-        return found
+    answer = from_file(source.url, source.folder, query, sync=sync, is_own=is_own)
+    if answer is not None:
+        return answer
     with source.opened(sync=sync, is_own=is_own, reads=reads) as project:
         return in_full(project)
 

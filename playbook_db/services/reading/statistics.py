@@ -205,12 +205,12 @@ class Statistics:
 def gather(project: Project, *, now: datetime | None = None) -> Statistics:
     """The statistics of the project's playbook *now*; all zeros if there is none."""
     moment = now or datetime.now(UTC)
-    found = statistics.count(project.store, project.key)
-    live = [LivePoint(*row) for row in found["live"]]
-    votes = [DayVotes(*row) for row in found["votes"]]
-    calls = [DayCalls(*row) for row in reversed(found["calls"])]
-    revisions = [Revisions(*row) for row in found["revisions"]]
-    retired = dict(map(tuple, found["retired"]))
+    answers = statistics.count(project.store, project.key)
+    live = [LivePoint(*row) for row in answers["live"]]
+    votes = [DayVotes(*row) for row in answers["votes"]]
+    calls = [DayCalls(*row) for row in reversed(answers["calls"])]
+    revisions = [Revisions(*row) for row in answers["revisions"]]
+    retired = dict(map(tuple, answers["retired"]))
     since = [(days, timestamp(moment - timedelta(days=days))) for days in AGES_DAYS]
     return Statistics(
         project.key,
@@ -221,14 +221,14 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
         ),
         tuple((days, sum(point.created_at >= time for point in live)) for days, time in since),
         sum(each.unmatched for each in votes),
-        _use(found, live, votes),
-        _learning(found, live, calls),
+        _use(answers, live, votes),
+        _learning(answers, live, calls),
         weeks_of(votes, calls, moment.astimezone(UTC).date()),
-        dict(_sums((each.source, each.made) for each in revisions).most_common()),
+        dict(_sums((each.source, each.number) for each in revisions).most_common()),
         _members(revisions, votes),
         project.store.is_shared,
-        _comparison(statistics.compare(project.store, project.key, found["held out"][0])),
-        _growth(project, found["tables"]),
+        _comparison(statistics.compare(project.store, project.key, answers["held out"][0])),
+        _growth(project, answers["tables"]),
     )
 
 
@@ -237,9 +237,9 @@ def compare_sessions(project: Project) -> SessionComparison:
     return _comparison(statistics.compare(project.store, project.key))
 
 
-def _use(found: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], votes: Sequence[DayVotes]) -> Use:
-    (shown_since, sessions_shown), (cited_since, sessions_citing) = found["shown in"][0], found["cited in"][0]
-    shown, cited = (Counter(dict(map(tuple, found[title]))) for title in ("shown", "cited"))
+def _use(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], votes: Sequence[DayVotes]) -> Use:
+    (shown_since, sessions_shown), (cited_since, sessions_citing) = answers["shown in"][0], answers["cited in"][0]
+    shown, cited = (Counter(dict(map(tuple, answers[title]))) for title in ("shown", "cited"))
     points = [
         PointUse(each.name, each.text, shown[each.name], cited[each.name], each.helpful, each.harmful) for each in live
     ]
@@ -263,18 +263,18 @@ def _use(found: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], votes: S
         harmful=sum(each.harmful for each in cast),
         most=tuple(most),
         least=tuple(least[:LISTED_POINTS]),
-        by_event=event_uses(found["uses"]),
+        by_event=event_uses(answers["uses"]),
     )
 
 
-def _learning(found: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], calls: Sequence[DayCalls]) -> Learning:
+def _learning(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], calls: Sequence[DayCalls]) -> Learning:
     kinds = ("calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd")
-    sessions, chunks = found["learned from"][0]
+    sessions, chunks = answers["learned from"][0]
     return Learning(
         sessions,
         chunks,
         **{kind: sum(getattr(day, kind) for day in calls) for kind in kinds},
-        unpriced=found["unpriced"][0][0],
+        unpriced=answers["unpriced"][0][0],
         helpful_points=sum(point.helpful > point.harmful for point in live),
     )
 
@@ -289,12 +289,12 @@ def _sums(counted: Iterable[tuple[Any, int]]) -> Counter[Any]:
 
 def _members(revisions: Sequence[Revisions], votes: Sequence[DayVotes]) -> tuple[ActorTotals, ...]:
     """The totals of each actor, the most active first."""
-    made = _sums((each.actor, each.made) for each in revisions)
-    learned = _sums((each.actor, each.made) for each in revisions if each.source == "learn")
+    totals = _sums((each.actor, each.number) for each in revisions)
+    learned = _sums((each.actor, each.number) for each in revisions if each.source == "learn")
     last_at = {each.actor: each.last_at for each in sorted(revisions, key=lambda each: each.last_at)}
     cast = _sums((each.actor, each.helpful + each.harmful + each.neutral) for each in votes)
     return tuple(
-        ActorTotals(actor, count, learned[actor], cast[actor], last_at[actor]) for actor, count in made.most_common()
+        ActorTotals(actor, count, learned[actor], cast[actor], last_at[actor]) for actor, count in totals.most_common()
     )
 
 

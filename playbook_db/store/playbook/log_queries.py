@@ -183,10 +183,10 @@ def sessions_beginning(book: "Reader", beginning: str) -> list[str]:
 
 def read_votes(book: "Reader", revision: int, *, before: int = 0, most: int = EVERY_CHANGE) -> tuple[Vote, ...]:
     """The votes of *revision* in order: at most *most*, without the first *before*."""
-    found = rows(book, _VOTES, revision=revision, before=before, most=most)
+    matches = rows(book, _VOTES, revision=revision, before=before, most=most)
     return tuple(
         Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence), bool(is_weak))
-        for name, tag, rationale, matched, ignored, evidence, is_weak in found
+        for name, tag, rationale, matched, ignored, evidence, is_weak in matches
     )
 
 
@@ -194,8 +194,8 @@ def read_skipped(
     book: "Reader", revision: int, *, before: int = 0, most: int = EVERY_CHANGE
 ) -> tuple[SkippedOperation, ...]:
     """The operations that *revision* skipped, in order; *before* and *most* as in `read_votes`."""
-    found = rows(book, _SKIPPED, revision=revision, before=before, most=most)
-    return tuple(SkippedOperation(*row) for row in found)
+    matches = rows(book, _SKIPPED, revision=revision, before=before, most=most)
+    return tuple(SkippedOperation(*row) for row in matches)
 
 
 def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
@@ -248,9 +248,9 @@ def use_by_event(book: "Reader", name: str | None = None) -> tuple[EventUse, ...
     return event_uses(rows(book, query, name=name))
 
 
-def event_uses(found: Iterable[Any]) -> tuple[EventUse, ...]:
+def event_uses(matches: Iterable[Any]) -> tuple[EventUse, ...]:
     """The rows of USE_BY_EVENT in the order of `outcomes.EVENTS`."""
-    uses = (EventUse(event, *map(int, counts)) for event, *counts in found)
+    uses = (EventUse(event, *map(int, counts)) for event, *counts in matches)
     return tuple(sorted(uses, key=lambda use: [*EVENTS].index(use.event)))
 
 

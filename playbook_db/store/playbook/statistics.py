@@ -117,7 +117,7 @@ class Revisions(NamedTuple):
 
     source: str
     actor: str | None
-    made: int
+    number: int
     last_at: str
 
 
