@@ -16,7 +16,7 @@ from playbook_db.errors import MissingExtraError, PlaybookError, ProjectError, R
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
-    from playbook_db.services.reading.quick_reads import Reads, ReadSource
+    from playbook_db.services.reading.sources import Reads, ReadSource
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
@@ -155,7 +155,7 @@ def playbook_here() -> str:
 def source_of(*names: str) -> "ReadSource":
     """Where a command that only reads looks: the playbook that the options, the environment and the *names* of its
     points mean."""
-    from playbook_db.services.reading.quick_reads import ReadSource
+    from playbook_db.services.reading.sources import ReadSource
 
     return ReadSource(*database_and_folder(names), partial(opened, *names))
 

@@ -261,11 +261,7 @@ def why(name: str, as_json: bool) -> None:
     You see each session, vote (with its reason and evidence), edit, merge and undo, and how often sessions cite the
     point. For the point as it is now, use playbook show.
     """
-    from playbook_db.services.reading import history, statistics
-
-    with opened(name, sync=False) as project:
-        life, lifespan = history.life(project, name), history.lifespan(project, name)
-        uses = statistics.use_of(project, name)
+    life, lifespan, uses = quick_reads.life(source_of(name), name)
     if as_json:
         print_json(records.life_record(name, life, lifespan, uses))
         return

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from playbook_db.domain.playbook import Change
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.domain.trust.evidence import Evidence
+    from playbook_db.store.playbook.log_queries import EventUse
     from playbook_db.store.playbook.repository import RevisionResult
-    from playbook_db.store.playbook.statistics import EventUse
     from playbook_db.store.quick_sql import StoredMarks
 
 _UUID_LENGTH = 36  # characters

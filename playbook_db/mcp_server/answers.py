@@ -8,12 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from playbook_db.domain.prompt_text import PromptPoint
+    from playbook_db.store.playbook.log_queries import Life
     from playbook_db.store.quick_sql import StoredMarks
 
 MAX_POINTS = 50  # of one answer
 MAX_TEXT = 1_000  # characters of one text in a list
 MAX_ANSWER = 24_000  # characters; clients warn of longer ones
 MAX_QUESTION = 2_000
+MAX_NAME = 80
 EMPTY = "The playbook has no key points yet."
 _CUT = "… (cut)"
 
@@ -50,6 +52,23 @@ def hits_answer(question: str, hits: "Sequence[PromptPoint]", notes: "Sequence[s
     if not search_words.terms(question):
         return answer_of(["None of these words can be looked for; name a file, a tool or an error."], notes)
     return answer_of(["No key point says any of that; try other words, or the tool list."], notes)
+
+
+def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life", notes: "Sequence[str]" = ()) -> str:
+    """A point and the events of its life."""
+    from playbook_db.domain.times import local
+    from playbook_db.domain.trust.evidence import FETCHED
+
+    lines = [point_line(point) + (f" (retired in revision {retired_in})" if retired_in else "")]
+    lines += [f"merged from {', '.join(map(one_line, life.merged))}"] if life.merged else []
+    for event in life.events[-MAX_POINTS:]:
+        by = f"session {event.session_id}" if event.session_id else event.actor
+        what = f"{event.kind} into {event.successor}" if event.successor else event.kind
+        detail = f": {shortened(event.text)}" if event.text else ""
+        lines.append(f"r{event.revision}, {local(event.time)}, {one_line(by)}: {what}{detail}")
+        known = [each for each in event.evidence if each.trust != FETCHED]  # no quotes of web pages
+        lines += [f'    "{shortened(each.quote)}" ({each.trust})' for each in known]
+    return answer_of(lines, notes)
 
 
 def page_of(

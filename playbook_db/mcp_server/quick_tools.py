@@ -3,11 +3,12 @@
 from typing import Any
 
 from playbook_db import settings
-from playbook_db.domain.sections import SECTION_ORDER
+from playbook_db.domain.sections import SECTION_ORDER, is_users_name
 from playbook_db.errors import SettingError
 from playbook_db.mcp_server import answers
-from playbook_db.services.reading import quick_reads
-from playbook_db.store.hook_sql import StoredPoint
+from playbook_db.services.reading import quick_reads, sources
+from playbook_db.store import quick_sql
+from playbook_db.store.hook_sql import Book, StoredPoint
 
 
 def call(url: str, folder: str, tool: object, arguments: object) -> tuple[str, list[str]] | None:
@@ -28,6 +29,10 @@ def call(url: str, folder: str, tool: object, arguments: object) -> tuple[str, l
         offset = _count(rest, "offset", 0, range(1_000_001))
         if section in (None, *SECTION_ORDER) and limit is not None and offset is not None and not rest:
             return _list(url, folder, section, offset, limit)
+    elif tool == "why":
+        name = rest.pop("name", None)
+        if isinstance(name, str) and 0 < len(name) <= answers.MAX_NAME and not rest:
+            return _why(url, folder, name.strip())
     return None
 
 
@@ -49,7 +54,7 @@ def _is_kept_out(url: str, folder: str) -> bool:
 def _search(url: str, folder: str, question: str, limit: int) -> tuple[str, list[str]] | None:
     hits: list[tuple[StoredPoint, float]] = []
     for place in (folder, None):
-        result = quick_reads.from_file(url, place, lambda *where: quick_reads.search_in(*where, question))
+        result = sources.from_file(url, place, lambda book: quick_reads.search_in(book, question))
         if result is None:
             return None
         (of_playbook,), _ = result
@@ -58,8 +63,20 @@ def _search(url: str, folder: str, question: str, limit: int) -> tuple[str, list
     return answers.hits_answer(question, points), [point.name for point in points]
 
 
+def _why(url: str, folder: str, name: str) -> tuple[str, list[str]] | None:
+    def query(book: Book) -> tuple[str, list[str]] | None:
+        match, life = quick_sql.find_point(book, name), log_queries.life(book, name)
+        if match is None or life is None:
+            return None
+        return answers.life_answer(match.point, match.retirement and match.retirement.revision, life), [name]
+
+    from playbook_db.store.playbook import log_queries
+
+    return sources.from_file(url, None if is_users_name(name) else folder, query)
+
+
 def _list(url: str, folder: str, section: str | None, offset: int, limit: int) -> tuple[str, list[str]] | None:
-    listed = quick_reads.from_file(url, folder, quick_reads.list_in)
+    listed = sources.from_file(url, folder, quick_reads.list_in)
     if listed is None:
         return None
     live, marks = listed

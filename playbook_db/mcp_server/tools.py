@@ -27,7 +27,6 @@ from playbook_db.domain import prompt_text, times
 from playbook_db.domain.playbook import section_named
 from playbook_db.domain.prompt_text import one_line
 from playbook_db.domain.redaction.redact import redact_message
-from playbook_db.domain.trust.evidence import FETCHED
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import PlaybookError, ProjectError, Remedy, SettingError
 from playbook_db.mcp_server.answers import (
@@ -36,6 +35,7 @@ from playbook_db.mcp_server.answers import (
     MAX_QUESTION,
     answer_of,
     hits_answer,
+    life_answer,
     page_answer,
     page_of,
     point_line,
@@ -47,8 +47,9 @@ from playbook_db.services.playbook import suggestions
 from playbook_db.services.playbook.suggestions import McpSession, SuggestionResult
 from playbook_db.services.project import Project, Servers, is_ignored
 from playbook_db.services.reading import history, listing
-from playbook_db.services.reading.quick_reads import HISTORY, MARKED_POINTS, Reads
-from playbook_db.store.playbook.log_queries import Life
+from playbook_db.services.reading.sources import HISTORY, MARKED_POINTS, Reads
+from playbook_db.store import quick_sql
+from playbook_db.store.playbook.log_queries import Life, RevisionDetails
 
 Parameters = ParamSpec("Parameters")
 
@@ -158,21 +159,11 @@ class PlaybookTools:
         with self.opened() as (project, notes):
             project = project.with_point(name)
             details = history.details_of(project, name)
-            if isinstance(details, history.RevisionDetails):
+            if isinstance(details, RevisionDetails):
                 raise ProjectError(f"{name} is a revision, not a key point. The tool history tells of it.")
             life = Life((), ()) if notes else history.life(project, name)  # of what a machine last knew there is none
         self.shown.add(name)
-        retired = f" (retired in revision {details.retired.revision})" if details.retired else ""
-        lines = [point_line(details.point) + retired]
-        lines += [f"merged from {', '.join(map(one_line, life.merged))}"] if life.merged else []
-        for event in life.events[-MAX_POINTS:]:
-            by = f"session {event.session_id}" if event.session_id else event.actor
-            what = f"{event.kind} into {event.successor}" if event.successor else event.kind
-            detail = f": {shortened(event.text)}" if event.text else ""
-            lines.append(f"r{event.revision}, {times.local(event.time)}, {one_line(by)}: {what}{detail}")
-            known = [each for each in event.evidence if each.trust != FETCHED]  # not what was quoted of a page
-            lines += [f'    "{shortened(each.quote)}" ({each.trust})' for each in known]
-        return answer_of(lines, notes)
+        return life_answer(details.point, details.retired.revision if details.retired else None, life, notes)
 
     def list_points(
         self,
@@ -355,7 +346,7 @@ def _outcome_text(suggested: SuggestionResult, what: str) -> str:
 
 def _points(project: Project) -> tuple[Sequence[Any], Any]:
     with project.store.read(project.key) as book:
-        return book.live_points(), book.marks()
+        return book.live_points(), quick_sql.marks(book)
 
 
 def _explained(tool: Callable[Parameters, str]) -> Callable[Parameters, Any]:

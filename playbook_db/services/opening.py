@@ -17,7 +17,7 @@ from playbook_db.services.project import (
     TeamProject,
     find_membership,
 )
-from playbook_db.services.reading.quick_reads import Reads
+from playbook_db.services.reading.sources import Reads
 from playbook_db.store import at_hand
 from playbook_db.store.dialect import Question
 from playbook_db.store.engine import Store, retry_on_conflict

@@ -23,15 +23,14 @@ if TYPE_CHECKING:
     from playbook_db.services.playbook.promotion import Move
     from playbook_db.services.playbook.review import ReviewResult
     from playbook_db.services.playbook.undo import UndoResult
-    from playbook_db.services.reading.history import RevisionDetails, SourcedPlaybook
+    from playbook_db.services.reading.history import SourcedPlaybook
     from playbook_db.services.reading.statistics import SessionComparison, Statistics
     from playbook_db.services.reading.status import Status
     from playbook_db.services.repair import Repaired
     from playbook_db.services.sharing.team import TeamStatus
-    from playbook_db.store.playbook.log_queries import Life
+    from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails
     from playbook_db.store.playbook.repository import RevisionResult
     from playbook_db.store.playbook.searching import HistoryHit
-    from playbook_db.store.playbook.statistics import EventUse
     from playbook_db.store.quick_sql import (
         Job,
         ListedProject,

@@ -1,6 +1,6 @@
-"""The statements that a hook needs, as SQL text for any driver with `:name` parameters, and what runs them.
+"""The statements of the hooks, as SQL text with `:name` parameters, and the functions that run them.
 
-Imports next to nothing. The services read through the same text, so that it can't rot alone.
+It imports almost nothing. The services use the same statements.
 """
 
 from playbook_db.domain.sections import SLUG_SECTIONS
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.search_words import Term
     from playbook_db.store.at_hand import Connection
 
-    Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int]]  # what an index finds in a playbook
+    Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int]]  # finds the points with a term
 
 POINT_COLUMNS = "k.id, k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
@@ -35,15 +35,16 @@ LAST_TIME = """
 SELECT r.time FROM revisions AS r WHERE r.playbook_id = :playbook_id ORDER BY r.number DESC LIMIT 1
 """
 
-# The live points that have a term, by the numbers that `search.sql` gives them: those of one playbook are one stretch.
-# What the index has of points that wait for it isn't what they say now.
+# The live points with a term. `search.sql` numbers the points of a playbook in a row. The index has old texts of the
+# points that wait for it.
 MATCHING = """
 SELECT rowid - :before FROM point_search
 WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :highest
     AND rowid NOT IN (SELECT id FROM point_search_waiting)
 LIMIT :most
 """
-_OF_PLAYBOOK = 1 << 32  # such numbers
+_OF_PLAYBOOK = 1 << 32  # numbers
+_MOST_FREQUENT = 20_000  # points with a frequent word that a search looks at
 POINTS = f"""
 SELECT {POINT_COLUMNS} FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN
 """
@@ -54,15 +55,14 @@ SELECT m.size_bytes, m.mtime_ns, coalesce(m.revision, 0) FROM mirrors AS m
 WHERE m.playbook_id = :playbook_id AND m.path = :path
 """
 
-# Whether the worker has something to do for this project now.
+# Whether the worker has a job of this project that is due.
 DUE_JOB = """
 SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.state = 'queued'
                AND (j.not_before IS NULL OR j.not_before <= :now))
 """
 
-MOST_NEW = 1000  # points that are looked at for the line at a session's start
-# The live points that learning added after a revision and a time, the newest first.
-# All points, the newest first: one who stops at a revision reads no more than was created since.
+MOST_NEW = 1000  # points that `learned_points` reads
+# All points, newest first, and whether learning added the point after a time.
 NEWEST_POINTS = """
 SELECT k.created_in, k.name, k.text, k.retired_in IS NULL AND r.source = 'learn' AND r.time > :after
 FROM key_points AS k
@@ -70,7 +70,6 @@ CROSS JOIN revisions AS r ON r.playbook_id = k.playbook_id AND r.number = k.crea
 WHERE k.playbook_id = :playbook_id ORDER BY k.id DESC
 """
 
-# How many proposals wait for a person, and the highest of their numbers.
 PROPOSALS_WAITING = """
 SELECT count(*), coalesce(max(p.id), 0) FROM proposals AS p
 WHERE p.playbook_id = :playbook_id AND p.state = 'waiting'
@@ -82,8 +81,8 @@ _PROPOSALS_WAITING_FOR = PROPOSALS_WAITING.replace(
 
 JOINED_AT = "SELECT t.joined_at FROM memberships AS t WHERE t.playbook_id = :playbook_id"
 
-WAITS = "waits: "  # begins the error of a job that waits through no fault of its own, until a worker begins
-# Why jobs wait until some time, and then why others failed and when, newest first.
+WAITS = "waits: "  # begins the error of a job that is not at fault; it waits until a worker starts
+# The errors of waiting jobs, then those of failed jobs with their times, newest first.
 JOB_ERRORS = """
 SELECT j.error, j.finished_at FROM jobs AS j
 WHERE j.playbook_id = :playbook_id AND j.error IS NOT NULL
@@ -102,20 +101,18 @@ SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revisio
 FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 """
 
-# Of a team's playbook, whose database only the worker asks.
+# For a team's playbook: only the worker connects to its database.
 ADD_UNSENT_INJECTION = """
 INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event)
 VALUES (:playbook_id, :session_id, :now, :source, :revision, :points, :left_out, :event)
 """
 
-# What a session was shown, and by what; of a team's playbook, as long as that is known here.
 SHOWN_TO = """
 SELECT i.time, i.event, i.source, i.points FROM injections AS i
 WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 """
 SHOWN_BY_TEAM = SHOWN_TO.replace("injections", "unsent_injections")
 
-# A transcript that waits already is not queued twice.
 ADD_JOB = """
 INSERT INTO jobs (playbook_id, id, kind, session_id, transcript_path, parent_path, agent_id, reason, created_at)
 SELECT :playbook_id, coalesce(max(j.id), 0) + 1, 'learn', :session_id, :transcript_path, :parent_path, :agent_id,
@@ -146,8 +143,8 @@ class StoredPoint:
 
 
 class StoredProject:
-    """Where a project's playbook stands: its number, whether it is kept out, its mirror's state, how many points are
-    live, the number of its last revision, and its name in the team's database where it has joined one."""
+    """The state of a project's playbook: `revision` is its last one, `mirror` its mirror's state, and `team_name` its
+    name in the team's database, if it has joined one."""
 
     __slots__ = ("id", "is_ignored", "live_points", "mirror", "revision", "team_name")
 
@@ -163,17 +160,18 @@ class StoredProject:
 
 
 class Book:
-    """A playbook to be asked: the connection to its database, and where it stands."""
+    """A playbook in a database file: a `quick_sql.Reader`, too."""
 
-    __slots__ = ("connection", "project")
+    __slots__ = ("connection", "execute", "playbook_id", "project")
+    index_hint = staticmethod("INDEXED BY {}".format)
 
     def __init__(self, connection: "Connection", project: StoredProject) -> None:
         self.connection, self.project = connection, project
+        self.execute, self.playbook_id = connection.execute, project.id
 
 
 class MirrorFile:
-    """A mirror's file when it was last in step: its size in bytes, its modification time in nanoseconds, and the
-    revision that it held, 0 where that was none of ours."""
+    """A mirror's file after the last sync. `revision` is 0 if the file held none of ours."""
 
     __slots__ = ("mtime_ns", "revision", "size_bytes")
 
@@ -182,7 +180,7 @@ class MirrorFile:
 
 
 def find_project(connection: "Connection", key: str) -> "StoredProject | None":
-    """Where the playbook of the project *key* stands, None where there is none."""
+    """The state of the project *key*'s playbook; None without one."""
     row = connection.execute(PROJECT, {"key": key}).fetchone()
     return StoredProject(row) if row else None
 
@@ -190,21 +188,21 @@ def find_project(connection: "Connection", key: str) -> "StoredProject | None":
 def ranked_points(
     execute: "Callable[[str, dict[str, Any]], Any]", project: StoredProject, *, is_users: bool = False
 ) -> "RankedPoints":
-    """What `domain.prompt_text` chooses from; the points are read as they are asked for."""
-    from playbook_db.domain.prompt_text import RankedPoints  # late: mostly a prompt is told nothing
+    """The points for `domain.prompt_text` to choose from, best first, each read when it is needed."""
+    from playbook_db.domain.prompt_text import RankedPoints  # late: most prompts get no points
 
     ranked = map(StoredPoint, execute(RANKED_POINTS, {"playbook_id": project.id}))
     return RankedPoints(ranked, project.live_points, last_time(execute, project.id), is_users=is_users)
 
 
 def last_time(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int) -> str:
-    """The time of the playbook's last revision; `""` where it has none."""
+    """The time of the playbook's last revision; `""` without one."""
     (time,) = execute(LAST_TIME, {"playbook_id": playbook_id}).fetchone() or ("",)
     return str(time)
 
 
 def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[int]":
-    """The numbers of the live points that have *term*, by the index for full text, at most *most*."""
+    """The numbers of the live points with *term*, at most *most*, by the full-text index."""
     values = {"before": playbook_id * _OF_PLAYBOOK, "highest": _OF_PLAYBOOK - 1, "term": term.quoted(), "most": most}
     return [number for (number,) in execute(MATCHING, values)]
 
@@ -217,11 +215,8 @@ def search(
     *,
     matching: "Matching" = matching,
 ) -> "list[tuple[StoredPoint, float]]":
-    """The live points that answer *question* best, each with how well, the best first; *live* is how many there are.
-
-    *execute* runs a statement, *matching* asks the index. The driver's errors come where there is no index, or it is
-    damaged.
-    """
+    """The live points that match *question*, each with its score, best first. *live* is the number of live points. The
+    driver's errors mean that the index is missing or damaged."""
     from playbook_db.domain import search_words
 
     return _ranked(execute, playbook_id, live, search_words.terms(question), POINTS, matching)
@@ -230,8 +225,8 @@ def search(
 def fitting(
     execute: "Callable[..., Any]", playbook_id: int, live: int, question: str, *, strongly: bool = False
 ) -> "list[tuple[StoredPoint, float]]":
-    """The live points that fit *question* well enough to be shown unasked, each with how well, the best first, without
-    those that rest; of those that fit *strongly*, as an error wants it. The driver's errors come as in `search`."""
+    """The live points that match *question* well enough to be shown unasked, as `search` returns them, without resting
+    points. With *strongly*, as for an error, they must match better."""
     from playbook_db.domain import search_words
 
     terms = search_words.terms(question)
@@ -248,13 +243,18 @@ def _ranked(
     matching: "Matching",
     least: float = 0.0,
 ) -> "list[tuple[StoredPoint, float]]":
-    """The points that have *terms*, read by *query*, each with how well it answers, at least *least*: the best first,
-    of two alike the shorter."""
+    """The points with *terms* that *query* reads, each with its score, at least *least*: best first, the shorter of two
+    equal ones first. Frequent terms only count if there are no others. A hook, which has a *least*, looks at few of
+    their points."""
     from playbook_db.domain import search_words
 
     most = search_words.most_matching(live)
     matches = [(term, matching(execute, playbook_id, term, most + 1)) for term in terms]
-    telling = [(term, numbers) for term, numbers in matches if len(numbers) <= most] or matches
+    telling = [(term, numbers) for term, numbers in matches if len(numbers) <= most]
+    if least:
+        telling = telling or matches
+    elif not any(numbers for _, numbers in telling):
+        telling = [(term, matching(execute, playbook_id, term, _MOST_FREQUENT)) for term, numbers in matches if numbers]
     scores = {number: score for number, score in search_words.ranked(telling, live) if score >= least}
     if not scores:
         return []
@@ -265,13 +265,13 @@ def _ranked(
 
 
 def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "MirrorFile | None":
-    """The mirror at *path* when it was last in step; None where it never was."""
+    """The mirror at *path* after its last sync; None before the first."""
     row = connection.execute(MIRROR_FILE, {"playbook_id": playbook_id, "path": path}).fetchone()
     return row and MirrorFile(row)
 
 
 def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool:
-    """Whether a job of the project waits and may be begun."""
+    """Whether a job of the project is due."""
     (is_due,) = connection.execute(DUE_JOB, {"playbook_id": playbook_id, "now": now}).fetchone()
     return bool(is_due)
 
@@ -279,8 +279,8 @@ def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool
 def learned_points(
     connection: "Connection", playbook_id: int, *, since: int, after: str = ""
 ) -> "list[tuple[str, str]]":
-    """The names and texts of the live points that learning added after the revision *since* and the time *after*, the
-    newest first; of the MOST_NEW newest points only, as all of a large playbook's take longer than a hook may."""
+    """The names and texts of the live points that learning added after the revision *since* and the time *after*,
+    newest first. Only the MOST_NEW newest points are read: more would take a hook too long."""
     points = []
     rows = connection.execute(NEWEST_POINTS, {"playbook_id": playbook_id, "after": after})
     for number, (created_in, name, text, is_learned) in enumerate(rows):
@@ -292,19 +292,19 @@ def learned_points(
 
 
 def proposals_waiting(connection: "Connection", playbook_id: int) -> "tuple[int, int]":
-    """How many proposals wait for a person, and the highest of their numbers, 0 where none does."""
+    """How many proposals wait for a person, and the highest of their numbers (0 if none)."""
     row: tuple[int, int] = connection.execute(PROPOSALS_WAITING, {"playbook_id": playbook_id}).fetchone()
     return row
 
 
 def proposals_waiting_for(connection: "Connection", key: str) -> "tuple[int, int]":
-    """The same for the playbook *key*, be it there or not."""
+    """The same for the playbook *key*, which may be missing."""
     row: tuple[int, int] = connection.execute(_PROPOSALS_WAITING_FOR, {"key": key}).fetchone()
     return row
 
 
 def joined_at(connection: "Connection", playbook_id: int) -> str:
-    """When the project joined a team; `""` where it hasn't."""
+    """When the project joined a team; `""` if it hasn't."""
     (time,) = connection.execute(JOINED_AT, {"playbook_id": playbook_id}).fetchone() or ("",)
     return str(time)
 
@@ -320,8 +320,8 @@ def add_injection(
     event: str,
     unsent_of: "int | None" = None,
 ) -> None:
-    """Keep which points a session was shown by which *event*; of a team's playbook, for the project's own that has the
-    number *unsent_of*."""
+    """Record which points an *event* showed to a session. For a team's playbook, *unsent_of* is the number of the
+    project's own playbook."""
     connection.execute(
         ADD_INJECTION if unsent_of is None else ADD_UNSENT_INJECTION,
         {
@@ -340,8 +340,8 @@ def add_injection(
 def shown_to(
     execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, session_id: str, *, by_team: bool
 ) -> "list[tuple[str, str, str, str]]":
-    """What the session was shown of the playbook, or *by_team* of the playbook of its team: when, by which event, what
-    began it, and the numbers of the points as a JSON list."""
+    """What the session was shown of the playbook, or of its team's (*by_team*): the time, the event, its source, and
+    the numbers of the points as a JSON list."""
     query = SHOWN_BY_TEAM if by_team else SHOWN_TO
     rows: list[tuple[str, str, str, str]] = execute(
         query, {"playbook_id": playbook_id, "session_id": session_id}
@@ -350,12 +350,12 @@ def shown_to(
 
 
 def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *, now: str) -> bool:
-    """Queue *job* for the project *key*, which is made where need be; False where the project is kept out.
+    """Queue *job* for the project *key*, which is created if needed; False if the project is ignored.
 
-    *job* has `session_id`, `transcript_path`, `parent_path`, `agent_id` and `reason`. A transcript that waits already
-    isn't queued twice. All of it is on the disk afterwards, or nothing.
+    *job* has `session_id`, `transcript_path`, `parent_path`, `agent_id` and `reason`. A waiting transcript isn't queued
+    twice. Afterwards all of it is on the disk, or nothing.
     """
-    # A session's last act: it must outlive even a power cut, so this one commit waits for the disk.
+    # The session ends now, so the job must survive a power cut: this commit waits for the disk.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(ADD_PROJECT, {"key": key, "kind": "project", "now": now})

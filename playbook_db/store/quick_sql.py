@@ -1,6 +1,6 @@
-"""What the commands that only look ask the database beside what a hook asks: SQL text, and what runs it.
+"""The statements of commands that only read, as SQL text, and the functions that run them on a `Reader`.
 
-It knows nothing of SQLAlchemy either. The services read through the same text.
+They need no SQLAlchemy. Commands read the file with them; the services read an open database with the same ones.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,12 +11,21 @@ from playbook_db.store.hook_sql import POINT_COLUMNS, StoredPoint, StoredProject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Protocol
 
     from playbook_db.domain.proposals import ReviewItem
     from playbook_db.store.at_hand import Connection
 
-    Execute = Callable[[str, Mapping[str, Any]], Iterable[Any]]  # runs a statement with its values
+    Execute = Callable[[str, Mapping[str, Any]], Any]  # runs a statement with its values; returns its rows
+
+    class Reader(Protocol):
+        """A playbook that can be read: a `hook_sql.Book` of the file, or a `PlaybookRepository`."""
+
+        playbook_id: int
+
+        def execute(self, statement: str, values: Mapping[str, Any]) -> Any: ...
+        def index_hint(self, name: str) -> str: ...
+
 
 LIVE_POINTS = f"""
 SELECT {POINT_COLUMNS}
@@ -79,7 +88,8 @@ WHERE k.playbook_id = :playbook_id AND k.name = :name
 
 # The revisions that a file's `last_updated` may name: by their time, or by that of a file whose header they kept.
 NAMED_BY_TIME = """
-SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time = :time AND header IS NULL
+SELECT time, number FROM revisions
+WHERE playbook_id = :playbook_id AND header IS NULL AND time IN (SELECT value FROM json_each(:times))
 """
 NAMED_BY_HEADER = "SELECT number, header FROM revisions WHERE playbook_id = :playbook_id AND header IS NOT NULL"
 # Those that merged a file which they don't equal; its `last_updated` then ends their message.
@@ -157,15 +167,17 @@ SELECT name, text, section, helpful, harmful, position FROM key_points
 WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)) AND retired_in IS NULL
 """
 
+LAST_REVISION = "SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id"
+
+# Whether a vote is weak. No quote can contain the mark: JSON escapes quotation marks.
+IS_WEAK = """coalesce(instr(v.evidence, '"weak": true'), 0) > 0"""
 POINT_ID = "SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name = :name"
 
-
-NO_PLAYBOOK = StoredProject((0, 0, "undecided", 0, 0, None))  # of a playbook that isn't there yet
+NO_PLAYBOOK = StoredProject((0, 0, "undecided", 0, 0, None))  # for a project without a playbook
 
 
 class StoredMarks(NamedTuple):
-    """What is known of a live point beside what a point is: whether it is pinned and whether it rests (1 or 0), when it
-    was last confirmed, the revision in which it came and its time, how many sessions cited it."""
+    """Further facts about a live point. `pinned` and `resting` are 1 or 0; `created_in` is a revision."""
 
     name: str
     pinned: int
@@ -177,8 +189,8 @@ class StoredMarks(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A piece of work for the project `key`. `transcript_path` is what to learn from; for a subagent, `parent_path`
-    is its session's. `state` is queued, running, done or failed; times are UTC, ISO 8601."""
+    """A job for the project `key`: learn from `transcript_path`. A subagent's job has its session's `parent_path`.
+    `state` is queued, running, done or failed; times are UTC, ISO 8601."""
 
     key: str
     id: int
@@ -197,7 +209,7 @@ class Job(NamedTuple):
 
 
 class SessionSummary(NamedTuple):
-    """How much a session taught and what learning from it took."""
+    """How many revisions a session made, and the model calls, tokens and US dollars for it."""
 
     session_id: str
     first_at: str
@@ -208,8 +220,7 @@ class SessionSummary(NamedTuple):
 
 
 class ListedProject(NamedTuple):
-    """A project with a playbook: its folder, how many points are live, how many revisions there are and when the last
-    was made, its mirror's state, and whether the hooks keep out of it."""
+    """A project with a playbook. `key` is its folder; the hooks skip it if `is_ignored`."""
 
     key: str
     live_points: int
@@ -220,15 +231,15 @@ class ListedProject(NamedTuple):
 
 
 class Retirement(NamedTuple):
-    """When and why a point was retired: the revision's number, and the reason."""
+    """The revision that retired a point, and the reason."""
 
     revision: int
     reason: "str | None"
 
 
 class PointEvidence(NamedTuple):
-    """What a session showed for or against a point in a revision: for a change or a vote, of that `kind`; whether the
-    session `ignored` the point (1 or 0); the evidence as JSON, None where that is all."""
+    """A session's evidence (JSON) for a change or vote of this `kind`. `ignored` is 1 if the session had the point but
+    didn't follow it."""
 
     revision: int
     kind: str
@@ -237,9 +248,8 @@ class PointEvidence(NamedTuple):
 
 
 class PointLifespan(NamedTuple):
-    """When a point came, when it last changed (the revisions and their times) and when it was last confirmed; its
-    `origin`, as "promoted from pat-001 of /home/ann/shop", where one is noted; whether it is pinned, and whether it
-    rests (1 or 0)."""
+    """When a point was created, last changed and last confirmed, and whether it is pinned or resting (1 or 0).
+    `origin` is the playbook that it was promoted or demoted from, in words."""
 
     created_in: int
     created_at: str
@@ -251,77 +261,21 @@ class PointLifespan(NamedTuple):
     resting: int
 
 
+class PointRecord(NamedTuple):
+    """A live or retired point in full. `extra` holds a file's further fields of it, as JSON."""
+
+    point: StoredPoint
+    retirement: "Retirement | None"
+    lifespan: PointLifespan
+    extra: str
+    evidence: "tuple[PointEvidence, ...]"
+
+
 def find_in_replica(connection: "Connection", name: str) -> "StoredProject | None":
-    """Where the team's playbook *name* stands in its replica, all of which is read; None where it isn't in it, or some
-    of the file is damaged."""
+    """The team's playbook *name* in its replica; None if the replica lacks it or is damaged. Reads the whole file."""
     project = find_project(connection, name)
     is_sound = project is not None and connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
     return project if is_sound else None
-
-
-def live_points(connection: "Connection", playbook_id: int) -> "list[StoredPoint]":
-    """The live points in canonical order."""
-    return list(map(StoredPoint, connection.execute(LIVE_POINTS, {"playbook_id": playbook_id})))
-
-
-def marks(connection: "Connection", playbook_id: int) -> "dict[str, StoredMarks]":
-    """What is known of each live point beside what a point is, by name."""
-    return _by_name(connection.execute(MARKS, {"playbook_id": playbook_id}))
-
-
-def marks_of(
-    execute: "Callable[[str, dict[str, Any]], Any]",
-    playbook_id: int,
-    answers: "Iterable[Sequence[tuple[StoredPoint, float]]]",
-) -> "dict[str, StoredMarks]":
-    """The same of the points in *answers* alone."""
-    listed = ",".join(str(number) for number in sorted({point.id for points in answers for point, _ in points}))
-    return _by_name(execute(f"{MARKS} AND k.id IN ({listed})", {"playbook_id": playbook_id})) if listed else {}
-
-
-def _by_name(rows: "Iterable[Any]") -> "dict[str, StoredMarks]":
-    return {each.name: each for each in map(StoredMarks._make, rows)}
-
-
-def retired_points(connection: "Connection", playbook_id: int) -> "list[tuple[StoredPoint, Retirement]]":
-    """The points that were retired, the last one first."""
-    rows = connection.execute(RETIRED_POINTS, {"playbook_id": playbook_id})
-    return [(StoredPoint(point), Retirement(revision, reason)) for *point, revision, reason, _ in rows]
-
-
-def jobs(execute: "Execute", playbook_id: "int | None") -> "list[Job]":
-    """The jobs of one project, or of all; the oldest first."""
-    rows = map(Job._make, execute(JOBS, {"playbook_id": playbook_id}))
-    return [job._replace(transcript_path=job.transcript_path and as_path(job.transcript_path)) for job in rows]
-
-
-def sessions(execute: "Execute", playbook_id: int) -> "list[SessionSummary]":
-    """Each session that was learned from, newest first."""
-    return list(map(SessionSummary._make, execute(SESSIONS, {"playbook_id": playbook_id})))
-
-
-def projects(execute: "Execute") -> "list[ListedProject]":
-    """All projects that have a playbook, by key, except those that moved away and left an empty one."""
-    rows = map(ListedProject._make, execute(PROJECTS, {}))
-    listed = (each._replace(is_ignored=bool(each.is_ignored)) for each in rows)
-    return [each for each in listed if each.revisions or has_folder(each.key)]
-
-
-def waiting(execute: "Execute", playbook_id: int, *, is_users: bool) -> "list[ReviewItem]":
-    """The proposals that wait for a person, in the order in which they came, with the points that they are about."""
-    import json  # late: few commands come here
-
-    from playbook_db.domain.playbook import KeyPoint
-    from playbook_db.domain.proposals import Proposal, ReviewItem
-
-    proposals = list(map(Proposal.of_row, execute(WAITING, {"playbook_id": playbook_id})))
-    names = json.dumps(sorted({name for each in proposals for name in each.names}))
-    rows = execute(LIVE_POINTS_NAMED, {"playbook_id": playbook_id, "names": names}) if proposals else ()
-    points = {
-        name: KeyPoint(name, text, SLUG_SECTIONS[slug], helpful, harmful, position)
-        for name, text, slug, helpful, harmful, position in rows
-    }
-    return [ReviewItem(each, tuple(filter(None, map(points.get, each.names))), is_users) for each in proposals]
 
 
 def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":
@@ -329,43 +283,100 @@ def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":
     return dict(connection.execute(ALL_TEXTS, {"playbook_id": playbook_id}))
 
 
-def find_point(
-    connection: "Connection", playbook_id: int, name: str
-) -> "tuple[StoredPoint, Retirement | None, PointLifespan, str, tuple[PointEvidence, ...]] | None":
-    """The point *name*, live or retired, what a file's entry said of it beside, as JSON, and what sessions showed for
-    it or against it; None where there never was one."""
-    of_point = {"playbook_id": playbook_id, "name": name}
-    row = connection.execute(POINT, of_point).fetchone()
-    if row is None:
+def live_points(book: "Reader") -> "list[StoredPoint]":
+    """The live points in canonical order."""
+    return list(map(StoredPoint, rows(book, LIVE_POINTS)))
+
+
+def marks(book: "Reader") -> "dict[str, StoredMarks]":
+    """The marks of all live points, by name."""
+    return {row[0]: StoredMarks._make(row) for row in rows(book, MARKS)}
+
+
+def marks_of(book: "Reader", answers: "Iterable[Sequence[tuple[StoredPoint, float]]]") -> "dict[str, StoredMarks]":
+    """The marks of the points in *answers*, by name."""
+    listed = ",".join(str(number) for number in sorted({point.id for points in answers for point, _ in points}))
+    matches = rows(book, f"{MARKS} AND k.id IN ({listed})") if listed else ()
+    return {row[0]: StoredMarks._make(row) for row in matches}
+
+
+def retired_points(book: "Reader") -> "list[tuple[StoredPoint, Retirement]]":
+    """The retired points, most recent first."""
+    matches = rows(book, RETIRED_POINTS)
+    return [(StoredPoint(point), Retirement(revision, reason)) for *point, revision, reason, _ in matches]
+
+
+def jobs(execute: "Execute", playbook_id: "int | None") -> "list[Job]":
+    """The jobs of one project, or of all; the oldest first."""
+    matches = map(Job._make, execute(JOBS, {"playbook_id": playbook_id}))
+    return [job._replace(transcript_path=job.transcript_path and as_path(job.transcript_path)) for job in matches]
+
+
+def sessions(book: "Reader") -> "list[SessionSummary]":
+    """The sessions that were learned from, newest first."""
+    return list(map(SessionSummary._make, rows(book, SESSIONS)))
+
+
+def projects(execute: "Execute") -> "list[ListedProject]":
+    """All projects with a playbook, by key, without the empty playbooks that moved projects left behind."""
+    matches = map(ListedProject._make, execute(PROJECTS, {}))
+    listed = (each._replace(is_ignored=bool(each.is_ignored)) for each in matches)
+    return [each for each in listed if each.revisions or has_folder(each.key)]
+
+
+def waiting(book: "Reader", *, is_users: bool) -> "list[ReviewItem]":
+    """The proposals that wait for a person, oldest first, each with its points."""
+    import json  # late: few commands need it
+
+    from playbook_db.domain.playbook import KeyPoint
+    from playbook_db.domain.proposals import Proposal, ReviewItem
+
+    proposals = list(map(Proposal.of_row, rows(book, WAITING)))
+    names = json.dumps(sorted({name for each in proposals for name in each.names}))
+    points = {
+        name: KeyPoint(name, text, SLUG_SECTIONS[slug], *counters)
+        for name, text, slug, *counters in (rows(book, LIVE_POINTS_NAMED, names=names) if proposals else ())
+    }
+    return [ReviewItem(each, tuple(filter(None, map(points.get, each.names))), is_users) for each in proposals]
+
+
+def point_id(book: "Reader", name: str) -> "int | None":
+    """The number of the point *name*, live or retired; None if there is none."""
+    return next((number for (number,) in rows(book, POINT_ID, name=name)), None)
+
+
+def lifespan(book: "Reader", name: str) -> "PointLifespan | None":
+    """The lifespan of the point *name*, live or retired; None if there is none."""
+    return next(map(PointLifespan._make, rows(book, LIFESPAN, name=name)), None)
+
+
+def find_point(book: "Reader", name: str) -> "PointRecord | None":
+    """The point *name*, live or retired; None if there is none."""
+    span = lifespan(book, name)
+    if span is None:
         return None
-    *point, retired_in, reason, _ = row
+    ((*point, retired_in, reason, _),) = rows(book, POINT, name=name)
     retirement = None if retired_in is None else Retirement(retired_in, reason)
-    lifespan = PointLifespan(*connection.execute(LIFESPAN, of_point).fetchone())
-    (extra,) = connection.execute(EXTRA, of_point).fetchone() or ("{}",)
-    evidence = tuple(map(PointEvidence._make, connection.execute(EVIDENCE, of_point)))
-    return StoredPoint(point), retirement, lifespan, extra, evidence
+    extra = next((fields for (fields,) in rows(book, EXTRA, name=name)), "{}")
+    evidence = tuple(map(PointEvidence._make, rows(book, EVIDENCE, name=name)))
+    return PointRecord(StoredPoint(point), retirement, span, extra, evidence)
 
 
-def known_times(connection: "Connection", playbook_id: int, times: "Collection[str]") -> "dict[str, tuple[int, bool]]":
-    """What is known of files by their *times*, each the `last_updated` of one: the last revision that it names, and
-    true; else the first into which it came, and false. Of a time that says nothing, nothing."""
-    of = {"playbook_id": playbook_id}
-    named = [(time, number) for time in times for (number,) in connection.execute(NAMED_BY_TIME, {**of, "time": time})]
-    headers, messages = ((connection.execute(query, of) if times else ()) for query in (NAMED_BY_HEADER, MERGED_FILES))
-    return known_of(times, named, headers, messages)
+def known_times(book: "Reader", times: "Collection[str]") -> "dict[str, tuple[int, bool]]":
+    """The revisions of files by their *times*, the `last_updated` of each. A time maps to its last revision and true,
+    or to the first revision that merged the file and false. Unknown times are left out."""
+    if not times:
+        return {}
+    import json  # late: few commands need it
+
+    messages = ((number, message.rpartition(" of ")[2]) for number, message in rows(book, MERGED_FILES))
+    merged = {time: (number, False) for number, time in sorted(messages, reverse=True) if time in times}
+    headers = ((json.loads(header).get("last_updated"), number) for number, header in rows(book, NAMED_BY_HEADER))
+    by_time = map(tuple, rows(book, NAMED_BY_TIME, times=json.dumps(sorted(times))))
+    named = [*by_time, *(each for each in headers if each[0] in times)]
+    return merged | {time: (number, True) for time, number in sorted(named, key=lambda each: each[1])}
 
 
-def known_of(
-    times: "Collection[str]",
-    named: "Iterable[tuple[str, int]]",
-    headers: "Iterable[tuple[int, str]]",
-    messages: "Iterable[tuple[int, str]]",
-) -> "dict[str, tuple[int, bool]]":
-    """The same, of what the three queries found: *named* are the times and revisions of the first."""
-    import json  # late: few commands come here
-
-    came = sorted(((number, message.rpartition(" of ")[2]) for number, message in messages), reverse=True)
-    known = {time: (number, False) for number, time in came if time in times}
-    by_header = ((json.loads(header).get("last_updated"), number) for number, header in headers)
-    whole = [*named, *((time, number) for time, number in by_header if time in times)]
-    return known | {time: (number, True) for time, number in sorted(whole, key=lambda each: each[1])}
+def rows(book: "Reader", statement: str, **values: "Any") -> "Any":
+    """The rows that *statement* finds in *book*, whose number is its `:playbook_id`."""
+    return book.execute(statement, {"playbook_id": book.playbook_id, **values})

@@ -1,11 +1,9 @@
-"""The log of a playbook: its revisions, newest first, and what each did. SQL text and what runs it, without SQLAlchemy,
-so that `playbook log` can read the file as a hook does.
-"""
+"""The log of a playbook: its revisions, newest first, and their changes. It needs no SQLAlchemy."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playbook_db.domain.exact_json import read_json as read_exact_json
 from playbook_db.domain.merging.diff import changed_keys
@@ -13,10 +11,12 @@ from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import Header, KeyPoint
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.trust.evidence import Evidence, read_json
+from playbook_db.store.quick_sql import rows
 
-Execute = Callable[[str, Mapping[str, Any]], Iterable[Any]]
+if TYPE_CHECKING:
+    from playbook_db.store.quick_sql import Reader
 
-# The change to the same point before this one, and the text that it had, are one step down an index each.
+# The point's change before this one, and its text before: one step down an index each.
 _BEFORE = """
 FROM changes AS b {by_text}
 WHERE b.playbook_id = :playbook_id AND b.point_id = c.point_id AND (b.revision, b.seq) < (c.revision, c.seq)
@@ -39,7 +39,7 @@ LEFT JOIN key_points AS t ON t.playbook_id = :playbook_id AND t.id = m.successor
 LEFT JOIN changes AS w ON w.playbook_id = :playbook_id AND w.revision = m.was_in AND w.seq = m.was_seq
 ORDER BY m.revision, m.seq
 """
-# One point's changes in a row tell each what was before it; only the first must be asked for.
+# Each change follows from the one before it; only the first needs _EARLIER.
 _LIFE = """
 SELECT c.revision, c.kind, c.reason, t.name AS successor, c.evidence,
        c.text, c.section, c.helpful, c.harmful, c.position
@@ -57,8 +57,7 @@ ORDER BY c.revision DESC, c.seq DESC LIMIT 1
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
-    """A change with the point before it: as it was live, or when it had left; None where it wasn't there yet. What a
-    session showed for it is its `evidence`."""
+    """A change, and the point after and before it; `before` is None if the point was new."""
 
     kind: str
     point: KeyPoint
@@ -69,7 +68,7 @@ class LoggedChange:
 
     @property
     def is_reworded(self) -> bool:
-        """Whether the text is another than before, if there was one."""
+        """Whether the change set the text, or changed it."""
         return self.before is None or self.before.text != self.point.text
 
 
@@ -80,9 +79,8 @@ def _point(name: str, columns: Sequence[Any]) -> KeyPoint:
 
 EVERY_CHANGE = 2**31 - 1
 
-# What a revision did besides its changes is counted by steps down the indexes of those tables.
 _REVISIONS = """
-SELECT r.number, r.time, r.source, r.actor, r.role, r.session_id, r.message, r.undoes_from, r.undoes_to,
+SELECT r.number, r.time, r.source, r.actor, r.role, r.session_id, r.message,
     (SELECT CASE WHEN t.last >= r.number THEN t.undo END FROM undone_ranges AS t
      WHERE t.playbook_id = :playbook_id AND t.first <= r.number ORDER BY t.first DESC LIMIT 1) AS undone_in,
     (SELECT count(*) FROM votes AS v {by_voted}
@@ -95,7 +93,7 @@ SELECT r.number, r.time, r.source, r.actor, r.role, r.session_id, r.message, r.u
      WHERE o.playbook_id = :playbook_id AND o.revision = r.number) AS skipped,
     (SELECT sum(f.cost_usd) FROM reflections AS f
      WHERE f.playbook_id = :playbook_id AND f.revision = r.number) AS cost_usd,
-    r.header, CASE WHEN r.header IS NOT NULL THEN (
+    r.undoes_from, r.undoes_to, r.header, CASE WHEN r.header IS NOT NULL THEN (
         SELECT b.header FROM revisions AS b
         WHERE b.playbook_id = :playbook_id AND b.number < r.number AND b.header IS NOT NULL
         ORDER BY b.number DESC LIMIT 1
@@ -104,7 +102,7 @@ FROM revisions AS r
 WHERE r.playbook_id = :playbook_id AND {which}
 ORDER BY r.number DESC LIMIT :most
 """
-# Both halves come in the order of their index and are merged, so that the end of a long life is found at once.
+# SQLite merges both halves in index order, so the newest revisions of a long history are found at once.
 _TOUCHING = """r.number IN (
     SELECT c.revision AS number FROM changes AS c
     WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision BETWEEN :first AND :last {of_change}
@@ -126,8 +124,8 @@ _POINT_NAME = "SELECT name FROM key_points WHERE playbook_id = :playbook_id AND 
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """Which revisions are asked for: those from `first` to `last`, of a session, a source or an actor (whose name may
-    stand before a machine's), that touched a point."""
+    """Which revisions to read: from `first` to `last`, and of a session, source, actor or point if given. The actor
+    `ann` also matches `ann@laptop`."""
 
     first: int
     last: int
@@ -141,10 +139,10 @@ class LogFilter:
 class LoggedRevision:
     """A revision and what it did.
 
-    `role` is who logged in at the server, None in a file. `changes` are the first of them, in order, `counts` all of
-    them by kind. `keys` are the file's top-level keys that have another value since. `unmatched_votes` named no live
-    point; None where one point is asked for. `cost_usd` is None where no price is known. `undoes` are the revisions
-    that it undid; `undone_in` is the undo in force that undid it itself.
+    `role` is the login at the server, None in a file. `unmatched_votes` named no live point; None in the log of one
+    point. `cost_usd` is None if no price is known. `undone_in` is the undo in force that undid the revision, `undoes`
+    the revisions that it undid itself. `keys` are the file's top-level keys that it changed. `counts` counts all
+    changes by kind; `changes` are the first of them.
     """
 
     number: int
@@ -166,121 +164,87 @@ class LoggedRevision:
 
 
 def _logged(row: Sequence[Any], counts: dict[str, int], changes: Sequence[LoggedChange]) -> LoggedRevision:
-    (
-        number,
-        time,
-        source,
-        actor,
-        role,
-        session_id,
-        message,
-        first,
-        last,
-        undone_in,
-        neutral,
-        unmatched,
-        skipped,
-        *rest,
-    ) = row
-    cost_usd, header, header_before = rest
+    *fields, first, last, header, header_before = row
     keys: tuple[str, ...] = ()
     if header is not None:
         before = Header() if header_before is None else header_of(header_before, True)
         keys = tuple(change.key for change in changed_keys(before, header_of(header, True)))
     undoes = None if first is None else RevisionRange(first, last)
-    return LoggedRevision(
-        number, time, source, actor, role, session_id, message, undone_in, neutral, unmatched, skipped, cost_usd,
-        undoes, keys, counts, tuple(changes),
-    )  # fmt: skip
+    values: list[Any] = [*fields, undoes, keys, counts, tuple(changes)]
+    return LoggedRevision(*values)
 
 
 def header_of(fields: str, final_newline: int) -> Header:
-    """The header that the two columns `header` and `final_newline` hold."""
+    """The header in the columns `header` and `final_newline`."""
     return Header(tuple(read_exact_json(fields).items()), bool(final_newline))
 
 
-class RevisionLog:
-    """The log of the playbook *playbook_id*. *execute* runs a statement, and *index_hint* says what holds the planner
-    to an index."""
-
-    def __init__(self, execute: Execute, index_hint: Callable[[str], str], playbook_id: int) -> None:
-        self._run, self._index_hint, self._playbook_id = execute, index_hint, playbook_id
-
-    def _execute(self, statement: str, **values: Any) -> list[Any]:
-        return list(self._run(statement, {"playbook_id": self._playbook_id, **values}))
-
-    def _changes(self, numbers: Sequence[int], first: int, most: int) -> dict[int, list[LoggedChange]]:
-        """Of each of the revisions *numbers*, by its number, *most* changes from the *first* (from 1) on."""
-        by_text = self._index_hint("ix_changes_text")
-        statement = _CHANGES.format(
-            numbers=_listed(numbers),
-            before=_BEFORE.format(by_text="", only_texts=""),
-            text_before=_BEFORE.format(by_text=by_text, only_texts="AND b.text IS NOT NULL"),
-        )
-        changes: dict[int, list[LoggedChange]] = defaultdict(list)
-        for row in self._execute(statement, first=first, last=min(first + most - 1, EVERY_CHANGE)):
-            number, kind, reason, successor, evidence, name, *states = row
-            before = _point(name, states[5:]) if states[6] is not None else None
-            point = _point(name, states[:5])
-            changes[number].append(LoggedChange(kind, point, before, reason, successor, read_json(evidence)))
-        return changes
-
-    def _changes_of_point(self, point_id: int, *, oldest: int, newest: int) -> dict[int, list[LoggedChange]]:
-        """All that was done to the point from the revision *oldest* to *newest*, by the revision's number."""
-        values = {"point_id": point_id, "oldest": oldest, "newest": newest}
-        ((name,),) = self._execute(_POINT_NAME, **values)
-        by_point, by_text = (self._index_hint(index) for index in ("ix_changes_point", "ix_changes_text"))
-        before: KeyPoint | None = None
-        for earlier in self._execute(_EARLIER.format(index_hint=by_point, only_texts=""), **values):
-            texts = _EARLIER.format(index_hint=by_text, only_texts="AND c.text IS NOT NULL")
-            ((text, *_),) = self._execute(texts, **values)
-            before = _point(name, (text, *earlier[1:]))
-        life: dict[int, list[LoggedChange]] = defaultdict(list)
-        changes = self._execute(_LIFE.format(by_point=by_point), **values)
-        for number, kind, reason, successor, evidence, text, *state in changes:
-            point = _point(name, (text if text is not None or before is None else before.text, *state))
-            life[number].append(LoggedChange(kind, point, before, reason, successor, read_json(evidence)))
-            before = point
-        return life
-
-    def read(
-        self, log_filter: LogFilter, *, limit: int, most_changes: int, first_change: int = 1
-    ) -> list[LoggedRevision]:
-        """The newest *limit* revisions that pass *log_filter*, newest first, each with *most_changes* changes from
-        the place *first_change* on.
-
-        Of a filter that names a point, the changes are all those of that point and nothing else.
-        """
-        rows = self._execute(self._revisions(log_filter), **asdict(log_filter), most=limit)
-        if not rows:
-            return []
-        counts: dict[int, dict[str, int]] = defaultdict(dict)
-        if log_filter.point_id is None:
-            numbers = [number for number, *_ in rows]
-            changes = self._changes(numbers, first_change, most_changes)
-            for number, kind, count in self._execute(_COUNTS.format(numbers=_listed(numbers))):
-                counts[number][kind] = count
-        else:
-            changes = self._changes_of_point(log_filter.point_id, oldest=rows[-1][0], newest=rows[0][0])
-            counts.update((number, Counter(change.kind for change in each)) for number, each in changes.items())
-        return [_logged(row, counts.get(row[0], {}), changes.get(row[0], ())) for row in rows]
-
-    def _revisions(self, log_filter: LogFilter) -> str:
-        filters = "" if log_filter.session_id is None else "AND r.session_id = :session_id"
-        filters += "" if log_filter.source is None else " AND r.source = :source"
-        if log_filter.actor is not None:
-            filters += " AND (r.actor = :actor OR substr(r.actor, 1, length(:actor) + 1) = :actor || '@')"
-        if log_filter.point_id is None:
-            which = f"r.number BETWEEN :first AND :last {filters}"
-            parts = {"of_voted": "AND v.point_id IS NOT NULL", "by_voted": ""}
-        else:
-            of_change, of_vote = (_AMONG.format(table=table, filters=filters) if filters else "" for table in "cv")
-            by_voted = self._index_hint("ix_votes_point")
-            which = _TOUCHING.format(of_change=of_change, of_vote=of_vote, by_voted=by_voted)
-            parts = {"of_voted": "AND v.point_id = :point_id", "by_voted": by_voted}
-        return _REVISIONS.format(which=which, **parts)
+def read_log(
+    book: "Reader", log_filter: LogFilter, *, limit: int, most_changes: int, first_change: int = 1
+) -> list[LoggedRevision]:
+    """The newest *limit* revisions that match *log_filter*, newest first, each with at most *most_changes* changes from
+    number *first_change* on. With a filter on a point, all changes of that point and no others."""
+    matches = list(rows(book, _revisions_query(book, log_filter), **asdict(log_filter), most=limit))
+    if not matches:
+        return []
+    counts: dict[int, dict[str, int]] = defaultdict(dict)
+    if log_filter.point_id is None:
+        numbers = ", ".join(str(number) for number, *_ in matches)
+        changes = _changes(book, numbers, first_change, most_changes)
+        for number, kind, count in rows(book, _COUNTS.format(numbers=numbers)):
+            counts[number][kind] = count
+    else:
+        changes = _changes_of_point(book, log_filter.point_id, oldest=matches[-1][0], newest=matches[0][0])
+        counts.update((number, Counter(change.kind for change in each)) for number, each in changes.items())
+    return [_logged(row, counts.get(row[0], {}), changes.get(row[0], ())) for row in matches]
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    """Revisions as SQL lists them."""
-    return ", ".join(f"{number:d}" for number in numbers)
+def _changes(book: "Reader", numbers: str, first: int, most: int) -> dict[int, list[LoggedChange]]:
+    """The changes of the revisions *numbers*, by revision: at most *most* of each, from number *first* on."""
+    by_text = book.index_hint("ix_changes_text")
+    statement = _CHANGES.format(
+        numbers=numbers,
+        before=_BEFORE.format(by_text="", only_texts=""),
+        text_before=_BEFORE.format(by_text=by_text, only_texts="AND b.text IS NOT NULL"),
+    )
+    changes: dict[int, list[LoggedChange]] = defaultdict(list)
+    for row in rows(book, statement, first=first, last=min(first + most - 1, EVERY_CHANGE)):
+        number, kind, reason, successor, evidence, name, *states = row
+        before = _point(name, states[5:]) if states[6] is not None else None
+        point = _point(name, states[:5])
+        changes[number].append(LoggedChange(kind, point, before, reason, successor, read_json(evidence)))
+    return changes
+
+
+def _changes_of_point(book: "Reader", point_id: int, *, oldest: int, newest: int) -> dict[int, list[LoggedChange]]:
+    """All changes of the point from the revision *oldest* to *newest*, by revision."""
+    values = {"point_id": point_id, "oldest": oldest, "newest": newest}
+    ((name,),) = rows(book, _POINT_NAME, **values)
+    by_point, by_text = (book.index_hint(index) for index in ("ix_changes_point", "ix_changes_text"))
+    before: KeyPoint | None = None
+    for earlier in rows(book, _EARLIER.format(index_hint=by_point, only_texts=""), **values):
+        texts = _EARLIER.format(index_hint=by_text, only_texts="AND c.text IS NOT NULL")
+        ((text, *_),) = rows(book, texts, **values)
+        before = _point(name, (text, *earlier[1:]))
+    life: dict[int, list[LoggedChange]] = defaultdict(list)
+    for number, kind, reason, successor, evidence, text, *state in rows(
+        book, _LIFE.format(by_point=by_point), **values
+    ):
+        point = _point(name, (text if text is not None or before is None else before.text, *state))
+        life[number].append(LoggedChange(kind, point, before, reason, successor, read_json(evidence)))
+        before = point
+    return life
+
+
+def _revisions_query(book: "Reader", log_filter: LogFilter) -> str:
+    filters = "" if log_filter.session_id is None else "AND r.session_id = :session_id"
+    filters += "" if log_filter.source is None else " AND r.source = :source"
+    if log_filter.actor is not None:
+        filters += " AND (r.actor = :actor OR substr(r.actor, 1, length(:actor) + 1) = :actor || '@')"
+    if log_filter.point_id is None:
+        which = f"r.number BETWEEN :first AND :last {filters}"
+        return _REVISIONS.format(which=which, of_voted="AND v.point_id IS NOT NULL", by_voted="")
+    of_change, of_vote = (_AMONG.format(table=table, filters=filters) if filters else "" for table in "cv")
+    by_voted = book.index_hint("ix_votes_point")
+    which = _TOUCHING.format(of_change=of_change, of_vote=of_vote, by_voted=by_voted)
+    return _REVISIONS.format(which=which, of_voted="AND v.point_id = :point_id", by_voted=by_voted)

@@ -20,7 +20,7 @@ from playbook_db import projects
 from playbook_db.errors import PlaybookError, ProjectError
 from playbook_db.services.opening import open_project
 from playbook_db.services.project import Project, Servers, is_known
-from playbook_db.services.reading.quick_reads import HISTORY
+from playbook_db.services.reading.sources import HISTORY
 from playbook_db.web import forget, history, numbers, point, points, review, sessions
 from playbook_db.web.page_request import HERE, Notice, Page, PageRequest, rendered
 

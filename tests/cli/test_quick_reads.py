@@ -14,7 +14,7 @@ import pytest
 from playbook_db import settings
 from playbook_db.services import opening
 from playbook_db.services.playbook import edit
-from playbook_db.services.reading import quick_reads
+from playbook_db.services.reading import sources
 from playbook_db.store.at_hand import SCHEMA
 from tests.builders import a_flat_dict
 from tests.cli.conftest import Playbook, Result
@@ -38,6 +38,11 @@ READS = (
     ["show", "mis-003", "--json"],
     ["show", "pat-999"],
     ["show", "1"],
+    ["show", "r2", "--json"],
+    ["show", "99"],
+    ["why", "pat-002"],
+    ["why", "pat-002", "--json"],
+    ["why", "pat-999"],
     ["render"],
     ["render", "--all"],
     ["log"],
@@ -81,7 +86,7 @@ def through_services(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) -> Run
 
     def run(*arguments: str) -> Result:
         with monkeypatch.context() as patch:
-            patch.setattr(quick_reads, "from_file", lambda *_, **__: None)
+            patch.setattr(sources, "from_file", lambda *_, **__: None)
             return playbook(*arguments)
 
     return run
@@ -117,8 +122,8 @@ def test_reading_opens_no_store(realistic: Playbook, opens: list[str]) -> None:
 
         assert [realistic(*command).code for command in READS if "no such" not in command[-1]].count(0) == len(
             READS
-        ) - 3
-        assert len(opens) == 2  # for a revision, and for the log of a name that was never given
+        ) - 5
+        assert len(opens) == 1  # for the log of a name that was never given
 
 
 @pytest.mark.parametrize("command", [["list"], ["list", "--retired"], ["list", "--json"], ["render"]], ids=" ".join)

@@ -26,7 +26,7 @@ from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import Store
-from playbook_db.store.revision_log import LogFilter
+from playbook_db.store.revision_log import LogFilter, read_log
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.learning.conftest import (
@@ -206,7 +206,7 @@ def test_a_session_without_a_name_is_learned_from(
         assert _work(learner_project).learned == 1
 
     with learner_project.store.read(learner_project.key) as book:
-        (made,) = book.read_log(LogFilter(1, 99), limit=1, most_changes=1)
+        (made,) = read_log(book, LogFilter(1, 99), limit=1, most_changes=1)
     assert made.actor == ("ann@laptop" if learner_project.store.is_shared else by)
     assert made.session_id == ("s-9" if by == "s-9" else None)
 

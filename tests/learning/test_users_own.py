@@ -13,7 +13,9 @@ from playbook_db.services.learning.asking import Inquiry, LearningContext, Verdi
 from playbook_db.services.playbook import edit, review, undo
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history
+from playbook_db.store import quick_sql
 from playbook_db.store.engine import Store
+from playbook_db.store.playbook import log_queries
 from tests.learning.conftest import MessagesApi, answers, curation, is_reflector, model_at, reflection, show_all
 from tests.members import NewMember, rows
 from tests.transcripts_made_up import TranscriptBuilder
@@ -82,7 +84,7 @@ def test_a_vote_goes_to_the_playbook_that_a_name_belongs_to(
     for project, name in ((learner_project, "pat-001"), (own, "upref-001")):
         assert history.life(project, name).events[-1].session_id == "s-1"
         with project.store.read(project.key) as book:
-            assert book.marks()[name].sessions_cited == 1
+            assert quick_sql.marks(book)[name].sessions_cited == 1
 
 
 def test_taking_back_a_session_tells_of_what_it_taught_the_other_playbook(
@@ -153,9 +155,9 @@ def test_points_of_both_playbooks_are_never_made_one(learner_project: Project, o
     assert len(_points(learner_project)) == 1
     assert _waiting(own) == []
     with own.store.read(own.key) as book:
-        assert "one playbook" in book.read_skipped(book.revision)[0].reason
+        assert "one playbook" in log_queries.read_skipped(book, book.revision)[0].reason
     with learner_project.store.read(learner_project.key) as book:
-        assert book.read_skipped(book.revision) == ()
+        assert log_queries.read_skipped(book, book.revision) == ()
 
 
 def _kill_at_commit(patch: pytest.MonkeyPatch, *, is_users: bool) -> None:

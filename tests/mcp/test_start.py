@@ -22,9 +22,11 @@ CALLS: tuple[dict[str, Any], ...] = (
     {"name": "list", "arguments": {"section": "USER PREFERENCES"}}, {"name": "list", "arguments": {"offset": 99}},
     {"name": "search", "arguments": {"question": "pytest selection", "limit": 2}},
     {"name": "search", "arguments": {"question": "the of and"}}, {"name": "search", "arguments": {"question": "zebra"}},
+    {"name": "why", "arguments": {"name": " oth-001 "}},
 )  # fmt: skip
 ODD: tuple[dict[str, Any], ...] = (
-    {"name": "why", "arguments": {"name": "oth-001"}}, {"name": "list", "arguments": {"limit": 0}},
+    {"name": "why", "arguments": {"name": "oth-999"}}, {"name": "why", "arguments": {"name": "1"}},
+    {"name": "why", "arguments": {"name": ""}}, {"name": "list", "arguments": {"limit": 0}},
     {"name": "list", "arguments": {"limit": 51}}, {"name": "list", "arguments": {"offset": -1}},
     {"name": "list", "arguments": {"limit": True}}, {"name": "list", "arguments": {"limit": "3"}},
     {"name": "list", "arguments": {"section": "others"}}, {"name": "list", "arguments": {"more": 1}},

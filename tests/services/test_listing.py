@@ -10,6 +10,7 @@ from playbook_db.domain import playbook_file
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
 from playbook_db.services.reading import listing
+from playbook_db.store import quick_sql
 from playbook_db.store.hook_sql import ADD_INJECTION
 from playbook_db.store.playbook.listing import Order, State
 from tests.builders import a_flat_dict, an_entry
@@ -184,7 +185,7 @@ def test_a_search_reads_no_marks_but_those_of_its_answers(filled: Project) -> No
 
     assert [point.name for point, _ in searched.points] == [*marks] == ["pat-001"]
     with filled.store.read(filled.key) as book:
-        assert marks.items() <= book.marks().items()
+        assert marks.items() <= quick_sql.marks(book).items()
 
 
 def test_a_damaged_index_is_told_and_the_search_goes_on(filled: Project) -> None:

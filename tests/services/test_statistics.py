@@ -24,7 +24,6 @@ from playbook_db.services.reading.statistics import Statistics
 from playbook_db.store import hook_sql
 from playbook_db.store.engine import open_store
 from playbook_db.store.playbook import repository
-from playbook_db.store.playbook import statistics as counts
 from playbook_db.store.playbook.learning import Call, ChunkKey, PointSignals
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.sqlite.dialect import SqliteDialect
@@ -287,7 +286,7 @@ def test_tables_have_no_size_where_sqlite_can_not_tell(project: Project, monkeyp
 def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A point and a vote that come while they are being read are in none of them."""
     _add(project, a_key_point("pat-001"))
-    live_point = counts.LivePoint
+    live_point = statistics.LivePoint
 
     def meanwhile(*given: object) -> object:
         with open_store(str(project.store.url)) as store:
@@ -296,7 +295,7 @@ def test_all_numbers_are_of_one_moment(project: Project, monkeypatch: pytest.Mon
             edit.add(another, "a second point")
         return live_point(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(counts, "LivePoint", meanwhile)
+    monkeypatch.setattr(statistics, "LivePoint", meanwhile)
 
     numbers = _gather(project)
 

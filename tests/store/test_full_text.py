@@ -521,6 +521,23 @@ def _cost(project: Project) -> tuple[list[str], int, int]:
     return [point.name for point, _ in found], steps[0], looked_at
 
 
+@pytest.mark.parametrize("question", ["cache parser", "cache parser zebra"])
+def test_frequent_words_find_the_points_with_most_of_them(project: Project, question: str) -> None:
+    """Even if a word of the question is in no point. A hook shows none of them then."""
+    texts = [f"{'cache' if number % 2 else 'parser'} {number}" for number in range(300)]
+    entries = [
+        {"name": f"oth-{number:03d}", "text": text, "helpful": 0, "harmful": 0}
+        for number, text in enumerate([*texts, "cache of the parser"], 1)
+    ]
+    content = json.dumps({"sections": {"OTHERS": entries}}).encode()
+    import_export.import_playbook(project, playbook_file.decode(content, source="a test"), source="a test")
+
+    assert _found(project, question)[0] == "oth-301"
+
+    with closing(sqlite3.connect(project.store.where)) as connection:
+        assert not hook_sql.fitting(connection.execute, 1, 301, "cache parser zebra")
+
+
 @pytest.mark.slow
 def test_retired_points_and_other_projects_cost_a_search_next_to_nothing(project: Project) -> None:
     """A question about 300 points among 60 times as many takes the same steps, and looks at a few pages more, by which

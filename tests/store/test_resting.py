@@ -10,7 +10,7 @@ from playbook_db.domain import operations
 from playbook_db.domain.playbook import Vote
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project, read_playbook
-from playbook_db.store import hook_sql
+from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.upkeep import check
 from tests.databases import raw_connection
@@ -49,7 +49,7 @@ def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[st
 def resting(project: Project) -> set[str]:
     """The names of the points that rest; no session is shown them, and they are live all the same."""
     with project.store.read(project.key) as book:
-        names = {name for name, marks in book.marks().items() if marks.resting}
+        names = {name for name, marks in quick_sql.marks(book).items() if marks.resting}
     shown = import_export.prompt(project)
     assert {point.name for point in read_playbook(project).points if f"[{point.name}] helpful" not in shown} == names
     with project.store.snapshot() as connection:

@@ -12,6 +12,8 @@ from playbook_db.services.playbook import edit, forget, import_export, review, u
 from playbook_db.services.playbook.forget import Request
 from playbook_db.services.playbook.review import Decision
 from playbook_db.services.project import Project, read_playbook
+from playbook_db.store import quick_sql
+from playbook_db.store.playbook import log_queries
 from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.upkeep import check
 
@@ -65,7 +67,7 @@ def test_a_weak_vote_counts_and_lowers_nothing(project: Project) -> None:
     learn(project, WEAK)
     assert (harmful(project), order(project)) == (1, ["pat-001", "pat-002"])
     with project.store.read(project.key) as book:
-        assert [vote.is_weak for vote in book.read_votes(book.revision)] == [True]
+        assert [vote.is_weak for vote in log_queries.read_votes(book, book.revision)] == [True]
     edit.edit(project, "pat-001", text="run all tests")
     assert order(project) == ["pat-001", "pat-002"]
 
@@ -175,5 +177,5 @@ def test_an_erasure_of_the_quote_keeps_the_vote_weak(project: Project) -> None:
 
     assert order(project) == ["pat-001", "pat-002"]
     with project.store.read(project.key) as book:
-        (evidence,) = book.evidence_of("pat-001")
+        _, _, _, _, (evidence,) = quick_sql.find_point(book, "pat-001")
     assert "they say" not in evidence.evidence

@@ -22,7 +22,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import Project, open_store, read_playbook
 from playbook_db.services.reading import history
-from playbook_db.store import hook_sql
+from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.web.conftest import Answer, Visitor, served
 
@@ -440,7 +440,7 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
             ballot = [Vote(name, "harmful", "It was <dark>", ignored=True, evidence=(quote,))]
             book.commit("learn", "learned", votes=cast_votes(book.draft, ballot), origin=RevisionOrigin("sess/ion 1"))
             of = {"playbook_id": book.playbook_id, "session_id": "s-lamp", "source": "startup", "revision": 1}
-            number = book.point_id(name)
+            number = quick_sql.point_id(book, name)
             shown = {**of, "points": f"[{number}]", "left_out": 0, "now": book.now, "event": "UserPromptSubmit"}
             book.connection.execute(sql(hook_sql.ADD_INJECTION), shown)
             cited = {"p": book.playbook_id, "id": number, "t": book.now}

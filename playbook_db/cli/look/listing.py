@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from playbook_db import settings
-from playbook_db.cli.context import as_json, notify, of_user, opened, playbook_here, point_names, source_of
+from playbook_db.cli.context import as_json, notify, of_user, playbook_here, point_names, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import (
     IGNORED,
@@ -23,15 +23,13 @@ from playbook_db.cli.output import (
 )
 from playbook_db.services import records
 from playbook_db.services.reading import quick_reads
+from playbook_db.store.quick_sql import PointRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.services.reading.history import RevisionDetails
-    from playbook_db.services.records import Retired
-    from playbook_db.store.quick_sql import PointEvidence, PointLifespan, StoredMarks
-
+    from playbook_db.store.quick_sql import PointEvidence, StoredMarks
 
 _ORDERS = ("votes", "age", "used")
 _MOST_SEARCHED = 32  # words; for further ones only parts of texts are compared
@@ -147,35 +145,23 @@ def show(name: str, as_json: bool) -> None:
     A point may be live or retired, in the project's playbook (pat-001) or in your personal one (upat-001). For a
     revision (12 or r12) you see all it changed, and why. For a point's history, use playbook why.
     """
-    point = quick_reads.find_point(source_of(name), name)
-    if point is not None:
-        _show_point(*point, as_json=as_json)
-        return
-    from playbook_db.domain.times import revision_number
-    from playbook_db.services.reading import history
+    match = quick_reads.find(source_of(name), name)
+    if isinstance(match, PointRecord):
+        _show_point(match, as_json=as_json)
+    elif as_json:
+        print_json(records.full_revision_record(match))
+    else:
+        from playbook_db.cli.history import history_view
 
-    with opened(name, reads=quick_reads.one_point(name) if revision_number(name) is None else None) as project:
-        match = history.details_of(project, name)
-        if isinstance(match, history.RevisionDetails):
-            _show_revision(match, as_json=as_json)
-        else:
-            lifespan, evidence = history.lifespan(project, name), history.evidence_of(project, name)
-            _show_point(match.point, match.retired, lifespan, match.extra, evidence, as_json=as_json)
+        print_texts((f"{line}\n" for line in history_view.in_full(match)), paged=True)
 
 
-def _show_point(
-    point: "PromptPoint",
-    retired: "Retired | None",
-    lifespan: "PointLifespan",
-    extra: str,
-    evidence: "Sequence[PointEvidence]",
-    *,
-    as_json: bool,
-) -> None:
+def _show_point(match: "PointRecord", *, as_json: bool) -> None:
     from playbook_db.domain.times import local
 
+    point, retired, lifespan, _, evidence = match
     if as_json:
-        print_json(records.full_point_record(point, retired, lifespan, extra, evidence))
+        print_json(records.full_point_record(*match))
         return
     age = f"since r{lifespan.created_in}, {local(lifespan.created_at)}"
     age += f", {one_line(lifespan.origin)}" if lifespan.origin else ""
@@ -203,15 +189,6 @@ def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]
         lines = [*([IGNORED] if each.ignored else []), *map(evidence_line, read_json(each.evidence))]
         head = f"r{each.revision} {each.kind}: "
         yield "".join(f"{beside(head, line, len(head))}\n" for line in lines)
-
-
-def _show_revision(full: "RevisionDetails", *, as_json: bool) -> None:
-    from playbook_db.cli.history import history_view
-
-    if as_json:
-        print_json(records.full_revision_record(full))
-    else:
-        print_texts((f"{line}\n" for line in history_view.in_full(full)), paged=True)
 
 
 @cli.command()

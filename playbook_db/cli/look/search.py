@@ -11,7 +11,7 @@ from playbook_db.cli.context import as_json, notify, of_user, opened, source_of
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import folded, mark_of, one_line, print_json, readable
 from playbook_db.services import records
-from playbook_db.services.reading import quick_reads
+from playbook_db.services.reading import quick_reads, sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +80,7 @@ def _beside(question: str) -> "tuple[tuple[HistoryHit, float], ...]":
     in_session = bool(settings.session())
     if in_session:
         notify(["proposals are left out inside a session of Claude Code"])
-    with opened(reads=quick_reads.HISTORY) as project:
+    with opened(reads=sources.HISTORY) as project:
         return listing.search_history(project, question, proposed=not in_session)
 
 

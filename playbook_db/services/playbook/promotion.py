@@ -17,7 +17,9 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import PointNotFoundError, PointRuleError, Remedy
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, find_membership
+from playbook_db.store import quick_sql
 from playbook_db.store.engine import retry_on_conflict
+from playbook_db.store.playbook import log_queries
 from playbook_db.store.playbook.repository import FileFields, RevisionResult
 
 _OWN = "your own playbook"
@@ -57,7 +59,7 @@ def demote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -
 
 def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: bool) -> Move:
     with source.store.read(source.key) as book:
-        details, lifespan = edit.find_in(book, name), book.lifespan(name)
+        details, lifespan = edit.find_in(book, name), quick_sql.lifespan(book, name)
     if details.retired is not None:
         match = _WAY.fullmatch(details.retired.reason or "")
         if match is None or match[0] != _went(source, match[3], target):
@@ -79,7 +81,7 @@ def _copy(
     reason = _came(source, point.name, target)
     with target.store.write(target.key, dry_run=dry_run) as book:
         draft, notes = book.draft, []
-        earlier = next((draft[name] for name, _ in book.changed_because(reason) if name in draft), None)
+        earlier = next((draft[name] for name, _ in log_queries.changed_because(book, reason) if name in draft), None)
         if earlier is not None and earlier.text != point.text:
             raise PointRuleError(
                 f"{point.name} was {reason.split()[0]} to {earlier.name} before, and one of the two was reworded since."
@@ -120,7 +122,8 @@ def elsewhere(project: Project, revisions: RevisionRange) -> list[str]:
     """What the moves in *revisions* of the playbook of *project* did in the other playbook and is in force there, for
     whoever undoes them: each with the command that undoes that, too."""
     with project.store.read(project.key) as book:
-        reasons = [*book.reasons_in(revisions, "promoted "), *book.reasons_in(revisions, "demoted ")]
+        ways = ("promoted ", "demoted ")
+        reasons = [each for way in ways for each in log_queries.reasons_in(book, revisions, way)]
     moves = [(name, match) for name, reason in reasons if (match := _WAY.fullmatch(reason))]
     return list(dict.fromkeys(filter(None, (_other_end(project, name, match) for name, match in moves))))
 
@@ -145,7 +148,7 @@ def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
     reason = _came(project, name, other) if is_copy_there else _went(other, name, project)
     with other.store.read(other.key) as book:
         is_live = book.live_point(at) is not None
-        numbers = [number for changed, number in book.changed_because(reason) if changed == at]
+        numbers = [number for changed, number in log_queries.changed_because(book, reason) if changed == at]
     if not numbers or is_live is not is_copy_there:
         return ""
     where = _OWN if other.is_users else key

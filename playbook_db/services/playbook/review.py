@@ -66,7 +66,7 @@ def all_waiting(project: Project) -> list[ReviewItem]:
 def waiting(project: Project) -> list[ReviewItem]:
     """The proposals for the playbook of *project* that wait for a person, in the order in which they came."""
     with project.store.read(project.key) as book:
-        return quick_sql.waiting(book.execute, book.playbook_id, is_users=project.is_users)
+        return quick_sql.waiting(book, is_users=project.is_users)
 
 
 def decided(project: Project, name: str) -> Proposal | None:

@@ -29,6 +29,7 @@ from playbook_db.services.playbook import edit, promotion
 from playbook_db.services.project import Project
 from playbook_db.services.reading.history import find_revision, find_session
 from playbook_db.store.engine import retry_on_conflict
+from playbook_db.store.playbook import log_queries
 from playbook_db.store.playbook.repository import FileFields, PlaybookRepository, RevisionOrigin, RevisionResult
 
 
@@ -113,7 +114,7 @@ def undo_session(
 def _in_force(book: PlaybookRepository, session_id: str) -> list[int]:
     """The revisions learned from a session that were not undone."""
     undone = [each.undone for each in book.undos_in_force(RevisionRange(1, book.revision))] if book.revision else []
-    numbers = book.revisions_of_session(session_id)
+    numbers = log_queries.revisions_of_session(book, session_id)
     return [each for each in numbers if not any(some.holds(RevisionRange(each, each)) for some in undone)]
 
 

@@ -1,4 +1,4 @@
-"""Reading the history: which revision is meant, what revisions did, the playbook as it was, the life of one point."""
+"""Read the history: find a revision, list revisions, show an earlier playbook or the life of a point."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from playbook_db.domain import playbook_file, prompt_text, times
 from playbook_db.domain.merging import diff, merge
 from playbook_db.domain.merging.diff import Comparison
-from playbook_db.domain.playbook import MAX_COUNTER, Playbook, Vote
+from playbook_db.domain.playbook import MAX_COUNTER, Playbook
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import local, timestamp
 from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
@@ -16,12 +16,12 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store import quick_sql
-from playbook_db.store.playbook import statistics
-from playbook_db.store.playbook.log_queries import Life, RevisionReflection, SkippedOperation
+from playbook_db.store.playbook import log_queries, statistics
+from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails, read_revision
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.playbook.statistics import Citation, EventUse
-from playbook_db.store.quick_sql import PointEvidence, PointLifespan, SessionSummary
-from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedRevision
+from playbook_db.store.playbook.statistics import Citation
+from playbook_db.store.quick_sql import PointLifespan, SessionSummary
+from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedRevision, read_log
 
 _BATCH = 100  # revisions read at once: few enough that the first lines come at once
 _NO_HISTORY = "this playbook has no history yet"
@@ -29,9 +29,8 @@ _NO_HISTORY = "this playbook has no history yet"
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """What a log is to show: only the point `name`, a session (its id or the beginning of it), a source, who made it
-    (`by`: an actor, or one without the machine), the revisions from `since` to `until` (a number or a time each), the
-    newest `limit`. None leaves it open."""
+    """Which revisions a log shows; None means all. `session` is an id or the beginning of one. `by` is an actor, maybe
+    without the machine. `since` and `until` are numbers or times."""
 
     name: str | None = None
     session: str | None = None
@@ -43,21 +42,9 @@ class LogQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class RevisionDetails:
-    """All that is kept of a revision, or a page of it: `items` is how many entries the longest of its lists has in
-    all."""
-
-    revision: LoggedRevision
-    votes: tuple[Vote, ...]
-    skipped: tuple[SkippedOperation, ...]
-    reflections: tuple[RevisionReflection, ...]
-    items: int
-
-
-@dataclass(frozen=True, slots=True)
 class FullPoint:
-    """All that is known of a point at one moment: what it is, since when, what happened to it (None where that is in a
-    team's database alone, which is away), what sessions made of it, by the event that told them, and which cited it."""
+    """A point in full, with its use by event and the sessions that cited it. `life` is None if only the team's database
+    has it, which can't be reached."""
 
     details: PointDetails
     lifespan: PointLifespan
@@ -68,8 +55,8 @@ class FullPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcedPlaybook:
-    """A playbook, and where it comes from: a revision with its time (None for the empty 0), or else a `file`; a `note`
-    if that may surprise."""
+    """A playbook and its source: a `revision` with its `time` (None for the empty 0), or a `file`. A `note` explains a
+    surprising answer."""
 
     reading: Reading
     revision: int = 0
@@ -79,7 +66,7 @@ class SourcedPlaybook:
 
     @property
     def title(self) -> str:
-        """Where it comes from, in words."""
+        """The source in words."""
         return self.file or f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
 
     @property
@@ -89,10 +76,10 @@ class SourcedPlaybook:
 
 
 def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
-    """The revision that *text* means: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a time.
+    """The revision that *text* names: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a time.
 
-    *now* is what the clock says, with its zone. A date means the evening of that day. Raises RevisionNotFoundError for
-    a number that is no revision's, MomentError for what is neither.
+    *now* is the current time, with its zone. A date means the end of that day. Raises RevisionNotFoundError for an
+    unknown number, MomentError if *text* is neither a number nor a time.
     """
     number = times.revision_number(text)
     if number is None:
@@ -121,7 +108,7 @@ def at(project: Project, when: str) -> SourcedPlaybook:
 
 
 def prompt_at(project: Project, when: str) -> str:
-    """The text that a session which began at *when* would have got, with the template of today; `""` where none."""
+    """The text that a session would have got at *when*, with today's template; `""` if the playbook was empty."""
     with project.store.read(project.key) as book:
         ranked = book.ranked_points_at(find_revision(book, when, now=datetime.now(UTC)))
     return prompt_text.compose(templates.playbook_template(), [ranked])[0]
@@ -130,8 +117,8 @@ def prompt_at(project: Project, when: str) -> str:
 def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) -> Iterator[LoggedRevision]:
     """The revisions that *query* asks for, newest first, each with at most *most_changes* changes.
 
-    They are read as they are taken, some at a time: who pauses keeps no transaction open. Raises PointNotFoundError,
-    SessionNotFoundError, RevisionNotFoundError and MomentError, before anything is read.
+    The iterator reads them in batches, each in its own transaction. Raises PointNotFoundError, SessionNotFoundError,
+    RevisionNotFoundError and MomentError at once.
     """
     with project.store.read(project.key) as book:
         log_filter = _filter(book, query)
@@ -139,49 +126,34 @@ def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) 
 
 
 def details_of(project: Project, text: str) -> PointDetails | RevisionDetails:
-    """What *text* names: a point, live or retired, else a revision by its number."""
-    number = times.revision_number(text)
+    """The point *text*, live or retired, or else the revision of that number. Raises PointNotFoundError or
+    RevisionNotFoundError."""
     with project.store.read(project.key) as book:
-        if number is None or book.point_id(text) is not None:
+        if times.revision_number(text) is None or quick_sql.point_id(book, text) is not None:
             return edit.find_in(book, text)
-        return _revision_details(book, text, number, before=0, most=EVERY_CHANGE)
+        return read_revision(book, text)
 
 
 def revision_page(project: Project, text: str, *, before: int, most: int) -> RevisionDetails:
-    """What is kept of the revision whose number *text* is: of each of its lists *most* entries without the *before*
-    first ones. Raises RevisionNotFoundError."""
+    """A page of the revision of that number, see `read_revision`. Raises RevisionNotFoundError."""
     with project.store.read(project.key) as book:
-        return _revision_details(book, text, times.revision_number(text) or 0, before=before, most=most)
-
-
-def _revision_details(book: PlaybookRepository, text: str, number: int, *, before: int, most: int) -> RevisionDetails:
-    if not 1 <= number <= book.revision:
-        raise RevisionNotFoundError(text.strip(), book.revision)
-    log_filter = LogFilter(number, number)
-    (revision,) = book.read_log(log_filter, limit=1, most_changes=most, first_change=before + 1)
-    return RevisionDetails(
-        revision,
-        book.read_votes(number, before=before, most=most),
-        book.read_skipped(number, before=before, most=most),
-        book.read_reflections(number),
-        items=max(sum(revision.counts.values()), revision.skipped, book.count_votes(number)),
-    )
+        return read_revision(book, text, before=before, most=most)
 
 
 def life(project: Project, name: str) -> Life:
-    """All that happened to the point *name*, live or retired. Raises PointNotFoundError."""
+    """The life of the point *name*, live or retired. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
-        life = book.life(name)
+        life = log_queries.life(book, name)
         if life is None:
             raise edit.no_such_point(book, name)
         return life
 
 
 def point_in_full(project: Project, name: str, *, last: int, limit: int, most_citations: int) -> FullPoint:
-    """The point *name*, live or retired, with what the *limit* revisions that touched it up to the *last* did, and the
-    last sessions that cited it. Raises PointNotFoundError."""
+    """The point *name*, live or retired, with its life in the newest *limit* revisions up to the *last*, and the last
+    sessions that cited it. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
-        details, lifespan = edit.find_in(book, name), book.lifespan(name)
+        details, lifespan = edit.find_in(book, name), quick_sql.lifespan(book, name)
         if lifespan is None:
             raise edit.no_such_point(book, name)
         if isinstance(project, LastKnownProject):
@@ -189,31 +161,25 @@ def point_in_full(project: Project, name: str, *, last: int, limit: int, most_ci
         return FullPoint(
             details,
             lifespan,
-            book.life(name, last=last, limit=limit),
-            statistics.use_by_event(book.connection, project.key, name),
+            log_queries.life(book, name, last=last, limit=limit),
+            log_queries.use_by_event(book, name),
             statistics.citations_of(book.connection, project.key, name, most=most_citations),
         )
 
 
 def lifespan(project: Project, name: str) -> PointLifespan:
-    """When the point *name* came, and when it last changed. Raises PointNotFoundError."""
+    """The lifespan of the point *name*, live or retired. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
-        lifespan = book.lifespan(name)
+        lifespan = quick_sql.lifespan(book, name)
         if lifespan is None:
             raise edit.no_such_point(book, name)
         return lifespan
 
 
-def evidence_of(project: Project, name: str) -> tuple[PointEvidence, ...]:
-    """What sessions showed for or against the point *name*, the oldest first."""
-    with project.store.read(project.key) as book:
-        return book.evidence_of(name)
-
-
 def sessions(project: Project) -> list[SessionSummary]:
-    """Each session that was learned from, the newest first."""
+    """The sessions that were learned from, newest first."""
     with project.store.read(project.key) as book:
-        return quick_sql.sessions(book.execute, book.playbook_id)
+        return quick_sql.sessions(book)
 
 
 def side_of_file(data: bytes, name: str) -> SourcedPlaybook:
@@ -222,7 +188,7 @@ def side_of_file(data: bytes, name: str) -> SourcedPlaybook:
 
 
 def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:
-    """What differs between the two. A flat file knows no sections: its points stand where the other side has them."""
+    """The differences. A flat file has no sections, so its points get those of the other side."""
     old = merge.in_our_sections(before.reading, after.playbook)
     new = merge.in_our_sections(after.reading, old)
     return diff.compare(old, new)
@@ -240,7 +206,7 @@ def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
     now = datetime.now(UTC)
     last = book.revision if query.until is None else find_revision(book, query.until, now=now)
     first = 1 if query.since is None else _first_since(book, query.since, now)
-    point_id = None if query.name is None else book.point_id(query.name)
+    point_id = None if query.name is None else quick_sql.point_id(book, query.name)
     if query.name is not None and point_id is None:
         raise edit.no_such_point(book, query.name)
     session_id = find_session(book, query.session) if query.session is not None and book.revision else None
@@ -255,8 +221,8 @@ def _first_since(book: PlaybookRepository, text: str, now: datetime) -> int:
 
 
 def find_session(book: PlaybookRepository, beginning: str) -> str:
-    """The session that revisions came from and whose id begins so. Raises SessionNotFoundError."""
-    matches = book.sessions_beginning(beginning)
+    """The session with revisions whose id begins with *beginning*. Raises SessionNotFoundError."""
+    matches = log_queries.sessions_beginning(book, beginning)
     if len(matches) != 1 and beginning not in matches:
         raise SessionNotFoundError(beginning, tuple(matches))
     return matches[0]  # a whole id comes before those that begin with it
@@ -268,7 +234,7 @@ def _read(project: Project, log_filter: LogFilter, limit: int | None, most_chang
     while remaining > 0:
         count = min(remaining, _BATCH)
         with project.store.read(project.key) as book:
-            revisions = book.read_log(replace(log_filter, last=last), limit=count, most_changes=most_changes)
+            revisions = read_log(book, replace(log_filter, last=last), limit=count, most_changes=most_changes)
         yield from revisions
         if len(revisions) < count:
             return

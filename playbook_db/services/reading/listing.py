@@ -11,7 +11,6 @@ from playbook_db.services.project import LastKnownProject, Project
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook import listing, searching
 from playbook_db.store.playbook.listing import Order, PointRow, RowFilter, State
-from playbook_db.store.playbook.playbook_rows import runner_of
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.playbook.searching import HistoryHit, Searched
 from playbook_db.store.quick_sql import StoredMarks
@@ -27,8 +26,8 @@ DAMAGED = Remedy(
 
 @dataclass(frozen=True, slots=True)
 class PointList:
-    """One of the `pages` of a list: its points, and how many the list has; `is_damaged` where the index for full text,
-    which should have been asked, can't be."""
+    """A page of a list: its points, and the `count` of all. `is_damaged`: the full-text index can't be used, so parts
+    of words were searched."""
 
     points: tuple[PointRow, ...]
     count: int
@@ -48,11 +47,11 @@ def read(
     page_rows: int,
     now: datetime | None = None,
 ) -> PointList:
-    """The points of the *project* in a *state*, of a *section* (its slug), that answer *words*: *page_rows* of them, on
-    that *page*, or on the last one where there are not so many.
+    """A *page* of *page_rows* points in a *state* and a *section* (its slug) that match *words*; the last page if there
+    are fewer.
 
-    Without an *order* the best answer comes first, or else what a session is shown first; of those that have left, the
-    last to leave. What words don't find, as they aren't typed to the end, is looked for as parts of texts.
+    Without an *order* the best match comes first, or else the points that a session gets first; the most recently
+    retired of retired points. If no word matches, parts of texts are searched.
     """
     section = section if section in SLUG_SECTIONS else None
     with project.store.read(project.key) as book:
@@ -71,19 +70,18 @@ def read(
 
 
 def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[str, StoredMarks]]:
-    """For each of *questions* the live points of the *project* that answer it, the best first; and what is known of
-    these points beside, by name."""
+    """For each of *questions* the live points that match, best first; and the marks of these points, by name."""
     with project.store.read(project.key) as book:
         answers = [searching.search(book, each) for each in questions]
         points = [each.points for each in answers]
         if isinstance(project, LastKnownProject):
-            return answers, book.marks()
-        return answers, quick_sql.marks_of(runner_of(book.connection), book.playbook_id, points)
+            return answers, quick_sql.marks(book)
+        return answers, quick_sql.marks_of(book, points)
 
 
 def search_history(project: Project, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:
-    """What else was said in the *project* that answers *question*, the best first: by points that have left, in older
-    texts, reasons and evidence, and with *proposed* by what waits for a person."""
+    """Other texts that match *question*, best first: retired points, earlier texts, reasons and evidence, and with
+    *proposed* waiting proposals."""
     with project.store.read(project.key) as book:
         return searching.search_history(book, question, proposed=proposed)
 

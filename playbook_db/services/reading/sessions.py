@@ -1,4 +1,4 @@
-"""What sessions taught, and what learning from them took: all of them by pages, or one in full."""
+"""What was learned from sessions, and its cost: a page of all sessions, or one in full."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from playbook_db.errors import SessionNotFoundError
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
-from playbook_db.services.reading.history import RevisionDetails
+from playbook_db.store.playbook import log_queries
 from playbook_db.store.playbook.learning import SessionCall
+from playbook_db.store.playbook.log_queries import RevisionDetails
 from playbook_db.store.playbook.statistics import DayCalls, days_of_calls
 from playbook_db.store.quick_sql import SessionSummary
 from playbook_db.store.revision_log import EVERY_CHANGE
@@ -17,8 +18,8 @@ MOST_CALLS = 500  # of one session, that are shown
 
 @dataclass(frozen=True, slots=True)
 class SessionDetails:
-    """All that is kept of a session: how many changes it made by kind and votes by tag, its revisions (some of them),
-    how many it made, and the calls of models for it."""
+    """A session in full. `counts` has its changes by kind and its votes by tag; `revisions` are some of its `count`
+    revisions."""
 
     session: SessionSummary
     counts: Counter[str]
@@ -28,8 +29,8 @@ class SessionDetails:
 
 
 def listed(project: Project, *, most: int, offset: int = 0) -> tuple[list[tuple[SessionSummary, Counter[str]]], int]:
-    """The sessions that were learned from, newest first, each with its counts as SessionDetails has them: at most
-    *most*, from the one at *offset* on; and how many there are in all."""
+    """At most *most* sessions that were learned from, newest first, from the one at *offset* on, each with its counts;
+    and the number of all."""
     with project.store.read(project.key) as book:
         summaries = book.some_sessions(most=most, offset=offset)
         taught = book.taught([each.session_id for each in summaries])
@@ -47,7 +48,7 @@ def details(project: Project, session: str, *, most: int, offset: int = 0) -> Se
         if summary is None:  # forgotten meanwhile
             raise SessionNotFoundError(session, ())
         counts = Counter(book.taught([session])[session])
-        numbers = book.revisions_of_session(session)
+        numbers = log_queries.revisions_of_session(book, session)
         calls = book.calls_of_session(session, most=MOST_CALLS)
     some = numbers[offset : offset + most]
     revisions = tuple(history.revision_page(project, f"{number}", before=0, most=EVERY_CHANGE) for number in some)
@@ -55,6 +56,6 @@ def details(project: Project, session: str, *, most: int, offset: int = 0) -> Se
 
 
 def costs_by_day(project: Project, *, most: int | None = None) -> list[DayCalls]:
-    """What asking models took on each day on which one was asked, the newest *most*, the newest first."""
+    """The model calls of each day that had some, the newest *most* days, newest first."""
     with project.store.snapshot() as connection:
         return days_of_calls(connection, project.key, most=most)

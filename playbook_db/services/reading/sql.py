@@ -1,11 +1,7 @@
-"""The database asked in SQL: people's own questions, and all of it as Datasette shows it.
-
-What the views and tables mean, and the worked questions, are written in docs/sql.md alone; the package carries it.
-"""
+"""SQL queries of users, and the metadata for Datasette. Both use docs/sql.md, which the package contains."""
 
 import re
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +9,7 @@ from typing import Any
 from playbook_db import __version__, projects, settings
 from playbook_db.errors import DatabaseError
 from playbook_db.files import shipped_file
-from playbook_db.store import at_hand, hook_sql
+from playbook_db.services.reading import sources
 from playbook_db.store.user_sql import Answer, ask
 
 __all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_questions", "parse_tables", "read_docs"]
@@ -21,7 +17,7 @@ __all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_qu
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a row of a view or table is, and what its columns mean, in their order."""
+    """The meaning of a row of a view or table, and of its columns."""
 
     about: str
     columns: Mapping[str, str]
@@ -37,18 +33,12 @@ class Question:
 
 
 def database_of(url: str, folder: str | None) -> tuple[str, str]:
-    """The URL of the database that has the playbook of the project in *folder*, where *url* is the user's own, and its
-    key there; a project that has joined no team costs a look at the file. Without a folder, the user's own playbook."""
+    """The URL of the database with the playbook of the project in *folder*, and its key there: the team's, if the
+    project has joined one, else *url*. Without a folder, those of the user's personal playbook."""
     if folder is None:
         return url, _users_key(url)
     key = projects.project_key(folder)
-    path = settings.sqlite_file(url)
-    try:
-        with closing(at_hand.connect(path or "", wait_s=0)) as connection:
-            project = hook_sql.find_project(connection, key)
-    except (OSError, at_hand.UnusableError, at_hand.driver().Error):
-        return url, key  # who opens it says what is wrong, or puts it right
-    if project is None or project.team_name is None:
+    if not sources.from_file(url, folder, lambda book: book.project.team_name, sync=False, is_own=True):
         return url, key
     from playbook_db.services.project import Project, open_store, with_kept_password
     from playbook_db.services.sharing import team  # late: most projects have joined none

@@ -1,7 +1,7 @@
-"""The playbook in numbers: its points, what sessions made of them, what learning cost, and how the file grows."""
+"""Statistics of a playbook: its points and their use, the cost of learning, and the growth of the file."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -13,7 +13,8 @@ from playbook_db.domain.trust import outcomes
 from playbook_db.domain.trust.outcomes import Difference
 from playbook_db.services.project import Project
 from playbook_db.store.playbook import statistics
-from playbook_db.store.playbook.statistics import Compared, Counts, DayCalls, DayVotes, EventUse, TableSize
+from playbook_db.store.playbook.log_queries import EventUse, event_uses
+from playbook_db.store.playbook.statistics import Compared, DayCalls, DayVotes, LivePoint, Revisions
 from playbook_db.store.upkeep import database_file
 
 AGES_DAYS = (7, 30, 90)
@@ -23,7 +24,7 @@ _WEEK = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class SectionCount:
-    """How many points of a section are live and how many are retired."""
+    """How many points of a section are live and retired."""
 
     section: str
     live: int
@@ -32,7 +33,7 @@ class SectionCount:
 
 @dataclass(frozen=True, slots=True)
 class PointUse:
-    """A live point, in how many sessions it was shown and cited, and its votes as its counters have them."""
+    """A live point: in how many sessions it was shown and cited, and its votes."""
 
     name: str
     text: str
@@ -44,12 +45,11 @@ class PointUse:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What sessions made of the points that they were shown.
+    """How sessions used the points that they were shown.
 
-    `shown` and `cited` count a point once for each session; `helpful` and `harmful` are the votes that sessions cast
-    since points are recorded as shown. `most` and `least` are live points: the ones most cited, and the ones least
-    cited for how often they were shown. `by_event` tells apart what first told a session of a point: its start, a
-    prompt, an error, a subagent's start.
+    `shown` and `cited` count a point once per session; `helpful` and `harmful` are votes of sessions since
+    `shown_since`. `most` are the live points cited most often, `least` those cited least often for the times that they
+    were shown.
     """
 
     shown_since: str | None
@@ -67,13 +67,13 @@ class Use:
     by_event: tuple[EventUse, ...]
 
     def share_of_shown(self, count: int) -> float | None:
-        """*count* as a part of the times that a point was shown to a session; None where none ever was."""
+        """*count* divided by `shown`; None if no point was shown."""
         return count / self.shown if self.shown else None
 
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """One week, named by its Monday (UTC): votes cast, models called, and what that took."""
+    """The votes and model calls of the week that starts on `monday` (UTC), in tokens and US dollars."""
 
     monday: date
     helpful: int = 0
@@ -86,8 +86,8 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What learning took: sessions and chunks learned from, calls, tokens and US dollars (`unpriced` calls not counted
-    in); `helpful_points` are the live points that helped more than they harmed."""
+    """The cost of learning: sessions, chunks of transcripts, calls, tokens and US dollars (without `unpriced` calls).
+    `helpful_points` are the live points that helped more than they harmed."""
 
     sessions: int
     chunks: int
@@ -101,19 +101,19 @@ class Learning:
 
     @property
     def tokens(self) -> int:
-        """All tokens, sent, received and read from a cache."""
+        """All tokens: sent, received and read from a cache."""
         return self.input_tokens + self.output_tokens + self.cached_tokens
 
     @property
     def cost_usd_per_helpful_point(self) -> float | None:
-        """US dollars for each helpful point; None where there is none."""
+        """US dollars for each helpful point; None without one."""
         return self.cost_usd / self.helpful_points if self.helpful_points else None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionComparison:
-    """The sessions that were held out beside those that were `shown` the playbook, from the first held out, at `since`,
-    to the last: how many there are, and by measure what the latter have more of. What it says is an observation."""
+    """Sessions without the playbook (`held_out`) compared with those that were `shown` it. It counts sessions from the
+    first held-out one (`since`) to the last."""
 
     since: str | None
     until: str | None
@@ -124,14 +124,23 @@ class SessionComparison:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are enough sessions on both sides to say anything."""
+        """Whether both groups have enough sessions for a conclusion."""
         return min(self.held_out, self.shown) >= outcomes.FEWEST_SESSIONS
 
 
 @dataclass(frozen=True, slots=True)
+class TableSize:
+    """The rows of a table and its size in the file (None if unknown), for all projects together."""
+
+    name: str
+    rows: int
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Growth:
-    """The file now, all projects together: its size (None where it is no file), its tables, and how large each backup
-    of it was, the oldest first."""
+    """The size of the file with all projects (None if it is no file), its tables, and the times and sizes of its
+    backups, oldest first."""
 
     size_bytes: int | None
     tables: tuple[TableSize, ...]
@@ -140,8 +149,8 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class ActorTotals:
-    """What an actor did, as `log --by` takes it (None: sessions, in a file of one's own): how many revisions and, of
-    these, by learning; their votes that are in force; when they last wrote."""
+    """The totals of an actor, as `log --by` names them (None: sessions, in a file): all revisions, those by learning,
+    votes in force, and the time of the last revision."""
 
     actor: str | None
     revisions: int
@@ -152,9 +161,8 @@ class ActorTotals:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """A playbook in numbers, at one moment; `is_shared` where others have the database, too. `ages` says how many live
-    points came in the last so many days; `weeks` go without a gap from the first in which anything happened to this
-    one."""
+    """All statistics of a playbook. `ages` has how many live points were created in the last so many days; `weeks`
+    has no gaps; `is_shared` if others use the database, too."""
 
     project: str
     time: str
@@ -182,12 +190,12 @@ class Statistics:
 
     @property
     def votes(self) -> dict[str, int]:
-        """The votes that were cast here, by kind."""
+        """All votes, by kind."""
         return {kind: sum(getattr(week, kind) for week in self.weeks) for kind in ("helpful", "harmful", "neutral")}
 
     @property
     def age_groups(self) -> tuple[tuple[str, int], ...]:
-        """The live points by age, the youngest first, each in one group: its name, and how many."""
+        """The live points by age, youngest first: the name of each group, and its points."""
         days, came = zip(*self.ages, strict=True)
         names = [f"under {days[0]} days", *(f"{first} to {last} days" for first, last in pairwise(days)), "older"]
         counts = [later - earlier for earlier, later in pairwise((0, *came, self.live))]
@@ -195,51 +203,45 @@ class Statistics:
 
 
 def gather(project: Project, *, now: datetime | None = None) -> Statistics:
-    """The project's playbook in numbers, as of one moment; all zeros where there is none."""
+    """The statistics of the project's playbook *now*; all zeros if there is none."""
     moment = now or datetime.now(UTC)
-    counts = statistics.count(project.store, project.key)
-    taken = database_file.list_backups(project.store.url)
+    answers = statistics.count(project.store, project.key)
+    live = [LivePoint(*row) for row in answers["live"]]
+    votes = [DayVotes(*row) for row in answers["votes"]]
+    calls = [DayCalls(*row) for row in reversed(answers["calls"])]
+    revisions = [Revisions(*row) for row in answers["revisions"]]
+    retired = dict(map(tuple, answers["retired"]))
     since = [(days, timestamp(moment - timedelta(days=days))) for days in AGES_DAYS]
     return Statistics(
         project.key,
         timestamp(moment),
         tuple(
-            SectionCount(name, sum(point.section == name for point in counts.live), counts.retired.get(name, 0))
+            SectionCount(name, sum(point.section == name for point in live), retired.get(name, 0))
             for name in SECTION_SLUGS
         ),
-        tuple((days, sum(point.created_at >= time for point in counts.live)) for days, time in since),
-        sum(votes.unmatched for votes in counts.votes),
-        _use(counts),
-        _learning(counts),
-        weeks_of(counts.votes, counts.calls, moment.astimezone(UTC).date()),
-        dict(_sums((each.source, each.count) for each in counts.revisions).most_common()),
-        _members(counts),
+        tuple((days, sum(point.created_at >= time for point in live)) for days, time in since),
+        sum(each.unmatched for each in votes),
+        _use(answers, live, votes),
+        _learning(answers, live, calls),
+        weeks_of(votes, calls, moment.astimezone(UTC).date()),
+        dict(_sums((each.source, each.number) for each in revisions).most_common()),
+        _members(revisions, votes),
         project.store.is_shared,
-        _comparison(counts.compared),
-        Growth(
-            counts.file_bytes,
-            tuple(counts.tables),
-            tuple((timestamp(backup.time), backup.size_bytes) for backup in reversed(taken)),
-        ),
+        _comparison(statistics.compare(project.store, project.key, answers["held out"][0])),
+        _growth(project, answers["tables"]),
     )
 
 
-def use_of(project: Project, name: str) -> tuple[EventUse, ...]:
-    """What sessions made of the point *name*, by the event that first told them of it."""
-    with project.store.snapshot() as connection:
-        return statistics.use_by_event(connection, project.key, name)
-
-
 def compare_sessions(project: Project) -> SessionComparison:
-    """The sessions that were held out beside those that were shown the playbook."""
+    """The sessions without the playbook beside those with it."""
     return _comparison(statistics.compare(project.store, project.key))
 
 
-def _use(counts: Counts) -> Use:
-    shown, cited = counts.shown, counts.cited
+def _use(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], votes: Sequence[DayVotes]) -> Use:
+    (shown_since, sessions_shown), (cited_since, sessions_citing) = answers["shown in"][0], answers["cited in"][0]
+    shown, cited = (Counter(dict(map(tuple, answers[title]))) for title in ("shown", "cited"))
     points = [
-        PointUse(each.name, each.text, shown.by_point[each.name], cited.by_point[each.name], each.helpful, each.harmful)
-        for each in counts.live
+        PointUse(each.name, each.text, shown[each.name], cited[each.name], each.helpful, each.harmful) for each in live
     ]
     most = sorted((p for p in points if p.cited), key=lambda p: (-p.cited, -p.shown, p.harmful - p.helpful, p.name))
     most = most[:LISTED_POINTS]
@@ -247,53 +249,52 @@ def _use(counts: Counts) -> Use:
         (p for p in points if p.shown and p not in most),
         key=lambda p: (p.cited / p.shown, -p.shown, p.helpful - p.harmful, p.name),
     )
-    since = (shown.since or "~")[:10]
-    cast = [votes for votes in counts.votes if votes.is_by_session and votes.day >= since]
+    cast = [each for each in votes if each.is_by_session and each.day >= (shown_since or "~")[:10]]
     return Use(
-        shown.since,
-        cited.since,
-        shown.count,
-        cited.count,
-        len(shown.by_point),
-        len(cited.by_point),
-        shown.by_point.total(),
-        cited.by_point.total(),
-        sum(votes.helpful for votes in cast),
-        sum(votes.harmful for votes in cast),
-        tuple(most),
-        tuple(least[:LISTED_POINTS]),
-        counts.by_event,
+        shown_since=shown_since,
+        cited_since=cited_since,
+        sessions_shown=sessions_shown,
+        sessions_citing=sessions_citing,
+        points_shown=len(shown),
+        points_cited=len(cited),
+        shown=shown.total(),
+        cited=cited.total(),
+        helpful=sum(each.helpful for each in cast),
+        harmful=sum(each.harmful for each in cast),
+        most=tuple(most),
+        least=tuple(least[:LISTED_POINTS]),
+        by_event=event_uses(answers["uses"]),
     )
 
 
-def _learning(counts: Counts) -> Learning:
+def _learning(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], calls: Sequence[DayCalls]) -> Learning:
     kinds = ("calls", "input_tokens", "output_tokens", "cached_tokens", "cost_usd")
+    sessions, chunks = answers["learned from"][0]
     return Learning(
-        *counts.learned_from,
-        **{kind: sum(getattr(day, kind) for day in counts.calls) for kind in kinds},
-        unpriced=counts.unpriced,
-        helpful_points=sum(point.helpful > point.harmful for point in counts.live),
+        sessions,
+        chunks,
+        **{kind: sum(getattr(day, kind) for day in calls) for kind in kinds},
+        unpriced=answers["unpriced"][0][0],
+        helpful_points=sum(point.helpful > point.harmful for point in live),
     )
 
 
 def _sums(counted: Iterable[tuple[Any, int]]) -> Counter[Any]:
-    """The counts of each thing added up, in the order of the things."""
+    """The sum of the counts of each thing, in the order of the things."""
     sums = Counter[Any]()
     for thing, count in sorted(counted, key=str):
         sums[thing] += count
     return sums
 
 
-def _members(counts: Counts) -> tuple[ActorTotals, ...]:
-    """Who did what, who did most first."""
-    revision_counts = counts.revisions
-    revisions = _sums((each.actor, each.count) for each in revision_counts)
-    learned = _sums((each.actor, each.count) for each in revision_counts if each.source == "learn")
-    last_at = {each.actor: each.last_at for each in sorted(revision_counts, key=lambda each: each.last_at)}
-    votes = _sums((each.actor, each.helpful + each.harmful + each.neutral) for each in counts.votes)
+def _members(revisions: Sequence[Revisions], votes: Sequence[DayVotes]) -> tuple[ActorTotals, ...]:
+    """The totals of each actor, the most active first."""
+    totals = _sums((each.actor, each.number) for each in revisions)
+    learned = _sums((each.actor, each.number) for each in revisions if each.source == "learn")
+    last_at = {each.actor: each.last_at for each in sorted(revisions, key=lambda each: each.last_at)}
+    cast = _sums((each.actor, each.helpful + each.harmful + each.neutral) for each in votes)
     return tuple(
-        ActorTotals(actor, count, learned[actor], votes[actor], last_at[actor])
-        for actor, count in revisions.most_common()
+        ActorTotals(actor, count, learned[actor], cast[actor], last_at[actor]) for actor, count in totals.most_common()
     )
 
 
@@ -303,8 +304,16 @@ def _comparison(compared: Compared) -> SessionComparison:
     return SessionComparison(compared.since, compared.until, held_out, shown, measures)
 
 
+def _growth(project: Project, rows: Iterable[tuple[str, int]]) -> Growth:
+    file_bytes, sizes = statistics.sizes(project.store)
+    tables = [TableSize(name, count, sizes.get(name)) for name, count in rows if count]
+    tables.sort(key=lambda table: (table.size_bytes or 0, table.rows), reverse=True)
+    backups = reversed(database_file.list_backups(project.store.url))
+    return Growth(file_bytes, tuple(tables), tuple((timestamp(each.time), each.size_bytes) for each in backups))
+
+
 def weeks_of(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) -> tuple[Week, ...]:
-    """The votes and calls of each week, without a gap from the first that has any to that of *today*."""
+    """The votes and calls of each week, from the first with any to the week of *today*."""
     sums: dict[date, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
     days: list[DayVotes | DayCalls] = [*votes, *calls]
     for day in days:

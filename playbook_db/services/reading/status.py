@@ -1,6 +1,6 @@
-"""The status of a playbook: how many points, what was learned last, what waits and why, what today cost.
+"""The status of a playbook: its points, the last lesson, what waits and why, and today's cost.
 
-Reads with the hooks' SQL, if possible without SQLAlchemy: a status line asks every few seconds.
+A status line asks every few seconds, so the file is read without SQLAlchemy if possible.
 """
 
 import os
@@ -15,13 +15,12 @@ from playbook_db.domain import prompt_text
 from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
+from playbook_db.services.reading import sources
 from playbook_db.services.reading.waiting import Waiting
 from playbook_db.store import at_hand, hook_sql, quick_sql
 
 if TYPE_CHECKING:
     from playbook_db.services.reading.waiting import Execute
-
-_WAIT_S = 0.2  # for a database that somebody holds; then the store waits longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +35,14 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The status of the playbook of the project `key`.
+    """The status of the playbook of the project `key`. A `team`'s playbook is as this machine last saw it, at
+    `team_as_of` (None: never).
 
-    A `team`'s playbook is as this machine knows it; `team_as_of` is when it last knew that to be current (None: never).
-    A session gets `shown` of the `points` and `user_shown` of the `user_points` in the user's personal playbook: none
-    if the database `is_on_server`, which hooks never ask. `proposals` counts those for both playbooks. `queued`,
-    `running` and `failed` count jobs. `waits` says what waits for the user, and why learning waits.
-    `tokens_today` and `cost_usd_all_today` are of all projects, `cost_usd_today` of this one. `daily_tokens` is the
-    budget (0: none), `agreed_today` are the tokens that the user allowed besides.
+    A session gets `shown` of the `points`, and `user_shown` of the `user_points` in the user's personal playbook; none
+    if the database `is_on_server`, where hooks don't connect. `proposals` counts those of both playbooks. `queued`,
+    `running` and `failed` count jobs. `waits` says what waits for the user, or why learning waits. `tokens_today` and
+    `cost_usd_all_today` are those of all projects, `cost_usd_today` that of this one. `daily_tokens` is the budget, 0
+    for none; `agreed_today` are tokens that don't count against it.
     """
 
     key: str
@@ -72,27 +71,34 @@ class Status:
 
 
 def read(url: str, folder: str | None) -> Status:
-    """The status of the project in *folder*, even of one that isn't created yet, in the database at *url*. Without a
-    folder, of the user's personal playbook. Raises DatabaseError, TemplateError, SettingError."""
-    path = settings.sqlite_file(url)
+    """The status of the project in *folder* in the database at *url*, which may be missing; without a folder, of the
+    user's personal playbook. Raises DatabaseError, TemplateError, SettingError."""
+    path = settings.sqlite_file(url) or ""
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
-    if path is not None and os.path.exists(path):
-        unusable = at_hand.UnusableError, at_hand.driver().Error  # the store says what is wrong, or puts it right
-        with suppress(*unusable), closing(at_hand.connect(path, wait_s=_WAIT_S)) as connection:
-            return _read(connection.execute, path, key, folder)
+
+    def query(book: hook_sql.Book) -> Status:
+        return _read(book.execute, path, key, folder, book.project)
+
+    if status := sources.from_file(url, folder, query, sync=False, is_own=True):
+        return status
     from playbook_db.services.project import Project  # late: it brings SQLAlchemy
     from playbook_db.store.engine import open_store
     from playbook_db.store.playbook import repository
 
     with open_store(url) as store, store.read(Project.of_user(store).key if folder is None else key) as book:
-        status = _read(book.execute, store.where, book.key, folder, repository.users_key(book.connection))
+        users_key = repository.users_key(book.connection)
+        status = _read(book.execute, store.where, book.key, folder, book.stored(), users_key)
         return replace(status, shown=0, user_shown=0, is_on_server=True) if store.is_shared else status
 
 
 def _read(
-    execute: "Execute", database: str, key: str, folder: str | None, users_key: str = projects.USER_KEY
+    execute: "Execute",
+    database: str,
+    key: str,
+    folder: str | None,
+    project: hook_sql.StoredProject,
+    users_key: str = projects.USER_KEY,
 ) -> Status:
-    project = _find(execute, key)
     users = [] if folder is None else [_Playbook(execute, _find(execute, users_key), is_users=True)]
     if project.team_name:
         points = _points_of_team(database, project, users)
@@ -131,7 +137,7 @@ def _read(
 
 @dataclass(frozen=True, slots=True)
 class _Playbook:
-    """A playbook, and what runs a statement in its database; of a team's, as it was at `known_at`."""
+    """A playbook, and what runs a statement in its database. A team's was last compared at `known_at`."""
 
     execute: "Execute"
     project: hook_sql.StoredProject
@@ -139,12 +145,13 @@ class _Playbook:
     known_at: str | None = None
 
 
+
 def _find(execute: "Execute", key: str) -> hook_sql.StoredProject:
     return next(map(hook_sql.StoredProject, execute(hook_sql.PROJECT, {"key": key})), quick_sql.NO_PLAYBOOK)
 
 
 def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
-    """The fields of a status about the points of *playbooks*: the project's, and the user's own."""
+    """The fields of a status about the points of *playbooks*: the project's and the user's."""
     first, last = playbooks[0], playbooks[-1]
     shown = [0] * len(playbooks)
     if not first.project.is_ignored and any(each.project.live_points for each in playbooks):
@@ -169,7 +176,7 @@ def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
 
 
 def _points_of_team(database: str, project: hook_sql.StoredProject, users: Sequence[_Playbook]) -> dict[str, Any]:
-    """The same for the team's playbook of *project*, as the worker last saved it on this machine."""
+    """The same fields for the team's playbook of *project*, from its replica on this machine."""
     path = at_hand.replica_of(database, project.id)
     unusable = OSError, at_hand.UnusableError, at_hand.driver().Error  # doctor says what is wrong
     with suppress(*unusable), closing(at_hand.open_replica(path)) as replica:

@@ -8,7 +8,8 @@ from itertools import groupby
 from playbook_db.services.project import Project
 from playbook_db.services.reading.statistics import Week, weeks_of
 from playbook_db.store.playbook import statistics
-from playbook_db.store.playbook.statistics import DayCalls, EventUse
+from playbook_db.store.playbook.log_queries import EventUse, use_by_event
+from playbook_db.store.playbook.statistics import DayCalls
 
 MOST_BARS = 60  # of a chart: days, weeks; more of them are shown as months
 _DAY = timedelta(days=1)
@@ -16,9 +17,8 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Trends:
-    """A playbook over time: how many live points there were at the end of each period in which that changed, or was
-    the last (its first day, by the name `points_by`); the votes and the cost of each week; what became of the points
-    that sessions were shown, by event; what asking models took on each of the last MOST_BARS days."""
+    """A playbook over time. `points` has the number of live points at the end of each day, week or month (`points_by`),
+    by its first day. `uses` has the use of points by event, `days` the model calls of the last MOST_BARS days."""
 
     points_by: str
     points: tuple[tuple[str, int], ...]
@@ -28,12 +28,12 @@ class Trends:
 
 
 def gather(project: Project, *, now: datetime | None = None) -> Trends:
-    """The project's playbook over time, as of one moment; nothing where there is none."""
+    """The trends of the project's playbook; empty without one."""
     today = (now or datetime.now(UTC)).astimezone(UTC).date()
-    with project.store.snapshot() as connection:
-        changes = statistics.points_by_day(connection, project.key)
-        votes = statistics.votes_by_day(connection, project.key)
-        uses = statistics.use_by_event(connection, project.key)
+    with project.store.read(project.key) as book:
+        changes = statistics.points_by_day(book.connection, project.key)
+        votes = statistics.votes_by_day(book.connection, project.key)
+        uses = use_by_event(book)
     with project.own.store.snapshot() as connection:
         calls = statistics.days_of_calls(connection, project.own.key)
     points_by, points = _points_over_time(changes, today)
@@ -52,8 +52,8 @@ def by_period(weeks: Sequence[Week], *fields: str) -> tuple[str, list[tuple[str,
 
 
 def _points_over_time(changes: Iterable[tuple[str, int]], today: date) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """How many live points there were at the end of each day, week or month since the first, whichever are few enough;
-    *changes* says by how many more or fewer they became on which day."""
+    """The number of live points at the end of each day, week or month, whichever are few enough. *changes* has the
+    difference of each day."""
     by_day = dict(sorted(changes))
     if not by_day:
         return "day", ()
@@ -70,14 +70,14 @@ def _points_over_time(changes: Iterable[tuple[str, int]], today: date) -> tuple[
 
 
 def _begin(day: date, by: str) -> str:
-    """What the day, the week or the month of *day* is called."""
+    """The name of the day, week or month of *day*."""
     if by == "month":
         return day.isoformat()[:7]
     return (day - timedelta(days=day.weekday()) if by == "week" else day).isoformat()
 
 
 def _last_days(calls: Iterable[DayCalls], today: date) -> tuple[DayCalls, ...]:
-    """The last days, without a gap from the first of them on which a model was asked."""
+    """The last days, without gaps, from the first with a model call."""
     by_day: Mapping[str, DayCalls] = {each.day: each for each in calls}
     days = [(today - number * _DAY).isoformat() for number in reversed(range(MOST_BARS))]
     begin = next((place for place, day in enumerate(days) if day in by_day), len(days))

@@ -17,7 +17,7 @@ from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerE
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import Project, find_membership, password_file, with_kept_password
 from playbook_db.services.sharing import git, mirror, team
-from playbook_db.store import urls
+from playbook_db.store import quick_sql, urls
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
@@ -206,7 +206,7 @@ def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResu
     A revision is made even if it changes nothing: the next joining reads there what was merged.
     """
     header = own.header if own.header.last_updated else own.header.stamped(own.last_time)
-    if not own.revision or book.known_times({header.last_updated or ""}):
+    if not own.revision or quick_sql.known_times(book, {header.last_updated or ""}):
         return None
     reading = import_export.reading_of(own)
     theirs = replace(reading.playbook, header=header)
@@ -229,7 +229,7 @@ def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Pla
     at that revision. None if the two have nothing in common."""
     undone = {number for undo in own.undos_in_force() for number in range(undo.undone.first, undo.undone.last + 1)}
     ours = {time: number for time, number in own.named().items() if number not in undone}
-    known = book.known_times(ours)
+    known = quick_sql.known_times(book, ours)
     number, time = max(((number, time) for time, (number, _) in known.items()), default=(0, ""))
     return (number, own.at(ours[time]), book.at(number)) if number else None
 

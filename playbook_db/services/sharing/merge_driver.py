@@ -22,6 +22,7 @@ from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PlaybookError, PlaybookFileError
 from playbook_db.services.reading import quick_reads
 from playbook_db.services.sharing import git
+from playbook_db.store import quick_sql
 
 if TYPE_CHECKING:
     from playbook_db.store.playbook.repository import PlaybookRepository
@@ -127,11 +128,11 @@ def _revision(known: Mapping[str, tuple[int, bool]], side: Reading | None) -> in
 
 
 def _known_times(url: str, folder: str, times: Collection[str]) -> Mapping[str, tuple[int, bool]]:
-    """What `quick_reads.known_times` returns for *times*."""
+    """The revisions of files by their *times*, see `quick_sql.known_times`."""
     if settings.sqlite_file(url) is not None:
         return quick_reads.known_times(url, folder, times) or {}
     with _opened(url, folder) as book:
-        return book.known_times(times)
+        return quick_sql.known_times(book, times)
 
 
 @contextlib.contextmanager

@@ -13,8 +13,8 @@ from playbook_db.domain import operations
 from playbook_db.domain.trust.outcomes import SessionCounts
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import quick_sql
-from playbook_db.store.playbook.playbook_rows import IN_FORCE, IS_WEAK, PlaybookRows
-from playbook_db.store.quick_sql import SessionSummary
+from playbook_db.store.playbook.playbook_rows import IN_FORCE, PlaybookRows
+from playbook_db.store.quick_sql import IS_WEAK, SessionSummary
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
 _NAMES_AT_ONCE = 500  # a database takes only so many values in one statement

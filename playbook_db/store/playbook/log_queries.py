@@ -1,66 +1,79 @@
-"""What the append-only history tells: its log (`revision_log`), all that is kept of one revision, the life of one
-point."""
+"""One revision in full, the life of one point, and other questions to the history. It needs no SQLAlchemy."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
-
-from sqlalchemy import text as sql
+from typing import TYPE_CHECKING, Any
 
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import MAX_COUNTER, Vote
+from playbook_db.domain.times import revision_number
 from playbook_db.domain.trust.evidence import Evidence, read_json
+from playbook_db.domain.trust.outcomes import EVENTS, FEWEST_SESSIONS
+from playbook_db.errors import RevisionNotFoundError
 from playbook_db.store import quick_sql
-from playbook_db.store.playbook.playbook_rows import IS_WEAK, PlaybookRows
-from playbook_db.store.quick_sql import PointLifespan
-from playbook_db.store.revision_log import (
-    EVERY_CHANGE,
-    LogFilter,
-    LoggedChange,
-    LoggedRevision,
-    RevisionLog,
-)
+from playbook_db.store.quick_sql import IS_WEAK, LAST_REVISION, rows
+from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedChange, LoggedRevision, read_log
 
-_CHANGED_BECAUSE = sql("""
+if TYPE_CHECKING:
+    from playbook_db.store.quick_sql import Reader
+
+_CHANGED_BECAUSE = """
 SELECT k.name, c.revision FROM changes AS c
 JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = c.point_id
 WHERE c.playbook_id = :playbook_id AND c.reason = :reason ORDER BY c.revision DESC, c.seq DESC
-""")
-_REASONS = sql("""
+"""
+_REASONS = """
 SELECT k.name, c.reason FROM changes AS c
 JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = c.point_id
 WHERE c.playbook_id = :playbook_id AND c.revision BETWEEN :first AND :last
   AND substr(c.reason, 1, length(:beginning)) = :beginning
 ORDER BY c.revision DESC, c.seq DESC
-""")
-_POINT_ID = sql("SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name = :name")
-_OF_SESSION = sql("""
+"""
+_OF_SESSION = """
 SELECT number FROM revisions WHERE playbook_id = :playbook_id AND session_id = :session_id ORDER BY number DESC
-""")
-_SESSIONS = sql("""
+"""
+_SESSIONS = """
 SELECT DISTINCT session_id FROM revisions
 WHERE playbook_id = :playbook_id AND substr(session_id, 1, length(:beginning)) = :beginning ORDER BY session_id
-""")
-_VOTES = sql(f"""
+"""
+_VOTES = f"""
 SELECT coalesce(k.name, v.name), v.tag, v.rationale, v.point_id IS NOT NULL, v.ignored, v.evidence, {IS_WEAK}
 FROM votes AS v LEFT JOIN key_points AS k ON k.playbook_id = v.playbook_id AND k.id = v.point_id
 WHERE v.playbook_id = :playbook_id AND v.revision = :revision ORDER BY v.seq LIMIT :most OFFSET :before
-""")
-_VOTES_COUNT = sql("SELECT count(*) FROM votes WHERE playbook_id = :playbook_id AND revision = :revision")
-_SKIPPED = sql("""
+"""
+_VOTES_COUNT = "SELECT count(*) FROM votes WHERE playbook_id = :playbook_id AND revision = :revision"
+_SKIPPED = """
 SELECT seq, operation, reason FROM skipped_operations
 WHERE playbook_id = :playbook_id AND revision = :revision ORDER BY seq LIMIT :most OFFSET :before
-""")
-_REFLECTIONS = sql("""
+"""
+_REFLECTIONS = """
 SELECT session_id, analysis, curator_reasoning, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms
 FROM reflections WHERE playbook_id = :playbook_id AND revision = :revision ORDER BY id
-""")
-_LIFESPAN = sql(quick_sql.LIFESPAN)
+"""
+USE_BY_EVENT = """
+SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event
+WHERE playbook = (SELECT key FROM playbooks WHERE id = :playbook_id) GROUP BY event HAVING sum(shown) > 0
+"""
+_POINT_VOTES = """
+SELECT revision, tag, rationale, ignored, evidence FROM votes {by_point}
+WHERE playbook_id = :playbook_id AND point_id = :point_id AND revision BETWEEN :oldest AND :newest
+ORDER BY revision, seq
+"""
+_MERGED = """
+SELECT DISTINCT k.name FROM changes AS c
+JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
+WHERE c.playbook_id = :playbook_id AND c.successor_id = :point_id
+  AND coalesce((SELECT t.last FROM undone_ranges AS t
+                WHERE t.playbook_id = :playbook_id AND t.first <= c.revision
+                ORDER BY t.first DESC LIMIT 1), 0) < c.revision
+ORDER BY k.name
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedOperation:
-    """An operation that was not carried out: its place in the batch (from 1), its JSON as it was kept, and why."""
+    """An operation that was not applied: its place in the batch (from 1), its JSON, and the reason."""
 
     place: int
     operation: str
@@ -69,7 +82,7 @@ class SkippedOperation:
 
 @dataclass(frozen=True, slots=True)
 class RevisionReflection:
-    """What stood behind a revision: what the reflector and the curator said, and what asking them took."""
+    """The answers of the reflector and the curator for a revision, and the cost of both calls."""
 
     session_id: str
     analysis: str | None
@@ -82,29 +95,12 @@ class RevisionReflection:
     duration_ms: int | None
 
 
-_POINT_VOTES = """
-SELECT revision, tag, rationale, ignored, evidence FROM votes {by_point}
-WHERE playbook_id = :playbook_id AND point_id = :point_id AND revision BETWEEN :oldest AND :newest
-ORDER BY revision, seq
-"""
-_MERGED = sql("""
-SELECT DISTINCT k.name FROM changes AS c
-JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id
-WHERE c.playbook_id = :playbook_id AND c.successor_id = :point_id
-  AND coalesce((SELECT t.last FROM undone_ranges AS t
-                WHERE t.playbook_id = :playbook_id AND t.first <= c.revision
-                ORDER BY t.first DESC LIMIT 1), 0) < c.revision
-ORDER BY k.name
-""")
-
-
 @dataclass(frozen=True, slots=True)
 class LifeEvent:
-    """One thing that happened to a point: `kind` is that of a change (add, edit, move, retire, restore; vote where
-    counters changed without one, as by an undo) or a vote's tag (helpful, harmful, neutral). `text` is the text it got,
-    what else was set and the reason, or the vote's rationale; `successor` the point that it went into; `ignored` says
-    that the session had the point, didn't follow it and paid for that, `evidence` is what it showed; `before` is the
-    text in whose place a rewording put another."""
+    """An event in the life of a point. `kind` is a change's (add, edit, move, retire, restore; vote if counters changed
+    without a vote, as by an undo) or a vote's (helpful, harmful, neutral). `text` is the new text, else what changed
+    and why, or a vote's rationale; `before` is the text before an edit. `ignored`: the session had the point but didn't
+    follow it."""
 
     revision: int
     time: str
@@ -122,15 +118,118 @@ class LifeEvent:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """All that happened to a point, the oldest first, and the points that were merged into it, but for merges that were
-    undone."""
+    """All events of a point, oldest first, and the points that were merged into it (without undone merges)."""
 
     events: tuple[LifeEvent, ...]
     merged: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class EventUse:
+    """The use of the points that an event first showed in a session: in how many sessions each was shown and cited, and
+    the votes of these sessions. A session counts a point once."""
+
+    event: str
+    shown: int
+    cited: int
+    helpful: int
+    harmful: int
+
+    def share(self, count: int) -> float | None:
+        """*count* divided by the sessions; None if there are too few."""
+        return count / self.shown if self.shown >= FEWEST_SESSIONS else None
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionDetails:
+    """A revision in full, or a page of it. `items` is the length of its longest list."""
+
+    revision: LoggedRevision
+    votes: tuple[Vote, ...]
+    skipped: tuple[SkippedOperation, ...]
+    reflections: tuple[RevisionReflection, ...]
+    items: int
+
+
+def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVERY_CHANGE) -> RevisionDetails:
+    """The revision with the number in *text*: of each list at most *most* entries, without the first *before*. Raises
+    RevisionNotFoundError."""
+    number = revision_number(text) or 0
+    log_filter = LogFilter(number, number)
+    revisions = read_log(book, log_filter, limit=1, most_changes=most, first_change=before + 1) if number else []
+    if not revisions:
+        ((last,),) = rows(book, LAST_REVISION)
+        raise RevisionNotFoundError(text.strip(), last)
+    revision, page = revisions[0], {"revision": number, "before": before, "most": most}
+    ((votes,),) = rows(book, _VOTES_COUNT, revision=number)
+    return RevisionDetails(
+        revision,
+        read_votes(book, **page),
+        read_skipped(book, **page),
+        tuple(RevisionReflection(*row) for row in rows(book, _REFLECTIONS, revision=number)),
+        items=max(sum(revision.counts.values()), revision.skipped, votes),
+    )
+
+
+def revisions_of_session(book: "Reader", session_id: str) -> list[int]:
+    """The numbers of the session's revisions, newest first."""
+    return [number for (number,) in rows(book, _OF_SESSION, session_id=session_id)]
+
+
+def sessions_beginning(book: "Reader", beginning: str) -> list[str]:
+    """The sessions with revisions whose ids begin with *beginning*."""
+    return [session for (session,) in rows(book, _SESSIONS, beginning=beginning)]
+
+
+def read_votes(book: "Reader", revision: int, *, before: int = 0, most: int = EVERY_CHANGE) -> tuple[Vote, ...]:
+    """The votes of *revision* in order: at most *most*, without the first *before*."""
+    matches = rows(book, _VOTES, revision=revision, before=before, most=most)
+    return tuple(
+        Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence), bool(is_weak))
+        for name, tag, rationale, matched, ignored, evidence, is_weak in matches
+    )
+
+
+def read_skipped(
+    book: "Reader", revision: int, *, before: int = 0, most: int = EVERY_CHANGE
+) -> tuple[SkippedOperation, ...]:
+    """The operations that *revision* skipped, in order; *before* and *most* as in `read_votes`."""
+    matches = rows(book, _SKIPPED, revision=revision, before=before, most=most)
+    return tuple(SkippedOperation(*row) for row in matches)
+
+
+def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
+    """The life of the point *name*, live or retired, in the newest *limit* revisions that touched it, up to revision
+    *last*; None if there is no such point."""
+    point_id = quick_sql.point_id(book, name)
+    if point_id is None:
+        return None
+    revisions = read_log(book, LogFilter(1, last, point_id=point_id), limit=limit, most_changes=EVERY_CHANGE)
+    votes: dict[int, list[Any]] = defaultdict(list)
+    if revisions:
+        statement = _POINT_VOTES.format(by_point=book.index_hint("ix_votes_point"))
+        span = {"oldest": revisions[-1].number, "newest": revisions[0].number}
+        for number, *vote in rows(book, statement, point_id=point_id, **span):
+            votes[number].append(vote)
+    events: list[LifeEvent] = []
+    for entry in reversed(revisions):
+        origin = (entry.number, entry.time, entry.source, entry.actor, entry.session_id, entry.message)
+        was_voted = any(tag != "neutral" for tag, *_ in votes[entry.number])
+        for change in entry.changes:
+            if change.kind == "vote" and was_voted:  # the votes follow
+                continue
+            text, before = _change_text(change, was_voted), change.before
+            text_before = before.text if before and change.is_reworded else None
+            events.append(LifeEvent(*origin, change.kind, text, change.successor, False, change.evidence, text_before))
+        events += [
+            LifeEvent(*origin, tag, rationale, None, bool(ignored), read_json(evidence))
+            for tag, rationale, ignored, evidence in votes[entry.number]
+        ]
+    return Life(tuple(events), tuple(name for (name,) in rows(book, _MERGED, point_id=point_id)))
+
+
 def _change_text(change: LoggedChange, was_voted: bool) -> str | None:
-    """What *change* did in words, but for its kind: the text that it gave, else what else it set, and why."""
+    """The new text, else what *change* did besides its kind, and why."""
     point, before = change.point, change.before
     if before is None or change.kind in ("add", "restore") or change.is_reworded:
         return point.text
@@ -143,97 +242,24 @@ def _change_text(change: LoggedChange, was_voted: bool) -> str | None:
     return "; ".join([*parts, *([change.reason] if change.reason else [])]) or None
 
 
-class LogQueries(PlaybookRows):
-    """What the history of one playbook tells."""
+def use_by_event(book: "Reader", name: str | None = None) -> tuple[EventUse, ...]:
+    """The use of all points, or of the point *name*, by event; events that showed none are left out."""
+    query = USE_BY_EVENT.replace("GROUP BY", "AND name = :name GROUP BY") if name else USE_BY_EVENT
+    return event_uses(rows(book, query, name=name))
 
-    def read_log(
-        self, log_filter: LogFilter, *, limit: int, most_changes: int, first_change: int = 1
-    ) -> list[LoggedRevision]:
-        """The newest *limit* revisions that pass *log_filter*, as `RevisionLog.read` has them."""
-        log = RevisionLog(self.execute, self.index_hint, self.playbook_id)
-        return log.read(log_filter, limit=limit, most_changes=most_changes, first_change=first_change)
 
-    def revisions_of_session(self, session_id: str) -> list[int]:
-        """The numbers of the revisions that came from a session, the newest first."""
-        return list(self._execute(_OF_SESSION, session_id=session_id).scalars())
+def event_uses(matches: Iterable[Any]) -> tuple[EventUse, ...]:
+    """The rows of USE_BY_EVENT in the order of `outcomes.EVENTS`."""
+    uses = (EventUse(event, *map(int, counts)) for event, *counts in matches)
+    return tuple(sorted(uses, key=lambda use: [*EVENTS].index(use.event)))
 
-    def sessions_beginning(self, beginning: str) -> list[str]:
-        """The sessions that revisions came from and whose id begins so."""
-        return list(self._execute(_SESSIONS, beginning=beginning).scalars())
 
-    def read_votes(self, revision: int, *, before: int = 0, most: int = EVERY_CHANGE) -> tuple[Vote, ...]:
-        """The votes of *revision*, in order: *most* of them, without the *before* first ones."""
-        rows = self._execute(_VOTES, revision=revision, before=before, most=most)
-        return tuple(
-            Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence), bool(is_weak))
-            for name, tag, rationale, matched, ignored, evidence, is_weak in rows
-        )
+def changed_because(book: "Reader", reason: str) -> list[tuple[str, int]]:
+    """The points that were changed for this *reason*, each with the revision, newest first."""
+    return list(map(tuple, rows(book, _CHANGED_BECAUSE, reason=reason)))
 
-    def count_votes(self, revision: int) -> int:
-        """How many votes *revision* has."""
-        return int(self._execute(_VOTES_COUNT, revision=revision).scalar_one())
 
-    def read_skipped(self, revision: int, *, before: int = 0, most: int = EVERY_CHANGE) -> tuple[SkippedOperation, ...]:
-        """The operations that *revision* was asked for and didn't carry out, in order, as `read_votes` has them."""
-        rows = self._execute(_SKIPPED, revision=revision, before=before, most=most)
-        return tuple(SkippedOperation(*row) for row in rows)
-
-    def read_reflections(self, revision: int) -> tuple[RevisionReflection, ...]:
-        """What stood behind *revision*, where a model did."""
-        return tuple(RevisionReflection(*row) for row in self._execute(_REFLECTIONS, revision=revision))
-
-    def lifespan(self, name: str) -> PointLifespan | None:
-        """When the point *name* came and last changed; None where there never was one."""
-        row = self._execute(_LIFESPAN, name=name).first()
-        return PointLifespan(*row) if row else None
-
-    def life(self, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
-        """The life of the point *name*, live or retired, in the *limit* revisions that touched it up to the *last*;
-        None where there never was one."""
-        point_id = self.point_id(name)
-        if point_id is None:
-            return None
-        touching = LogFilter(1, last, point_id=point_id)
-        revisions = self.read_log(touching, limit=limit, most_changes=EVERY_CHANGE)
-        votes: dict[int, list[Any]] = defaultdict(list)
-        if revisions:
-            statement = sql(_POINT_VOTES.format(by_point=self.index_hint("ix_votes_point")))
-            values = {"point_id": point_id, "oldest": revisions[-1].number, "newest": revisions[0].number}
-            for number, *vote in self._execute(statement, **values):
-                votes[number].append(vote)
-        events: list[LifeEvent] = []
-        for entry in reversed(revisions):
-            origin = (entry.number, entry.time, entry.source, entry.actor, entry.session_id, entry.message)
-            was_voted = any(tag != "neutral" for tag, *_ in votes[entry.number])
-            events += [
-                LifeEvent(
-                    *origin,
-                    change.kind,
-                    _change_text(change, was_voted),
-                    change.successor,
-                    False,
-                    change.evidence,
-                    change.before.text if change.before and change.is_reworded else None,
-                )
-                for change in entry.changes
-                if change.kind != "vote" or not was_voted  # else the votes themselves say it
-            ]
-            events += [
-                LifeEvent(*origin, tag, rationale, None, bool(ignored), read_json(evidence))
-                for tag, rationale, ignored, evidence in votes[entry.number]
-            ]
-        return Life(tuple(events), tuple(self._execute(_MERGED, point_id=point_id).scalars()))
-
-    def changed_because(self, reason: str) -> list[tuple[str, int]]:
-        """Which points were changed for this *reason*, by name, and by which revisions, the newest first."""
-        return [(name, number) for name, number in self._execute(_CHANGED_BECAUSE, reason=reason)]
-
-    def reasons_in(self, revisions: RevisionRange, beginning: str) -> list[tuple[str, str]]:
-        """Why *revisions* changed points, by name, where the reason has this *beginning*; the newest first."""
-        values = {"first": revisions.first, "last": revisions.last, "beginning": beginning}
-        return [(name, reason) for name, reason in self._execute(_REASONS, **values)]
-
-    def point_id(self, name: str) -> int | None:
-        """The number of the point *name*, live or retired; None where there never was one."""
-        number: int | None = self._execute(_POINT_ID, name=name).scalar()
-        return number
+def reasons_in(book: "Reader", revisions: RevisionRange, beginning: str) -> list[tuple[str, str]]:
+    """The points that *revisions* changed for a reason with this *beginning*, each with the reason, newest first."""
+    values = {"first": revisions.first, "last": revisions.last, "beginning": beginning}
+    return list(map(tuple, rows(book, _REASONS, **values)))

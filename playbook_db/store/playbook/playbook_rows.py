@@ -12,11 +12,11 @@ from playbook_db import settings
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store.dialect import dialect_of
+from playbook_db.store.quick_sql import IS_WEAK
 
-# Whether a vote is in force, and whether it is weak: no quote can spell the mark, as JSON escapes quotation marks.
+# Whether a vote is in force.
 IN_FORCE = """NOT EXISTS (SELECT 1 FROM undone_ranges AS t WHERE t.playbook_id = :playbook_id
                     AND t.first <= v.revision AND t.last >= v.revision)"""
-IS_WEAK = """coalesce(instr(v.evidence, '"weak": true'), 0) > 0"""
 _WEAK_VOTES = sql(f"""
 SELECT k.name FROM key_points AS k JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names)) AND {IS_WEAK} AND {IN_FORCE}
@@ -30,9 +30,10 @@ class PlaybookRows:
         self.connection = connection
         self.playbook_id = playbook_id
 
-    def execute(self, statement: str, values: Mapping[str, Any]) -> "CursorResult[*tuple[Any, ...]]":
-        """Run a statement of `hook_sql` or `quick_sql`, as on the file itself."""
-        return self.connection.execute(sql(statement), values)
+    def execute(self, statement: str, values: Mapping[str, Any]) -> Any:
+        """Run a statement of `hook_sql` or `quick_sql`. A replica lacks some rows: it has the server's answers."""
+        answers = self.connection.get_execution_options().get("answers", {})
+        return answers[statement] if statement in answers else self.connection.execute(sql(statement), values)
 
     def index_hint(self, name: str) -> str:
         """What holds the planner to the index *name*, to stand behind a table's name; "" where it needs no help."""

@@ -4,13 +4,13 @@
 as one revision; nothing else writes the history.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from sqlalchemy import Connection, CursorResult, Row, TextClause, delete, select, update
+from sqlalchemy import Connection, CursorResult, Row, delete, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain.draft import Draft
@@ -35,13 +35,11 @@ from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.hook_sql import StoredPoint, StoredProject
 from playbook_db.store.playbook.learning import TAKE_OVER_COUNTS, LearningRows
-from playbook_db.store.playbook.log_queries import LogQueries
 from playbook_db.store.playbook.playbook_rows import point_of
 from playbook_db.store.playbook.proposals import ProposalRows
 from playbook_db.store.playbook.revisions import RevisionWriter
 from playbook_db.store.playbook.same_text import ids_like
 from playbook_db.store.playbook.snapshots import Snapshots
-from playbook_db.store.quick_sql import PointEvidence, StoredMarks
 from playbook_db.store.revision_log import header_of
 from playbook_db.store.tables import (
     heads,
@@ -58,8 +56,6 @@ from playbook_db.store.tables import (
 _ADD_PROJECT = sql(hook_sql.ADD_PROJECT)
 _LIVE_POINTS = sql(quick_sql.LIVE_POINTS)
 _RANKED_POINTS = sql(hook_sql.RANKED_POINTS)
-_EVIDENCE = sql(quick_sql.EVIDENCE)
-_MARKS = sql(quick_sql.MARKS)
 _RETIRED_POINTS = sql(quick_sql.RETIRED_POINTS)
 _POINT = sql(quick_sql.POINT)
 _EXTRA = sql(quick_sql.EXTRA)
@@ -176,7 +172,7 @@ class RevisionResult:
     key: str = ""
 
 
-class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, RevisionWriter):
+class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     """The playbook of one project, or the user's own, inside a transaction. One that isn't there yet is empty, and its
     `playbook_id` 0.
 
@@ -352,19 +348,6 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
     def extra_of(self, name: str) -> str:
         """What the entries of files said of the point *name* beside what a point is, as JSON."""
         return self._execute(_EXTRA, name=name).scalar() or "{}"
-
-    def evidence_of(self, name: str) -> tuple[PointEvidence, ...]:
-        """What sessions showed for or against the point *name*, the oldest first."""
-        return tuple(map(PointEvidence._make, self._answer(_EVIDENCE, name=name)))
-
-    def marks(self) -> dict[str, StoredMarks]:
-        """What is known of each live point beside what a point is, by name."""
-        return {each.name: each for each in map(StoredMarks._make, self._answer(_MARKS))}
-
-    def _answer(self, question: TextClause, **values: Any) -> Iterable[Any]:
-        """The rows that answer *question*: a replica, which doesn't hold all, was given those of the server."""
-        known = self.connection.get_execution_options().get("answers", {})
-        return known[question.text] if question.text in known else self._execute(question, **values)
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Keep whether the point *name* comes first in every session's start; a pinned one doesn't rest."""

@@ -1,7 +1,7 @@
 """The playbook as it was: at any revision, and which revision a time, a file or an undo belongs to."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -80,12 +80,11 @@ _LOOKED_AT = 64  # revisions at once, in search of one
 _TIMES_OF = sql("""
 SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND number IN :numbers
 """).bindparams(bindparam("numbers", expanding=True))
-_LAST = sql("SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id")
+_LAST = sql(quick_sql.LAST_REVISION)
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
 _TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
 _NAMED_BY_TIME = sql(quick_sql.NAMED_BY_TIME)
 _NAMED_BY_HEADER = sql(quick_sql.NAMED_BY_HEADER)
-_MERGED_FILES = sql(quick_sql.MERGED_FILES)
 _UNDOS = sql("""
 SELECT number, undoes_from, undoes_to FROM revisions
 WHERE playbook_id = :playbook_id AND undoes_from IS NOT NULL ORDER BY number DESC
@@ -95,7 +94,7 @@ SELECT undo, first, last FROM undone_ranges
 WHERE playbook_id = :playbook_id AND first <= :last AND last >= :first ORDER BY undo DESC
 """)
 
-_MANY = 20  # times, for which all are read at once: each query is a way to a server and back
+_MOST_ALIKE = 20  # revisions with one time that a file is compared with
 
 ALL_REVISIONS = RevisionRange(0, MAX_COUNTER)
 
@@ -153,7 +152,7 @@ class Snapshots(PlaybookRows):
     def base_of(self, theirs: Playbook) -> int | None:
         """The revision that *theirs*, a file or dict, was made from, if its `last_updated` is one of ours. A file keeps
         that time when somebody edits it by hand: of the revisions with it, the last one that *theirs* is most like."""
-        numbers = self.named_by(theirs.header)[:_MANY]
+        numbers = self.named_by(theirs.header)[:_MOST_ALIKE]
         if len(numbers) < 2:
             return next(iter(numbers), None)
         fields = _fields_of(theirs)
@@ -162,17 +161,9 @@ class Snapshots(PlaybookRows):
     def named_by(self, header: Header) -> list[int]:
         """The revisions that a file or dict with *header* may be of, the newest first."""
         time = header.last_updated or ""
-        by_time = self._execute(_NAMED_BY_TIME, time=time).scalars()
-        return sorted([*by_time, *(number for named, number in self._by_header() if named == time)], reverse=True)
-
-    def known_times(self, times: Collection[str]) -> dict[str, tuple[int, bool]]:
-        """What is known of files by their *times*, as `quick_sql.known_times` says."""
-        if len(times) > _MANY:
-            named = [(row.time, row.number) for row in self._execute(_TIMES) if row.time in times]
-        else:
-            named = [(time, number) for time in times for number in self._execute(_NAMED_BY_TIME, time=time).scalars()]
-        headers, messages = (map(tuple, self._execute(query)) for query in (_NAMED_BY_HEADER, _MERGED_FILES))
-        return quick_sql.known_of(times, named, headers, messages)
+        by_time = self._execute(_NAMED_BY_TIME, times=json.dumps([time]))
+        numbers = [number for named, number in [*by_time, *self._by_header()] if named == time]
+        return sorted(numbers, reverse=True)
 
     def named(self) -> dict[str, int]:
         """The revisions by what the `last_updated` of a file of them is."""

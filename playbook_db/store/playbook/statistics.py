@@ -1,64 +1,32 @@
-"""Counts of what a playbook holds, what was made of it and what it took, from the views where they are fast enough.
+"""Counts of a playbook's points, votes, sessions and costs. Days are in UTC; a missing playbook gives zeros."""
 
-Days are those of UTC. A playbook that isn't there gives zeros and empty lists.
-"""
-
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 from sqlalchemy import text as sql
 
 from playbook_db.domain.playbook import MAX_COUNTER
-from playbook_db.domain.trust.outcomes import FEWEST_SESSIONS, Sample
+from playbook_db.domain.trust.outcomes import Sample
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
-from playbook_db.store.tables import EVENTS, metadata
+from playbook_db.store.playbook.log_queries import USE_BY_EVENT
+from playbook_db.store.tables import metadata
 
-_LIVE = sql("SELECT name, section, text, helpful, harmful, created_at FROM live_key_points WHERE playbook = :key")
-_RETIRED = sql("SELECT section, count(*) FROM retired_key_points WHERE playbook = :key GROUP BY section")
-_SHOWN = sql("""
-SELECT k.name, w.sessions FROM playbooks AS p JOIN showings AS w ON w.playbook_id = p.id
-JOIN key_points AS k ON k.playbook_id = w.playbook_id AND k.id = w.point_id WHERE p.key = :key
-""")
-_SHOWN_IN = sql("""
-SELECT min(i.time), count(DISTINCT i.session_id)
-FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE i.points <> '[]' AND p.key = :key
-""")
-_BY_EVENT = """
-SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event
-WHERE playbook = :key {of_point} GROUP BY event HAVING sum(shown) > 0
-"""
-# The sessions that cited a point, with the event that first told them of it, where that is still on record.
-_CITATIONS = sql("""
-SELECT c.session_id, c.time, c.chunks,
-       (SELECT i.event FROM injections AS i
-        WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
-          AND instr(replace(replace(replace(i.points, ' ', ''), '[', ','), ']', ','), ',' || c.point_id || ',') > 0
-        ORDER BY i.seq LIMIT 1)
-FROM playbooks AS p
-JOIN key_points AS k ON k.playbook_id = p.id AND k.name = :name
-JOIN citations AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id
-WHERE p.key = :key ORDER BY c.time DESC, c.session_id LIMIT :most
-""")
-_CITED = sql("SELECT name, count(*) FROM cited_points WHERE playbook = :key GROUP BY name")
-_CITED_IN = sql("SELECT min(time), count(DISTINCT session_id) FROM cited_points WHERE playbook = :key")
-# An actor, or NULL for a session: in a file of one's own they are all of one person, who isn't told by them.
+# The actor; NULL for a session in a file of one's own, where all sessions are the same person's.
 _WHO = """
 CASE WHEN r.actor = r.session_id OR r.actor LIKE '________-____-____-____-____________' THEN NULL ELSE r.actor END
 """
-# By how many more or fewer the live points became on each day.
+# How many live points each day added; negative if it retired more.
 _POINTS = sql("""
 SELECT substr(r.time, 1, 10) AS day, sum(CASE c.kind WHEN 'retire' THEN -1 ELSE 1 END) FROM changes AS c
 JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
 WHERE c.playbook_id = (SELECT id FROM playbooks WHERE key = :key) AND c.kind IN ('add', 'restore', 'retire')
 GROUP BY day
 """)
-# Not from `vote_log`, which looks up the point of each vote. Summed up by revision first, in the order of the rows:
-# sorting all votes by day takes four times as long.
-_VOTES = sql(f"""
+# `vote_log` would look up the point of each vote. Votes are summed by revision first: sorting all by day takes 4 times
+# as long.
+_VOTES = f"""
 SELECT substr(r.time, 1, 10) AS day, CASE WHEN r.session_id IS NULL THEN 0 ELSE 1 END AS by_session, {_WHO} AS who,
        sum(v.helpful), sum(v.harmful), sum(v.neutral), sum(v.unmatched)
 FROM (
@@ -74,55 +42,67 @@ WHERE coalesce((SELECT t.last FROM undone_ranges AS t
                 WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
                 ORDER BY t.first DESC LIMIT 1), 0) < v.revision
 GROUP BY day, by_session, who
-""")
-_CALLS = sql("""
+"""
+_CALLS = """
 SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
 FROM cost_by_day WHERE playbook = :key ORDER BY day DESC LIMIT :most
+"""
+# The sessions that cited a point, each with the event that first showed it there, if that is still recorded.
+_CITATIONS = sql("""
+SELECT c.session_id, c.time, c.chunks,
+       (SELECT i.event FROM injections AS i
+        WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
+          AND instr(replace(replace(replace(i.points, ' ', ''), '[', ','), ']', ','), ',' || c.point_id || ',') > 0
+        ORDER BY i.seq LIMIT 1)
+FROM playbooks AS p
+JOIN key_points AS k ON k.playbook_id = p.id AND k.name = :name
+JOIN citations AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id
+WHERE p.key = :key ORDER BY c.time DESC, c.session_id LIMIT :most
 """)
-_UNPRICED = sql("""
-SELECT count(*) FROM model_calls AS m JOIN playbooks AS p ON p.id = m.playbook_id
-WHERE p.key = :key AND m.cost_usd IS NULL
-""")
-_LEARNED = sql("""
-SELECT count(DISTINCT session_id), count(*) FROM reflection_log WHERE playbook = :key AND finished_at IS NOT NULL
-""")
-_REVISIONS = sql(f"""
-SELECT r.source, {_WHO} AS who, count(*), max(r.time) FROM revisions AS r JOIN playbooks AS p ON p.id = r.playbook_id
-WHERE p.key = :key GROUP BY r.source, who
-""")
-# Sessions count from the first that was held out to the last: before and afterwards all were shown the playbook, and
-# other things were different, too.
-_HELD_OUT = sql("""
+# Sessions count from the first held-out one to the last: before and after these no session was held out.
+_HELD_OUT = """
 SELECT min(first_at), max(first_at) FROM session_comparison WHERE playbook = :key AND is_held_out = 1
-""")
+"""
 _MEASURES = ("failed_calls", "corrections", "turns", "tokens")
-_COMPARED = sql(f"""
+_COMPARED = f"""
 SELECT is_held_out, count(*), {", ".join(f"sum({name}), sum(1.0 * {name} * {name})" for name in _MEASURES)}
 FROM session_comparison WHERE playbook = :key AND first_at BETWEEN :since AND :until GROUP BY is_held_out
-""")
-_ROWS = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in metadata.tables)
-_COUNTED = (
-    *(each.text for each in (_LIVE, _RETIRED, _SHOWN_IN, _SHOWN, _CITED_IN, _CITED)),
-    _BY_EVENT.format(of_point=""),
-    *(each.text for each in (_VOTES, _CALLS, _UNPRICED, _LEARNED, _REVISIONS, _HELD_OUT)),
-    _ROWS,
-)
+"""
+_QUESTIONS = {
+    "live": "SELECT name, section, text, helpful, harmful, created_at FROM live_key_points WHERE playbook = :key",
+    "retired": "SELECT section, count(*) FROM retired_key_points WHERE playbook = :key GROUP BY section",
+    "shown in": """
+        SELECT min(i.time), count(DISTINCT i.session_id)
+        FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id WHERE i.points <> '[]' AND p.key = :key
+    """,
+    "shown": """
+        SELECT k.name, w.sessions FROM playbooks AS p JOIN showings AS w ON w.playbook_id = p.id
+        JOIN key_points AS k ON k.playbook_id = w.playbook_id AND k.id = w.point_id WHERE p.key = :key
+    """,
+    "cited in": "SELECT min(time), count(DISTINCT session_id) FROM cited_points WHERE playbook = :key",
+    "cited": "SELECT name, count(*) FROM cited_points WHERE playbook = :key GROUP BY name",
+    "uses": USE_BY_EVENT,
+    "votes": _VOTES,
+    "calls": _CALLS,
+    "unpriced": """
+        SELECT count(*) FROM model_calls AS m JOIN playbooks AS p ON p.id = m.playbook_id
+        WHERE p.key = :key AND m.cost_usd IS NULL
+    """,
+    "learned from": """
+        SELECT count(DISTINCT session_id), count(*) FROM reflection_log
+        WHERE playbook = :key AND finished_at IS NOT NULL
+    """,
+    "revisions": f"""
+        SELECT r.source, {_WHO} AS who, count(*), max(r.time)
+        FROM revisions AS r JOIN playbooks AS p ON p.id = r.playbook_id WHERE p.key = :key GROUP BY r.source, who
+    """,
+    "held out": _HELD_OUT,
+    "tables": " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in metadata.tables),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """How the sessions went that began from `since` to `until`, each measure as a sample of those that were held out,
-    and of those that were `shown` the playbook. None of the times where no session was held out."""
-
-    since: str | None
-    until: str | None
-    held_out: Mapping[str, Sample]
-    shown: Mapping[str, Sample]
-
-
-@dataclass(frozen=True, slots=True)
-class LivePoint:
-    """A live point with its counters."""
+class LivePoint(NamedTuple):
+    """A live point with its votes."""
 
     name: str
     section: str
@@ -132,20 +112,17 @@ class LivePoint:
     created_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Revisions:
-    """How many revisions of one source an actor made (None: sessions, in a file of one's own), and when the last."""
+class Revisions(NamedTuple):
+    """How many revisions of one source an actor made, and when the last. A session in a file has no actor."""
 
     source: str
     actor: str | None
-    count: int
+    number: int
     last_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class DayVotes:
-    """The votes in force that sessions, or people, cast on one day, by their actor, as in `Revisions`; `unmatched` ones
-    are for no live point."""
+class DayVotes(NamedTuple):
+    """The votes in force of one day and actor, as in `Revisions`. `unmatched` votes are for no live point."""
 
     day: str
     is_by_session: bool
@@ -156,9 +133,8 @@ class DayVotes:
     unmatched: int
 
 
-@dataclass(frozen=True, slots=True)
-class DayCalls:
-    """What the calls of models took on one day, in tokens and US dollars."""
+class DayCalls(NamedTuple):
+    """The model calls of one day, in tokens and US dollars."""
 
     day: str
     calls: int
@@ -169,40 +145,13 @@ class DayCalls:
 
     @property
     def tokens(self) -> int:
-        """All tokens, sent, received and read from a cache."""
+        """All tokens: sent, received and read from a cache."""
         return self.input_tokens + self.output_tokens + self.cached_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:
-    """The sessions that were shown points, or cited them: since when that is recorded, how many, and how many by point
-    (its name). A session counts a point once."""
-
-    since: str | None
-    count: int
-    by_point: Counter[str]
-
-
-@dataclass(frozen=True, slots=True)
-class EventUse:
-    """What became of the points that one event of a session told first: a point once in each session, how many of these
-    sessions cited it, and their votes on it."""
-
-    event: str
-    shown: int
-    cited: int
-    helpful: int
-    harmful: int
-
-    def share(self, count: int) -> float | None:
-        """*count* as a part of the sessions; None where these are too few to say anything."""
-        return count / self.shown if self.shown >= FEWEST_SESSIONS else None
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """That a session cited a point: when it last did, in how many chunks of its transcript, and which event first told
-    it of the point; None where that isn't on record any more."""
+class Citation(NamedTuple):
+    """When a session last cited a point, and in how many chunks. `event` first showed the point there; None if that is
+    no longer recorded."""
 
     session_id: str
     time: str
@@ -210,125 +159,57 @@ class Citation:
     event: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TableSize:
-    """How many rows a table has, all projects together, and what it takes of the file; None where that isn't known."""
+class Compared(NamedTuple):
+    """How the sessions from `since` to `until` went, by measure, without (`held_out`) and with the playbook. Both times
+    are None if no session was held out."""
 
-    name: str
-    rows: int
-    size_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What is counted of one playbook: `retired` points by section, `learned_from` in sessions and chunks, `unpriced`
-    calls. `file_bytes` and `tables` are of the whole database; the size is None
-    where it isn't one file, and empty tables are left out."""
-
-    live: list[LivePoint]
-    retired: dict[str, int]
-    shown: Sessions
-    cited: Sessions
-    by_event: tuple[EventUse, ...]
-    votes: list[DayVotes]
-    calls: list[DayCalls]
-    unpriced: int
-    learned_from: tuple[int, int]
-    revisions: list[Revisions]
-    compared: Compared
-    file_bytes: int | None
-    tables: list[TableSize]
+    since: str | None
+    until: str | None
+    held_out: Mapping[str, Sample]
+    shown: Mapping[str, Sample]
 
 
-def count(store: Store, key: str) -> Counts:
-    """The counts of the playbook *key*."""
-    of = {"key": key, "most": MAX_COUNTER}
-    answers = store.ask(key, *((question, of) for question in _COUNTED))
-    (
-        live,
-        retired,
-        shown_in,
-        shown,
-        cited_in,
-        cited,
-        uses,
-        votes,
-        calls,
-        unpriced,
-        learned,
-        revisions,
-        held_out,
-        rows,
-    ) = answers
+def count(store: Store, key: str) -> Mapping[str, Sequence[Any]]:
+    """The rows that answer each of _QUESTIONS about the playbook *key*, by its title."""
+    values = {"key": key, "most": MAX_COUNTER}
+    answers = store.ask(key, *((question, values) for question in _QUESTIONS.values()))
+    return dict(zip(_QUESTIONS, answers, strict=True))
+
+
+def sizes(store: Store) -> tuple[int | None, Mapping[str, int]]:
+    """The size of the database in bytes, None if it is no file, and of each table whose size is known."""
     with store.snapshot() as connection:
-        file_bytes, sizes = dialect_of(connection).sizes(connection)
-    tables = [TableSize(name, count, sizes.get(name)) for name, count in rows if count]
-    return Counts(
-        live=[LivePoint(*row) for row in live],
-        retired=dict(map(tuple, retired)),
-        shown=_sessions(shown_in, shown),
-        cited=_sessions(cited_in, cited),
-        by_event=_event_uses(uses),
-        votes=[DayVotes(*row) for row in votes],
-        calls=[DayCalls(*row) for row in reversed(calls)],
-        unpriced=unpriced[0][0],
-        learned_from=tuple(learned[0]),
-        revisions=[Revisions(*row) for row in revisions],
-        compared=_compared(store, key, *held_out[0]),
-        file_bytes=file_bytes,
-        tables=sorted(tables, key=lambda table: (table.size_bytes or 0, table.rows), reverse=True),
-    )
-
-
-def _sessions(totals: Sequence[Any], by_point: Iterable[Any]) -> Sessions:
-    ((since, number),) = totals
-    return Sessions(since, number, Counter(dict(map(tuple, by_point))))
-
-
-def use_by_event(connection: Connection, key: str, name: str | None = None) -> tuple[EventUse, ...]:
-    """What became of the points of the playbook *key*, or of the point *name* alone, by the event that told them; those
-    by which none was told are left out."""
-    query, values = sql(_BY_EVENT.format(of_point="AND name = :name" if name else "")), {"key": key, "name": name}
-    return _event_uses(connection.execute(query, values))
-
-
-def _event_uses(rows: Iterable[Any]) -> tuple[EventUse, ...]:
-    uses = (EventUse(event, *map(int, counts)) for event, *counts in rows)
-    return tuple(sorted(uses, key=lambda use: EVENTS.index(use.event)))
+        return dialect_of(connection).sizes(connection)
 
 
 def citations_of(connection: Connection, key: str, name: str, *, most: int) -> tuple[Citation, ...]:
-    """The last sessions that cited the point *name* of the playbook *key*, at most *most*, the newest first."""
+    """The last *most* sessions that cited the point *name* of the playbook *key*, newest first."""
     rows = connection.execute(_CITATIONS, {"key": key, "name": name, "most": most})
     return tuple(Citation(*row) for row in rows)
 
 
 def votes_by_day(connection: Connection, key: str) -> list[DayVotes]:
-    """The votes in force, by the day on which they were cast and who did."""
-    return [DayVotes(*row) for row in connection.execute(_VOTES, {"key": key})]
+    """The votes in force, by day and actor."""
+    return [DayVotes(*row) for row in connection.execute(sql(_VOTES), {"key": key})]
 
 
 def points_by_day(connection: Connection, key: str) -> list[tuple[str, int]]:
-    """By how many more live points there were after each day on which that changed, or fewer: below 0."""
+    """By how much the number of live points changed on each day that changed it."""
     return [(day, int(more)) for day, more in connection.execute(_POINTS, {"key": key})]
 
 
 def days_of_calls(connection: Connection, key: str, *, most: int | None = None) -> list[DayCalls]:
-    """What the calls of models took on each day that had some, the newest *most* days, newest first."""
-    rows = connection.execute(_CALLS, {"key": key, "most": MAX_COUNTER if most is None else most})
+    """The model calls of the newest *most* days that had some, newest first."""
+    rows = connection.execute(sql(_CALLS), {"key": key, "most": MAX_COUNTER if most is None else most})
     return [DayCalls(*row) for row in rows]
 
 
-def compare(store: Store, key: str) -> Compared:
-    """The sessions that were held out beside those that were shown the playbook."""
-    ((times,),) = store.ask(key, (_HELD_OUT.text, {"key": key}))
-    return _compared(store, key, *times)
-
-
-def _compared(store: Store, key: str, since: str | None, until: str | None) -> Compared:
+def compare(store: Store, key: str, times: Sequence[str | None] = ()) -> Compared:
+    """The sessions without the playbook and those with it, in the span *times*, by default that of _HELD_OUT."""
+    since, until = times or store.ask(key, (_HELD_OUT, {"key": key}))[0][0]
     groups = dict.fromkeys((0, 1), dict.fromkeys(_MEASURES, Sample(0, 0, 0)))
     values = {"key": key, "since": since, "until": until}
-    for is_held_out, sessions, *sums in store.ask(key, (_COMPARED.text, values))[0] if since else ():
+    for is_held_out, sessions, *sums in store.ask(key, (_COMPARED, values))[0] if since else ():
         pairs = zip(sums[::2], sums[1::2], strict=True)
         samples = (Sample(sessions, float(total), float(squares)) for total, squares in pairs)
         groups[is_held_out] = dict(zip(_MEASURES, samples, strict=True))

@@ -272,19 +272,19 @@ class PostgresDialect(Dialect):
         return bool(connection.scalar(_HAS_SEARCH))
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
-        """The first search asks about all *terms* at once."""
-        point_ids: dict[Term, list[int]] = {}
+        """What finds the live points that have one of the *terms*; it asks for all of them at once."""
+        point_ids: dict[tuple[Term, int], list[int]] = {}
         there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"
 
         def matching(execute: Callable[..., Any], playbook_id: int, term: Term, most: int) -> list[int]:
-            if term not in point_ids:
+            if (term, most) not in point_ids:
                 all_terms = [*dict.fromkeys((*terms, term))]
-                point_ids.update((each, []) for each in all_terms)
+                point_ids.update(((each, most), []) for each in all_terms)
                 words, wholes = [" ".join(each.words) for each in all_terms], [each.is_whole for each in all_terms]
                 values = {"playbook_id": playbook_id, "words": words, "wholes": wholes, "most": most}
                 for place, number in execute(MATCHING.replace(" OFFSET", there), values):
-                    point_ids[all_terms[place - 1]].append(number)
-            return point_ids[term]
+                    point_ids[all_terms[place - 1], most].append(number)
+            return point_ids[term, most]
 
         return matching
 

@@ -1,0 +1,138 @@
+"""Where a command that only reads looks: in the database file, without SQLAlchemy, or else in the open project.
+
+The file alone is not enough if the database is on a server, damaged or at another schema; if the mirror must be
+merged first; or if the playbook is a team's.
+"""
+
+import os
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from playbook_db import projects, settings
+from playbook_db.store import at_hand, hook_sql, quick_sql
+from playbook_db.store.hook_sql import Book
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from playbook_db.services.project import Project
+    from playbook_db.store.dialect import Question
+    from playbook_db.store.quick_sql import Reader
+
+T = TypeVar("T")
+_WAIT_S = 0.05  # for a locked file; the open project waits longer
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a command reads of a team's playbook: only the `points`, which a current replica has, or more. Questions
+    `beside` are always asked of the server."""
+
+    points: bool = False
+    beside: "tuple[Question, ...]" = ()
+
+
+HISTORY = Reads()
+POINTS = Reads(points=True)
+MARKED_POINTS = Reads(points=True, beside=((quick_sql.MARKS, {}),))
+
+
+def one_point(name: str) -> Reads:
+    """What a command reads that shows the point *name*."""
+    return Reads(points=True, beside=((quick_sql.EVIDENCE, {"name": name}),))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSource:
+    """The database at `url` and the project in `folder`; without a folder, the user's personal playbook. `opened` opens
+    the project, with the options of `open_project`."""
+
+    url: str
+    folder: str | None
+    opened: "Callable[..., AbstractContextManager[Project]]"
+
+
+def read(
+    source: ReadSource,
+    query: "Callable[[Reader], T]",
+    *,
+    sync: bool = True,
+    is_own: bool = False,
+    reads: Reads | None = None,
+) -> T:
+    """What *query* finds in the file, or else in the open project; the options are those of `read_either`."""
+
+    def in_full(project: "Project") -> T:
+        with project.store.read(project.key) as book:
+            return query(book)
+
+    return read_either(source, query, in_full, sync=sync, is_own=is_own, reads=reads)
+
+
+def read_either(
+    source: ReadSource,
+    query: "Callable[[Book], T | None]",
+    in_full: "Callable[[Project], T]",
+    *,
+    sync: bool = True,
+    is_own: bool = False,
+    reads: Reads | None = None,
+) -> T:
+    """What *query* finds in the file; if that is None, or the file is not enough, the answer of *in_full*.
+
+    With *sync* the mirror must be up to date. With *is_own* the project's own playbook is read, not its team's. With
+    *reads* a team's playbook may come from the replica. Raises what `open_project` raises.
+    """
+    answer = from_file(source.url, source.folder, query, sync=sync, is_own=is_own)
+    if answer is not None:
+        return answer
+    with source.opened(sync=sync, is_own=is_own, reads=reads) as project:
+        return in_full(project)
+
+
+def from_file(
+    url: str,
+    folder: str | None,
+    query: "Callable[[Book], T | None]",
+    *,
+    sync: bool = True,
+    is_own: bool = False,
+    of_replica: bool = False,
+) -> "T | None":
+    """What *query* finds in one state of the database file; None if the file is not enough. The options are those of
+    `read_either`; a team's playbook is only read with *of_replica*, from there. A missing playbook is an empty one."""
+    path = settings.sqlite_file(url)
+    if path is None or not os.path.exists(path):
+        return None
+    # Whoever opens the project explains these errors, or repairs the cause.
+    unreadable = at_hand.UnusableError, at_hand.driver().Error, UnicodeDecodeError, OSError, LookupError
+    with suppress(*unreadable), closing(at_hand.connect(path, wait_s=_WAIT_S)) as connection:
+        connection.execute("BEGIN")
+        key = projects.USER_KEY if folder is None else projects.project_key(folder)
+        project = hook_sql.find_project(connection, key)
+        if project is not None and project.team_name is not None and not is_own:
+            if not of_replica:
+                return None
+            with closing(at_hand.open_replica(at_hand.replica_of(path, project.id))) as replica:
+                shared = hook_sql.find_project(replica, project.team_name)
+                return query(Book(replica, shared or quick_sql.NO_PLAYBOOK))
+        book = Book(connection, project or quick_sql.NO_PLAYBOOK)
+        return query(book) if not sync or folder is None or _is_mirror_current(book, folder) else None
+    return None
+
+
+def _is_mirror_current(book: Book, folder: str) -> bool:
+    """Whether the mirror in *folder* needs no sync: there is none, or it holds the last revision."""
+    path, state = projects.mirror_path(folder), book.project.mirror
+    if state == "off":
+        return True
+    if not os.path.lexists(path):
+        return state != "on"
+    if state == "undecided" or os.path.realpath(path) != projects.mirror_path(os.path.realpath(folder)):
+        return False  # the services ask the person, or follow the link
+    status = os.stat(path)
+    known = hook_sql.mirror_file(book.connection, book.playbook_id, projects.as_text(path))
+    present = (status.st_size, status.st_mtime_ns, book.project.revision)
+    return known is not None and (known.size_bytes, known.mtime_ns, known.revision) == present
