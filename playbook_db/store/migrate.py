@@ -14,7 +14,6 @@ from playbook_db.errors import (
     Remedy,
     SchemaTooNewError,
     SchemaTooOldError,
-    UnreleasedSchemaError,
 )
 from playbook_db.files import shipped_file
 from playbook_db.store.at_hand import SCHEMA, newest_backup
@@ -94,7 +93,7 @@ def refuse_newer(where: str, version: int) -> None:
 
 
 def refuse_unreleased(dialect: Dialect) -> None:
-    """Raise UnreleasedSchemaError where the database has tables of ours, but not as the first migration makes them."""
+    """Raise DatabaseError if the database has tables of ours, but not as the first migration makes them."""
     from sqlalchemy import inspect
 
     with dialect.unchanged() as connection:
@@ -102,7 +101,12 @@ def refuse_unreleased(dialect: Dialect) -> None:
         if not tables.has_table("revisions"):
             return
         if not any(column["name"] == "actor" for column in tables.get_columns("revisions")):
-            raise UnreleasedSchemaError(dialect.where)
+            raise DatabaseError(
+                f"{dialect.where} was made by a checkout from before version 0.1.0, and can't be migrated; it was left "
+                "as it is. With that checkout run `playbook export -o playbook.json` in each project; then move the "
+                "database away. With this one run `playbook init --new` once, then `playbook import playbook.json` in "
+                "each."
+            )
 
 
 def migrate(url: str) -> None:

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from playbook_db.domain.trust import outcomes
-from playbook_db.errors import JobError, PlaybookError, Remedy
+from playbook_db.errors import PlaybookError, Remedy
 from playbook_db.services.learning import queue
 from playbook_db.services.reading import sessions as service
 from playbook_db.services.reading import statistics
@@ -68,11 +68,11 @@ def change(request: PageRequest) -> Response:
     number = int(request.form["id"]) if request.form.get("id", "").isdecimal() else 0
     if action == "retry":
         if not queue.retry(own.store, own.key, number):
-            raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
+            raise PlaybookError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
         return request.back("sessions", notice=f"Job {number} is queued. {_BEGIN}")
     if action == "drop":
         if not queue.drop(own.store, own.key, number):
-            raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
+            raise PlaybookError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
         return request.back("sessions", notice=f"Job {number} is removed.")
     raise PlaybookError(f"Nothing is called {action!r} here; nothing was changed.")
 

@@ -195,7 +195,7 @@ def test_a_revision_is_undone(seen: Seen, by: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "text"), [("Keep what stands now there", "third"), ("Take what the undo brings back", "first")]
+    ("choice", "text"), [("Keep the present state of these", "third"), ("Restore their earlier state", "first")]
 )
 def test_what_was_changed_again_is_a_choice(seen: Seen, axe: str, choice: str, text: str) -> None:
     """Both texts are shown, and nothing is written before."""

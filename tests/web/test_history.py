@@ -232,7 +232,7 @@ def test_what_collides_is_shown_with_the_two_choices(shared: SharedPages, prefer
     words = _seen(refused)
     assert f"Revision {number} can't be undone" in words
     assert f"{name}, its text worded by a worker worded [-by a worker-]{{+at first+}}" in words
-    assert ("Keep what stands now there" in words, "Take what the undo brings back" in words) == (True, True)
+    assert ("Keep the present state of these" in words, "Restore their earlier state" in words) == (True, True)
     with shared.opened() as project:
         assert last_revision(project) == last
     form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', refused.body))
