@@ -191,8 +191,8 @@ class MissingExtraError(PlaybookError):
     def __init__(self, what: str, package: str, *, extra: str) -> None:
         super().__init__(
             f"{what} needs {package}, which isn't installed. Install playbook-db again, with the extra: "
-            f"'.[{extra}]' from its checkout, 'FILE.whl[{extra}]' from a wheel, 'playbook-db[{extra}]' from PyPI, "
-            "each after: uv tool install --force, pipx install --force, or pip install."
+            "`uv tool install --force`, `pipx install --force` or `pip install`, followed by "
+            f"'.[{extra}]' in its checkout, 'FILE.whl[{extra}]' for a wheel, or 'playbook-db[{extra}]' from PyPI."
         )
 
 
