@@ -1,11 +1,8 @@
-"""All tables, as SQLAlchemy knows them: columns, named constraints, indexes.
+"""All tables in SQLAlchemy: columns, named constraints, indexes.
 
-`migrations/` makes them, and a test holds both to the same schema. Every table but `playbooks` and `sections` carries
-`playbook_id`, and its unique keys begin with it, so that a distributed PostgreSQL can shard by playbook. Times are
-UTC, ISO 8601, as text. docs/sql.md tells what each column means.
-
-What databases word differently stands here once for each: a text's order, which rows a partial index holds, what a
-check says.
+`migrations/` creates them; a test compares both. Every table but `playbooks` and `sections` has `playbook_id`, which
+begins its unique keys, so that a distributed PostgreSQL can shard by playbook. Times are UTC, ISO 8601, as text.
+docs/sql.md explains each column. Texts' order, partial indexes and some checks differ by database.
 """
 
 from typing import Any
@@ -36,7 +33,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.trust import outcomes
 
 COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
-TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by its characters' numbers, as in SQLite
+TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by code points, as in SQLite
 REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
 EVENTS = tuple(outcomes.EVENTS)
 _WHITE_SPACE = (
@@ -48,7 +45,7 @@ metadata = MetaData()
 
 
 def not_blank(table: str, column: str) -> list[CheckConstraint]:
-    """A check that *column* holds more than white space, as `str.strip` understands it, in each database's words."""
+    """A check that *column* has more than white space (as in `str.strip`), for each kind of database."""
     codes, characters = ", ".join(map(str, _WHITE_SPACE)), "".join(f"\\u{code:04x}" for code in _WHITE_SPACE)
     words = {"sqlite": f"char({codes})", "postgresql": f"E'{characters}'"}
     name = f"ck_{table}_{column}_not_blank"
@@ -74,9 +71,9 @@ def index(
     where: ColumnElement[bool] | None = None,
     unique: bool = False,
 ) -> None:
-    """An index on *columns* in each playbook, of all rows or of those for which *where* holds."""
+    """An index on *columns* in each playbook, of all rows or of those that match *where*."""
     of_table = (table.c[column] if isinstance(column, str) else column for column in ("playbook_id", *columns))
-    info = {} if where is None else {"where": where}  # for any other database, whose part of SQLAlchemy stays out so
+    info = {} if where is None else {"where": where}  # for PostgreSQL, whose part of SQLAlchemy isn't imported here
     Index(name, *of_table, unique=unique, sqlite_where=where, info=info)
 
 
@@ -86,7 +83,7 @@ def table(name: str, *items: SchemaItem, with_rowid: bool = True) -> Table:
 
 
 def in_playbook(table: str, *key: str) -> tuple[SchemaItem, ...]:
-    """What makes the rows of *table* those of a playbook; *key* tells them apart there."""
+    """The number of the playbook, and the primary key of *table* with *key*."""
     return (
         Column("playbook_id", Integer, nullable=False),
         PrimaryKeyConstraint("playbook_id", *key, name=f"pk_{table}"),
@@ -95,7 +92,7 @@ def in_playbook(table: str, *key: str) -> tuple[SchemaItem, ...]:
 
 
 def in_revision(table: str) -> tuple[SchemaItem, ...]:
-    """What makes the rows of *table* those of a revision, in an order."""
+    """The revision of a row of *table*, and its place there: its primary key."""
     return (
         Column("playbook_id", Integer, nullable=False),
         Column("revision", COUNT, nullable=False),
@@ -105,17 +102,19 @@ def in_revision(table: str) -> tuple[SchemaItem, ...]:
     )
 
 
+def checked(table: str, name: str, kind: TypeEngine[Any], condition: str, default: str) -> Column[Any]:
+    """A column that a later migration added: its check is part of the column, as SQLite adds it."""
+    check = CheckConstraint(f"{name} {condition}", name=f"ck_{table}_{name}")
+    return Column(name, kind, check, nullable=False, server_default=sql(default))
+
+
 def yes_or_no(table: str, column: str) -> Column[int]:
-    """A column that came with a later migration; its check stands in the column, as SQLite adds it."""
-    check = CheckConstraint(f"{column} IN (0, 1)", name=f"ck_{table}_{column}")
-    return Column(column, Integer, check, nullable=False, server_default=sql("0"))
+    return checked(table, column, Integer(), "IN (0, 1)", "0")
 
 
 def event(table: str) -> Column[str]:
-    """By which event of a session points were shown; it came with a later migration, too."""
-    values = ", ".join(f"'{name}'" for name in EVENTS)
-    check = CheckConstraint(f"event IN ({values})", name=f"ck_{table}_event")
-    return Column("event", TEXT, check, nullable=False, server_default=sql("'SessionStart'"))
+    """The event of a session that showed points."""
+    return checked(table, "event", TEXT, f"IN {EVENTS}", "'SessionStart'")
 
 
 def required(kind: TypeEngine[Any], *names: str) -> list[Column[Any]]:
@@ -130,16 +129,18 @@ def counted(kind: TypeEngine[Any], *names: str) -> list[Column[Any]]:
     return [Column(name, kind, nullable=False, server_default=sql("0")) for name in names]
 
 
+def refers(table: str, column: str, parent: str) -> ForeignKeyConstraint:
+    """A reference to *parent* (`revisions.number`) in the same playbook."""
+    parent_key = [f"{parent.partition('.')[0]}.playbook_id", parent]
+    return ForeignKeyConstraint(["playbook_id", column], parent_key, name=f"fk_{table}_{column}")
+
+
 def of_revision(table: str, column: str = "revision") -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(
-        ["playbook_id", column], ["revisions.playbook_id", "revisions.number"], name=f"fk_{table}_{column}"
-    )
+    return refers(table, column, "revisions.number")
 
 
 def of_point(table: str, column: str = "point_id") -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(
-        ["playbook_id", column], ["key_points.playbook_id", "key_points.id"], name=f"fk_{table}_{column}"
-    )
+    return refers(table, column, "key_points.id")
 
 
 playbooks = table(
@@ -157,8 +158,8 @@ playbooks = table(
     CheckConstraint("ignored IN (0, 1)", name="ck_playbooks_ignored"),
 )
 
-# What every commit changes of a playbook besides its points; where a database locks rows, what its writers lock, one
-# after the other. Not in the playbook's own row: where playbooks are spread over servers, each has all of `playbooks`.
+# The columns that every commit changes, and the row that a server's writers lock. Apart from `playbooks`, of which each
+# server of a distributed database has a copy.
 heads = table(
     "heads",
     *in_playbook("heads"),
@@ -202,7 +203,7 @@ revisions = table(
 index("ix_revisions_session", revisions, "session_id", where=revisions.c.session_id.is_not(None))
 index("ix_revisions_undo", revisions, "number", where=revisions.c.undoes_from.is_not(None))
 
-# What the undos in force undo, kept beside the revisions: ranges that don't overlap.
+# The revisions that undos in force undo: ranges that don't overlap.
 undone_ranges = table(
     "undone_ranges",
     *in_playbook("undone_ranges", "first"),
@@ -232,7 +233,7 @@ key_points = table(
     ForeignKeyConstraint(["section"], ["sections.slug"], name="fk_key_points_section"),
     of_revision("key_points", "created_in"),
     of_revision("key_points", "retired_in"),
-    # Said twice on purpose: foreign keys are off in a plain `sqlite3` shell, checks never are.
+    # A check, too: foreign keys are off in a plain `sqlite3` shell.
     one_of("key_points", "section", *SLUG_SECTIONS),
     *not_blank("key_points", "name"),
     *not_blank("key_points", "text"),
@@ -249,9 +250,9 @@ index(
     "id",
     where=and_(key_points.c.retired_in.is_(None), key_points.c.resting == 0),
 )
-index("ix_key_points_position", key_points, "position")  # the last position, at once
+index("ix_key_points_position", key_points, "position")  # for the last position
 
-# What the entries of playbook files say of points beside what a point is: a JSON object for each that says more.
+# Other fields of points in playbook files: a JSON object for each point with any.
 extra_fields = table(
     "extra_fields",
     *in_playbook("extra_fields", "point_id"),
@@ -304,7 +305,7 @@ skipped_operations = table(
     with_rowid=False,
 )
 
-# What learning would change and a person is asked about first: an operation of the curator's, or a harmful vote.
+# Changes of learning that a person decides first: operations of the curator, or harmful votes.
 proposals = table(
     "proposals",
     *in_playbook("proposals", "id"),
@@ -325,7 +326,7 @@ proposals = table(
 )
 index("ix_proposals_waiting", proposals, "id", where=proposals.c.state == "waiting")
 
-# Points that nearly say the same and stay apart, as somebody decided when the playbook was at that revision.
+# Similar points that stay apart, as somebody decided at that revision.
 distinct_points = table(
     "distinct_points",
     *in_playbook("distinct_points", "first_id", "second_id"),
@@ -348,7 +349,7 @@ mirrors = table(
     *not_blank("mirrors", "path"),
 )
 
-# Which playbooks' projects have joined a team: where its database is, without the password, and their names there.
+# The playbooks whose projects have joined a team: its database, without the password, and their names there.
 memberships = table(
     "memberships",
     *in_playbook("memberships"),
@@ -371,7 +372,7 @@ erasures = table(
 )
 
 
-# Sessions: their transcripts, what was learned from them and at what cost, what they were shown and cited.
+# Sessions: their transcripts, what was learned from them at what cost, and the points that they were shown or cited.
 
 transcripts = table(
     "transcripts",
@@ -440,7 +441,7 @@ jobs = table(
     *at_least(0, "jobs", "attempts"),
 )
 index("ix_jobs_state", jobs, "state", "id")
-# A transcript that waits to be read waits once, however many hooks have seen it.
+# A transcript waits once, however many hooks have seen it.
 index("uq_jobs_waiting", jobs, "kind", "transcript_path", where=jobs.c.state == "queued", unique=True)
 
 injections = table(
@@ -458,8 +459,8 @@ injections = table(
     with_rowid=False,  # one page to write at a session's start, not three
 )
 
-# What sessions were shown of a team's playbook, until the team's database has it, and as long afterwards as a session
-# may go on: points and revision are those there.
+# Points of a team's playbook that sessions were shown, until the team's database has them and the session has ended.
+# Points and revision are those of the team.
 unsent_injections = table(
     "unsent_injections",
     *in_playbook("unsent_injections", "session_id", "time"),
@@ -473,21 +474,15 @@ unsent_injections = table(
     with_rowid=False,
 )
 
-# Counted beside the injections, whose lists would all have to be read for one point; a trigger keeps it. `sessions` are
-# all; those that another event than their start told of the point are counted beside.
+# Counts for each point, by a trigger, so that not all lists of `injections` are read. `sessions` are all of them; those
+# in which another event than the start showed the point are also counted by event.
 showings = table(
     "showings",
     *in_playbook("showings", "point_id"),
     *required(COUNT, "point_id", "sessions"),
     Column("last_at", TEXT, nullable=False),
     *(
-        Column(
-            name,
-            COUNT,
-            CheckConstraint(f"{name} >= 0", name=f"ck_showings_{name}"),
-            nullable=False,
-            server_default=sql("0"),
-        )
+        checked("showings", name, COUNT, ">= 0", "0")
         for name in ("sessions_at_last_use", "by_prompt", "at_error", "to_subagent")
     ),
     of_point("showings"),
@@ -507,7 +502,7 @@ citations = table(
 )
 index("ix_citations_point", citations, "point_id")
 
-# How sessions went, counted by us in their transcripts.
+# Counts of how sessions went, from their transcripts.
 session_outcomes = table(
     "session_outcomes",
     *in_playbook("session_outcomes", "session_id"),

@@ -170,7 +170,7 @@ def test_the_users_own_playbook_is_his_own_in_the_other_database(lived: str, sto
 
     with open_store(back) as target:
         assert list(read_playbook(Project.of_user(target)).by_name) == ["upref-001"]
-    with pytest.raises(DatabaseError, match="has your own already"):
+    with pytest.raises(DatabaseError, match="has your personal playbook already"):
         maintenance.transfer(lived, url)
     with store.read(KEYS[0]) as book:
         assert not book.playbook_id

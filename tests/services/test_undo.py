@@ -278,7 +278,7 @@ def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:
     assert go_back(project, "1").result.notes == [told]
     assert now(project).points == ()
     for attempt in (lambda: edit.restore(project, "oth-001"), lambda: restore_as_of(project, "oth-001", "1")):
-        with pytest.raises(PointRuleError, match="oth-001 was forgotten for good; nothing of its text is left"):
+        with pytest.raises(PointRuleError, match="oth-001 was forgotten; none of its text is left"):
             attempt()
 
 

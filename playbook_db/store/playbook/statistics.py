@@ -1,6 +1,6 @@
-"""Counts of what a playbook holds, what was made of it and what it took, from the views where they are fast enough.
+"""Counts of a playbook's points, uses, votes and costs, from the views if they are fast enough.
 
-Days are those of UTC. A playbook that isn't there gives zeros and empty lists.
+Days are in UTC. A playbook that doesn't exist gives zeros and empty lists.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ _BY_EVENT = """
 SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event
 WHERE playbook = :key {of_point} GROUP BY event HAVING sum(shown) > 0
 """
-# The sessions that cited a point, with the event that first told them of it, where that is still on record.
+# The sessions that cited a point, with the event that first showed it to them, if that is still on record.
 _CITATIONS = sql("""
 SELECT c.session_id, c.time, c.chunks,
        (SELECT i.event FROM injections AS i
@@ -45,19 +45,19 @@ WHERE p.key = :key ORDER BY c.time DESC, c.session_id LIMIT :most
 """)
 _CITED = sql("SELECT name, count(*) FROM cited_points WHERE playbook = :key GROUP BY name")
 _CITED_IN = sql("SELECT min(time), count(DISTINCT session_id) FROM cited_points WHERE playbook = :key")
-# An actor, or NULL for a session: in a file of one's own they are all of one person, who isn't told by them.
+# An actor, or NULL for a session: in your own file, sessions don't say who you are.
 _WHO = """
 CASE WHEN r.actor = r.session_id OR r.actor LIKE '________-____-____-____-____________' THEN NULL ELSE r.actor END
 """
-# By how many more or fewer the live points became on each day.
+# By how many the live points grew or shrank on each day.
 _POINTS = sql("""
 SELECT substr(r.time, 1, 10) AS day, sum(CASE c.kind WHEN 'retire' THEN -1 ELSE 1 END) FROM changes AS c
 JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
 WHERE c.playbook_id = (SELECT id FROM playbooks WHERE key = :key) AND c.kind IN ('add', 'restore', 'retire')
 GROUP BY day
 """)
-# Not from `vote_log`, which looks up the point of each vote. Summed up by revision first, in the order of the rows:
-# sorting all votes by day takes four times as long.
+# `vote_log` would look up the point of each vote. Summed by revision first: sorting all votes by day takes four times
+# as long.
 _VOTES = sql(f"""
 SELECT substr(r.time, 1, 10) AS day, CASE WHEN r.session_id IS NULL THEN 0 ELSE 1 END AS by_session, {_WHO} AS who,
        sum(v.helpful), sum(v.harmful), sum(v.neutral), sum(v.unmatched)
@@ -90,8 +90,7 @@ _REVISIONS = sql(f"""
 SELECT r.source, {_WHO} AS who, count(*), max(r.time) FROM revisions AS r JOIN playbooks AS p ON p.id = r.playbook_id
 WHERE p.key = :key GROUP BY r.source, who
 """)
-# Sessions count from the first that was held out to the last: before and afterwards all were shown the playbook, and
-# other things were different, too.
+# Only sessions between the first and the last that were held out: before and after, other things differed, too.
 _HELD_OUT = sql("""
 SELECT min(first_at), max(first_at) FROM session_comparison WHERE playbook = :key AND is_held_out = 1
 """)
@@ -111,8 +110,10 @@ _COUNTED = (
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How the sessions went that began from `since` to `until`, each measure as a sample of those that were held out,
-    and of those that were `shown` the playbook. None of the times where no session was held out."""
+    """Samples of each measure, for held-out sessions and for those `shown` the playbook, from `since` to `until`.
+
+    Both times are None if no session was held out.
+    """
 
     since: str | None
     until: str | None
@@ -134,7 +135,7 @@ class LivePoint:
 
 @dataclass(frozen=True, slots=True)
 class Revisions:
-    """How many revisions of one source an actor made (None: sessions, in a file of one's own), and when the last."""
+    """The revisions of one source that an actor made (None: sessions, in your own file), and the last one's time."""
 
     source: str
     actor: str | None
@@ -144,8 +145,7 @@ class Revisions:
 
 @dataclass(frozen=True, slots=True)
 class DayVotes:
-    """The votes in force that sessions, or people, cast on one day, by their actor, as in `Revisions`; `unmatched` ones
-    are for no live point."""
+    """The votes in force of one day and actor (as in `Revisions`); `unmatched` ones are for no live point."""
 
     day: str
     is_by_session: bool
@@ -158,7 +158,7 @@ class DayVotes:
 
 @dataclass(frozen=True, slots=True)
 class DayCalls:
-    """What the calls of models took on one day, in tokens and US dollars."""
+    """The calls of models on one day, in tokens and US dollars."""
 
     day: str
     calls: int
@@ -175,8 +175,7 @@ class DayCalls:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """The sessions that were shown points, or cited them: since when that is recorded, how many, and how many by point
-    (its name). A session counts a point once."""
+    """The sessions that were shown points, or cited them: the first one's time, their number, and that by point."""
 
     since: str | None
     count: int
@@ -185,8 +184,7 @@ class Sessions:
 
 @dataclass(frozen=True, slots=True)
 class EventUse:
-    """What became of the points that one event of a session told first: a point once in each session, how many of these
-    sessions cited it, and their votes on it."""
+    """The points that one event showed first: each once a session, how many were cited, and how many got votes."""
 
     event: str
     shown: int
@@ -195,14 +193,14 @@ class EventUse:
     harmful: int
 
     def share(self, count: int) -> float | None:
-        """*count* as a part of the sessions; None where these are too few to say anything."""
+        """*count* as a part of `shown`; None for too few sessions."""
         return count / self.shown if self.shown >= FEWEST_SESSIONS else None
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """That a session cited a point: when it last did, in how many chunks of its transcript, and which event first told
-    it of the point; None where that isn't on record any more."""
+    """A session's citations of a point: the last one's time, in how many chunks, and the event that first showed the
+    point (None: no longer on record)."""
 
     session_id: str
     time: str
@@ -212,7 +210,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """How many rows a table has, all projects together, and what it takes of the file; None where that isn't known."""
+    """A table's rows, of all projects together, and its part of the file (None: unknown)."""
 
     name: str
     rows: int
@@ -221,9 +219,10 @@ class TableSize:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What is counted of one playbook: `retired` points by section, `learned_from` in sessions and chunks, `unpriced`
-    calls. `file_bytes` and `tables` are of the whole database; the size is None
-    where it isn't one file, and empty tables are left out."""
+    """The counts of one playbook: `retired` points by section, `learned_from` in sessions and chunks, `unpriced` calls.
+
+    `file_bytes` (None on a server) and `tables` (without empty ones) are of the whole database.
+    """
 
     live: list[LivePoint]
     retired: dict[str, int]
@@ -244,22 +243,8 @@ def count(store: Store, key: str) -> Counts:
     """The counts of the playbook *key*."""
     of = {"key": key, "most": MAX_COUNTER}
     answers = store.ask(key, *((question, of) for question in _COUNTED))
-    (
-        live,
-        retired,
-        shown_in,
-        shown,
-        cited_in,
-        cited,
-        uses,
-        votes,
-        calls,
-        unpriced,
-        learned,
-        revisions,
-        held_out,
-        rows,
-    ) = answers
+    live, retired, shown_in, shown, cited_in, cited, uses, *others = answers
+    votes, calls, unpriced, learned, revisions, held_out, rows = others
     with store.snapshot() as connection:
         file_bytes, sizes = dialect_of(connection).sizes(connection)
     tables = [TableSize(name, count, sizes.get(name)) for name, count in rows if count]
@@ -286,8 +271,7 @@ def _sessions(totals: Sequence[Any], by_point: Iterable[Any]) -> Sessions:
 
 
 def use_by_event(connection: Connection, key: str, name: str | None = None) -> tuple[EventUse, ...]:
-    """What became of the points of the playbook *key*, or of the point *name* alone, by the event that told them; those
-    by which none was told are left out."""
+    """How the points of the playbook *key*, or the point *name*, did, by the event that showed them first."""
     query, values = sql(_BY_EVENT.format(of_point="AND name = :name" if name else "")), {"key": key, "name": name}
     return _event_uses(connection.execute(query, values))
 
@@ -298,29 +282,29 @@ def _event_uses(rows: Iterable[Any]) -> tuple[EventUse, ...]:
 
 
 def citations_of(connection: Connection, key: str, name: str, *, most: int) -> tuple[Citation, ...]:
-    """The last sessions that cited the point *name* of the playbook *key*, at most *most*, the newest first."""
+    """The last *most* sessions that cited the point *name* of the playbook *key*, newest first."""
     rows = connection.execute(_CITATIONS, {"key": key, "name": name, "most": most})
     return tuple(Citation(*row) for row in rows)
 
 
 def votes_by_day(connection: Connection, key: str) -> list[DayVotes]:
-    """The votes in force, by the day on which they were cast and who did."""
+    """The votes in force, by day and actor."""
     return [DayVotes(*row) for row in connection.execute(_VOTES, {"key": key})]
 
 
 def points_by_day(connection: Connection, key: str) -> list[tuple[str, int]]:
-    """By how many more live points there were after each day on which that changed, or fewer: below 0."""
+    """By how many the live points grew (or shrank: below 0) on each day, without days of no change."""
     return [(day, int(more)) for day, more in connection.execute(_POINTS, {"key": key})]
 
 
 def days_of_calls(connection: Connection, key: str, *, most: int | None = None) -> list[DayCalls]:
-    """What the calls of models took on each day that had some, the newest *most* days, newest first."""
+    """The calls of models by day, the newest *most* days with any, newest first."""
     rows = connection.execute(_CALLS, {"key": key, "most": MAX_COUNTER if most is None else most})
     return [DayCalls(*row) for row in rows]
 
 
 def compare(store: Store, key: str) -> Compared:
-    """The sessions that were held out beside those that were shown the playbook."""
+    """Held-out sessions compared with those that were shown the playbook."""
     ((times,),) = store.ask(key, (_HELD_OUT.text, {"key": key}))
     return _compared(store, key, *times)
 

@@ -20,7 +20,7 @@ from playbook_db.domain.search_words import Term
 from playbook_db.errors import DatabaseError, OtherProgramError
 from playbook_db.store import hook_sql
 from playbook_db.store.at_hand import SCHEMA, marked_version, usable_schema
-from playbook_db.store.dialect import Question
+from playbook_db.store.dialect import Dialect, Question
 from playbook_db.store.postgres import distributed, letters
 from playbook_db.store.postgres.connection import DRIVER, READS, WRITES, driver_of
 from playbook_db.store.postgres.errors import explained
@@ -100,7 +100,7 @@ WHERE NOT convalidated AND connamespace = {_OURS}
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
-class PostgresDialect:
+class PostgresDialect(Dialect):
     """What only PostgreSQL does, for the database at `url`. It is others' too: nobody migrates it by the way."""
 
     is_shared = True
