@@ -78,7 +78,7 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
 @pytest.mark.parametrize(
     ("spoil", "told", "is_seen_quickly"),
     [
-        ("DELETE FROM revisions WHERE number = 5", "not counted from 1 to 13: they go from 1 to 14", True),
+        ("DELETE FROM revisions WHERE number = 5", "don't go from 1 to 13, but from 1 to 14", True),
         ("UPDATE heads SET live_points = 7", "the count of live points of", True),
         ("DROP TRIGGER changes_no_update", "the trigger changes_no_update is missing", True),
         ("DROP VIEW history", "the view history is missing", True),

@@ -131,7 +131,7 @@ def test_what_differs_afterwards_is_not_kept(lived: str, store: Store, monkeypat
 
     monkeypatch.setattr(transfer, "_insert", spoiled)
 
-    with pytest.raises(DatabaseError, match=r"The copy of /work/harbour isn't what it was \(votes .*\)"):
+    with pytest.raises(DatabaseError, match=r"The copy of /work/harbour differs from it \(votes .*\)"):
         maintenance.transfer(lived, store.url.render_as_string(hide_password=False))
 
     with store.snapshot() as connection:

@@ -1,4 +1,4 @@
-"""What all queries on one playbook share: the transaction's connection, and the playbook's number."""
+"""The base of all queries on one playbook: the transaction's connection, and the playbook's number."""
 
 import json
 from collections import Counter
@@ -24,29 +24,29 @@ WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:n
 
 
 class PlaybookRows:
-    """One playbook inside a transaction. `playbook_id` is 0 where it isn't there yet: no row has that number."""
+    """One playbook inside a transaction. `playbook_id` is 0 if it doesn't exist: no row has that number."""
 
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         self.connection = connection
         self.playbook_id = playbook_id
 
     def execute(self, statement: str, values: Mapping[str, Any]) -> "CursorResult[*tuple[Any, ...]]":
-        """Run a statement of `hook_sql` or `quick_sql`, as on the file itself."""
+        """Run a statement of `hook_sql` or `quick_sql`."""
         return self.connection.execute(sql(statement), values)
 
     def index_hint(self, name: str) -> str:
-        """What holds the planner to the index *name*, to stand behind a table's name; "" where it needs no help."""
+        """The SQL after a table's name that makes the planner use the index *name*; "" if it isn't needed."""
         return dialect_of(self.connection).index_hint(name)
 
     def actor(self, name: str | None = None) -> str:
-        """Who does something here: *name*, by default the user; in a database that others have, too, the member."""
+        """The actor of a revision: *name*, by default the user; in a shared database the member."""
         dialect = dialect_of(self.connection)
         if dialect.is_shared:
             return settings.member(dialect.role(self.connection))
         return (name or "").strip() or settings.actor()
 
     def strong_votes(self, points: Iterable[KeyPoint], cast: Iterable[Vote] = ()) -> dict[str, int]:
-        """The harmful votes of each of *points*, by name, without the weak ones; *cast* are votes to be kept."""
+        """The harmful votes of *points*, by name, without weak ones; *cast* are votes not yet stored."""
         harmful = {point.name: point.harmful for point in points}
         weak = Counter(vote.name for vote in cast if vote.is_weak)
         if names := [name for name, votes in harmful.items() if votes]:
@@ -54,17 +54,17 @@ class PlaybookRows:
         return {name: max(0, votes - weak[name]) for name, votes in harmful.items()}
 
     def _execute(self, statement: Executable, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
-        """Execute *statement* with *values* and the playbook's number as `playbook_id`."""
+        """Run *statement* with *values* and the playbook's number as `playbook_id`."""
         return self.connection.execute(statement, {"playbook_id": self.playbook_id, **values})
 
     def _next_id(self, table: Table) -> int:
-        """The number after the highest one that rows of the playbook have in *table*."""
+        """The next free number in *table* for a row of the playbook."""
         last = select(func.max(table.c.id)).where(table.c.playbook_id == self.playbook_id)
         return (self.connection.scalar(last) or 0) + 1
 
 
 def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
-    """What runs a statement of `hook_sql` or `quick_sql` on *connection*, of whatever database."""
+    """A function that runs a statement of `hook_sql` or `quick_sql` on *connection*."""
     return lambda statement, values: connection.execute(sql(statement), values)
 
 

@@ -95,10 +95,7 @@ FROM mirrors AS m JOIN playbooks AS p ON p.id = m.playbook_id
 WHERE p.mirror IN ('on', 'found') AND p.ignored = 0
   AND NOT EXISTS (SELECT 1 FROM memberships AS t WHERE t.playbook_id = m.playbook_id) ORDER BY m.path
 """)
-_MIRROR_STATE = sql("SELECT mirror FROM playbooks WHERE id = :playbook_id")
-_IGNORED = sql("SELECT ignored FROM playbooks WHERE id = :playbook_id")
-_LIVE_COUNT = sql("SELECT live_points FROM heads WHERE playbook_id = :playbook_id")
-_TEAM_NAME = sql("SELECT name FROM memberships WHERE playbook_id = :playbook_id")
+_STORED = sql(hook_sql.PROJECT.replace("p.key = :key", "p.id = :playbook_id"))
 _LAST_ERASED_IN = sql("SELECT coalesce(max(revision), 0) FROM erasures WHERE playbook_id = :playbook_id")
 _CREATED_IN = sql("SELECT name, created_in FROM key_points WHERE playbook_id = :playbook_id")
 _MIRROR = sql("""
@@ -332,7 +329,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def count_live(self) -> int:
         """How many points are live."""
-        return self._execute(_LIVE_COUNT).scalar() or 0
+        return self.stored().live_points
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """The retired point *name*, or None."""
@@ -381,12 +378,11 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def stored(self) -> StoredProject:
         """The state of the playbook, as hooks read it."""
-        head = self.count_live(), self.revision, self._execute(_TEAM_NAME).scalar()
-        return StoredProject((self.playbook_id, self.is_ignored(), self.mirror_state(), *head))
+        return StoredProject(self._execute(_STORED).first() or (0, 0, "undecided", 0, 0, None))
 
     def is_ignored(self) -> bool:
         """Whether the hooks and the worker ignore the project."""
-        return bool(self._execute(_IGNORED).scalar())
+        return self.stored().is_ignored
 
     def set_ignored(self, is_ignored: bool) -> None:
         """Set whether the hooks and the worker ignore the project."""
@@ -394,7 +390,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def mirror_state(self) -> str:
         """`undecided` (nobody was asked), `on` (the mirror is always written), `found` (while it exists), `off`."""
-        return self._execute(_MIRROR_STATE).scalar() or "undecided"
+        return self.stored().mirror
 
     def set_mirror_state(self, state: str) -> None:
         """Set the `mirror_state`."""

@@ -1,4 +1,4 @@
-"""Writing the append-only history: a revision, with what it does to the points."""
+"""Writing a revision into the append-only history, and its changes to the points."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.playbook_rows import PlaybookRows
 from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, undone_ranges, votes
 
-_FEW = 500  # names looked up one by one up to here; all names of the playbook beyond
+_FEW = 500  # names to look up one by one; for more, all names are read
 _KEPT_OPERATION_LENGTH = 4000  # characters of a skipped operation; a hostile one must not fill the database
 _UPDATE_POINT = sql("""
 UPDATE key_points
@@ -48,7 +48,7 @@ _IDS = sql("SELECT name, id FROM key_points WHERE playbook_id = :playbook_id AND
 
 
 def _more_points(changed: Sequence[Change]) -> int:
-    """By how many points *changed* lets the live ones grow."""
+    """By how many the live points grow with *changed*."""
     first = {change.point.name: change.kind for change in reversed(changed)}
     last = {change.point.name: change.kind for change in changed}
     added = sum(kind in ("add", "restore") for kind in first.values())
@@ -57,7 +57,7 @@ def _more_points(changed: Sequence[Change]) -> int:
 
 
 def _operation_text(operation: object) -> str:
-    """*operation* as JSON; of a huge one its beginning, as a JSON string."""
+    """*operation* as JSON; the beginning of a huge one, as a JSON string."""
     text = json.dumps(operation, default=str, ensure_ascii=False)
     if not text.isascii() and text.encode("utf-8", "replace").decode("utf-8") != text:
         text = json.dumps(operation, default=str)  # half a surrogate pair can be kept as an escape only
@@ -65,7 +65,7 @@ def _operation_text(operation: object) -> str:
 
 
 class RevisionWriter(PlaybookRows):
-    """How the history of one playbook grows."""
+    """Adds revisions to one playbook."""
 
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         super().__init__(connection, playbook_id)
@@ -83,8 +83,10 @@ class RevisionWriter(PlaybookRows):
         *,
         keeps_header: bool,
     ) -> None:
-        """Keep the next revision with its own *columns* and what was *changed*, *cast* and *skipped* in it; points and
-        playbook follow. *header* is the playbook's afterwards, which the revision itself *keeps_header* or not."""
+        """Write the next revision with its *columns*, changes, votes and skipped operations; update the points.
+
+        *header* is the playbook's new one; *keeps_header*: the revision stores it, too.
+        """
         number = columns["number"]
         header_columns = {
             "header": write_json(dict(header.fields)),
@@ -140,7 +142,7 @@ class RevisionWriter(PlaybookRows):
             self._execute(_UPDATE_HEAD, **header_columns, more_points=_more_points(changed))
 
     def keep_in_force(self, now: Sequence[Undo], before: Sequence[Undo]) -> None:
-        """Keep the undos that are in force *now*, where those *before* are kept."""
+        """Store the undos that are in force *now*, in place of those *before*."""
         if ended := [undo.number for undo in before if undo not in now]:
             self._execute(_NO_LONGER_UNDONE, undos=ended)
         rows = [
@@ -159,9 +161,10 @@ class RevisionWriter(PlaybookRows):
     def _write_points(
         self, revision: int, time: str, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]
     ) -> None:
-        """Bring the points to where *changed* leaves them: their numbers are *ids*, the *new* ones come. What comes, is
-        reworded or was found more helpful is confirmed by that; any change is a use of the point, and wakes it.
-        What a pinned point goes into is pinned."""
+        """Update the points after *changed*, and insert the *new* ones; *ids* are their numbers.
+
+        A new, reworded or more helpful point is confirmed. Any change ends its rest. A pin passes on to the successor.
+        """
         reworded = {change.point.name for change in changed if change.reworded}
         new_points, updates = [], []
         for name, change in {change.point.name: change for change in changed}.items():
@@ -189,11 +192,11 @@ class RevisionWriter(PlaybookRows):
             self._execute(_PASS_PIN_ON, id=ids[change.point.name], successor_id=ids[str(change.successor)])
 
     def _numbers(self, changed: Sequence[Change], cast: Sequence[Vote]) -> tuple[Mapping[str, int], set[str]]:
-        """The numbers of the points that *changed* and *cast* name, by name, and which of these are new."""
+        """The numbers of the points in *changed* and *cast*, by name, and the names of the new ones."""
         names = dict.fromkeys(change.point.name for change in changed)
         names |= dict.fromkeys(change.successor for change in changed if change.successor)
         names |= dict.fromkeys(vote.name for vote in cast if vote.matched)
-        new = {change.point.name for change in changed if change.kind == "add"}  # a name is given once
+        new = {change.point.name for change in changed if change.kind == "add"}
         unknown = names.keys() - self._ids.keys() - new
         if unknown:
             known = self._execute(_IDS, names=list(unknown)) if len(unknown) <= _FEW else self._execute(_ALL_IDS)
@@ -206,7 +209,7 @@ class RevisionWriter(PlaybookRows):
 
 
 def _state(point: KeyPoint) -> dict[str, object]:
-    """The columns that a point and each of its changes have, but for the text."""
+    """The columns that points and changes share, without the text."""
     return {
         "section": SECTION_SLUGS[point.section],
         "position": point.position,

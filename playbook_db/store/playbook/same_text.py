@@ -1,4 +1,4 @@
-"""Which live points may have a text already, by the index for full text: all of a large playbook takes long to read."""
+"""Live points that may have a given text, by the full-text index: reading all of a large playbook takes long."""
 
 from contextlib import suppress
 
@@ -10,13 +10,14 @@ from playbook_db.domain.search_words import Term
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.playbook_rows import runner_of
 
-_FEW_POINTS = 200  # live ones; a playbook of so few is read whole
+_FEW_POINTS = 200  # live ones; such a playbook is read whole
 _MOST_COMPARED = 200  # points that have a word
 
 
 def ids_like(connection: Connection, playbook_id: int, live: int, text: str) -> list[int] | None:
-    """The numbers of live points of the playbook, among which are all whose `normalised` text is that of *text*; None
-    if the index can't tell, or the playbook has few *live* points.
+    """The numbers of all live points with the same `normalised` text as *text*, and maybe of others.
+
+    None if the index can't tell, or the playbook has few *live* points.
     """
     phrases = [phrase for phrase in exact_phrases(text) if phrase]
     if live <= _FEW_POINTS or not phrases:
