@@ -196,7 +196,7 @@ def test_where_no_new_backup_can_be_taken_the_old_ones_stay_and_are_named(
     """Nothing else is kept from being erased by it, and who comes next tries again."""
 
     def fail(*_: object, **__: object) -> None:
-        raise BackupError("The disk is full. No backup was taken.")
+        raise BackupError("The disk is full. No backup was made.")
 
     with monkeypatch.context() as patched:
         patched.setattr(database_file, "take", fail)
