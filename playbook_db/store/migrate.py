@@ -1,4 +1,4 @@
-"""Bringing a database to the schema that this code knows: making it, migrating it, refusing a newer one."""
+"""Creating a database, migrating it to our schema, and refusing a newer one."""
 
 import functools
 import os
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def ensure_current(url: str) -> str | None:
-    """Make or migrate the database at *url*, as somebody asked for by hand; see `bring_to_schema`."""
+    """Create or migrate the database at *url*, for a command; see `bring_to_schema`."""
     with closing(dialect_for(url)) as dialect:
         return bring_to_schema(url, dialect, by_hand=True)
 
@@ -37,16 +37,14 @@ def ensure_current(url: str) -> str | None:
 def bring_to_schema(
     url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False, key: str = ""
 ) -> str | None:
-    """Make or migrate the database at *url*, that of *dialect*, if it isn't at our schema; the backup's path where one
-    was made.
+    """Create or migrate the database at *url*, that of *dialect*, if needed; returns the path of a backup, if made.
 
-    One that is gone is made where it *begins_anew*, else only where there are no backups of it. One that is shared is
-    migrated only *by_hand*. Several processes may call this at once; one does the work. Raises SchemaTooNewError,
-    SchemaTooOldError, DatabaseLostError.
+    A lost one is created if it has no backups, or if it *begins_anew*. A shared one is migrated only *by_hand*. Several
+    processes may call this at once. Raises SchemaTooNewError, SchemaTooOldError, DatabaseLostError.
     """
     version = _version(dialect, key)
     if version and begins_anew:
-        raise DatabaseError(f"{dialect.where} is there; nothing was begun anew. To do so, move it away first.")
+        raise DatabaseError(f"{dialect.where} exists. To create a new database, move it away first.")
     if version == SCHEMA:
         return None
     if not version and not begins_anew:
@@ -66,7 +64,7 @@ def bring_to_schema(
 
 
 def require_current(url: str) -> None:
-    """Raise SchemaTooOldError or SchemaTooNewError unless the database is at our schema; change nothing."""
+    """Raise SchemaTooOldError or SchemaTooNewError unless the database is at our schema."""
     with closing(dialect_for(url)) as dialect:
         version = _version(dialect)
     if not version:
@@ -79,7 +77,7 @@ def require_current(url: str) -> None:
 
 
 def refuse_lost(url: str) -> None:
-    """Raise DatabaseLostError where there are backups of the database at *url*, which isn't there or is empty."""
+    """Raise DatabaseLostError if the missing or empty database at *url* has backups."""
     path = sqlite_path(url)
     backup = newest_backup(path) if path else None
     if path and backup:
@@ -87,7 +85,7 @@ def refuse_lost(url: str) -> None:
 
 
 def refuse_newer(where: str, version: int) -> None:
-    """Raise SchemaTooNewError where *version*, the schema of the database *where*, is none that this code knows."""
+    """Raise SchemaTooNewError if *version*, the schema of the database *where*, is newer than ours."""
     if version > SCHEMA:
         raise SchemaTooNewError(where, version, SCHEMA)
 
@@ -110,7 +108,7 @@ def refuse_unreleased(dialect: Dialect) -> None:
 
 
 def migrate(url: str) -> None:
-    """Run all migrations on the database at *url*, in one transaction; nobody else may be at it."""
+    """Run all migrations on the database at *url*, in one transaction; nobody else may use it."""
     with closing(dialect_for(url)) as dialect:
         dialect.prepare()
         with dialect.make_engine(foreign_keys=False).begin() as connection:
@@ -118,7 +116,7 @@ def migrate(url: str) -> None:
 
 
 def run_migrations(connection: "Connection") -> None:
-    """Run all migrations on *connection*, inside the transaction that is under way there."""
+    """Run all migrations on *connection*, inside its open transaction."""
     from alembic import command
     from alembic.config import Config
 
@@ -128,8 +126,10 @@ def run_migrations(connection: "Connection") -> None:
 
 
 def run_alembic_command(context: Any, url: str | None) -> None:
-    """Run the command that somebody gave to Alembic, which calls `migrations/env.py` with its *context*, on the
-    database at *url*, else on the configured one. Commands that only look change nothing and make no file."""
+    """Run a command of Alembic, which calls `migrations/env.py` with its *context*, on the database at *url*.
+
+    The default is the configured database. Commands that only read change nothing and create no file.
+    """
     from alembic.util import CommandError
     from sqlalchemy.exc import DBAPIError
 
@@ -172,8 +172,8 @@ def print_sql(context: Any, url: str | None) -> None:
     start = context.get_starting_revision_argument()
     if start and int(start) < _ROWS_READ_BY:
         raise CommandError(
-            f"The migrations up to {_ROWS_READ_BY:04d} compute what they write from the rows that are there. Begin "
-            f"later, as in {_ROWS_READ_BY:04d}:head, or run the upgrade without --sql."
+            f"The migrations up to {_ROWS_READ_BY:04d} compute values from the present rows. Begin later, as in "
+            f"{_ROWS_READ_BY:04d}:head, or run the upgrade without --sql."
         )
 
     def print_all(statements: Iterable[str]) -> None:
@@ -193,9 +193,9 @@ def print_sql(context: Any, url: str | None) -> None:
 
 
 def run_alembic(context: Any, connection: "Connection") -> None:
-    """Run Alembic's *context* on *connection*, inside the transaction that is under way there.
+    """Run Alembic's *context* on *connection*, inside its open transaction.
 
-    Before migrations run, views and triggers are dropped. They are made again at the newest schema, which they fit.
+    Views and triggers are dropped before migrations, and created again at the newest schema.
     """
     from alembic.util import CommandError
     from sqlalchemy import inspect
@@ -223,13 +223,15 @@ def run_alembic(context: Any, connection: "Connection") -> None:
         broken = dialect.broken_references(connection)
         if broken:
             raise DatabaseError(
-                f"A migration would have left {len(broken)} rows without their parents; nothing was changed."
+                f"The migration would leave {len(broken)} rows without their parents, so nothing was changed."
             )
 
 
 def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> list[Any]:
-    """Configure Alembic's *context* so that it calls *begin* before it takes a step, and says if it migrates. Returns a
-    list that gets the migrations then."""
+    """Configure Alembic's *context* to call *begin* before its steps, with whether there are migrations.
+
+    Returns a list that gets those migrations.
+    """
     from alembic.runtime.migration import RevisionStep
     from alembic.util import CommandError
 
@@ -242,8 +244,8 @@ def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> l
         migrations.extend(step for step in steps if isinstance(step, RevisionStep))
         if any(step.is_downgrade for step in migrations):
             raise CommandError(
-                "playbook-db doesn't migrate down, which would lose what was written since; put back the backup that "
-                "was taken before the upgrade: playbook restore-backup FILE"
+                "playbook-db doesn't migrate down, which would lose later changes; restore the backup from before the "
+                "upgrade: playbook restore-backup FILE"
             )
         if steps:
             begin(bool(migrations))
@@ -257,12 +259,12 @@ def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> l
 
 
 def _is_read_only(options: dict[str, Any]) -> bool:
-    """Whether a command with these *options* of Alembic's changes nothing: upgrade, downgrade and stamp have an aim."""
+    """Whether an Alembic command with these *options* only reads: upgrade, downgrade and stamp have a target."""
     return "destination_rev" not in options
 
 
 def migrations_folder() -> str:
-    """Where the migrations are: in the installed package, else in the repository's own folder."""
+    """The folder of the migrations: in the installed package, else in the repository."""
     return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=DatabaseError))
 
 
@@ -273,24 +275,24 @@ def _version(dialect: Dialect, key: str = "") -> int | None:
 
 
 def _is_of_migrations(name: str | None, kind: str, _parents: Any) -> bool:
-    """Whether migrations make what is called *name*: the index for full text is made after them."""
+    """Whether migrations create the table or index *name*: the full-text index is created after them."""
     return (kind, name) != ("index", "ix_key_points_search") and not (kind == "table" and name in full_text.TABLES)
 
 
 def _number(context: Any, _migration_context: Any, _revision: Any, scripts: "list[Any]") -> None:
-    """Give a new migration the next number, unless `--rev-id` gave it one."""
+    """Number a new migration, unless `--rev-id` did."""
     for script in scripts:
         if not getattr(context.config.cmd_opts, "rev_id", None):
             script.rev_id = f"{int(context.script.get_current_head() or 0) + 1:04d}"
 
 
 def _mirror_version(scripts: Any, *, ctx: Any, heads: Iterable[str], **_: Any) -> None:
-    """Note beside the tables which migration the database is at: reading that takes no Alembic."""
+    """Write the schema's version outside Alembic's table, so that reading it needs no Alembic."""
     version = int(max(heads, default="0"))
     dialect_of(ctx.connection).mark_version(ctx.connection, version, _oldest_program(scripts, version))
 
 
 def _oldest_program(scripts: Any, version: int) -> int:
-    """The oldest program that may write at *version*: the migration that lets in the fewest counts."""
+    """The oldest program that may write at *version*, by the strictest migration."""
     stated = {each.revision: getattr(each.module, "oldest_program", each.revision) for each in scripts.walk_revisions()}
     return max((int(oldest) for revision, oldest in stated.items() if int(revision) <= version), default=version)
