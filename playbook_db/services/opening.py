@@ -1,6 +1,4 @@
-"""Opening a project as every interface does: with its team's playbook if it has joined a team, and with its mirror in
-step. Moving a playbook to another folder.
-"""
+"""Opening a project for any interface, with its team's playbook and its mirror; moving a playbook to another folder."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +32,7 @@ _OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
 
 @dataclass(frozen=True, slots=True)
 class OpenStores:
-    """What somebody has open already, and keeps open: the user's own database, and those of teams."""
+    """Stores that are open already, and stay open: the user's database, and those of teams."""
 
     store: Store | None = None
     servers: Servers | None = None
@@ -52,14 +50,10 @@ def open_project(
     open_stores: OpenStores = OpenStores(),
     notify: Notify,
 ) -> Iterator[Project]:
-    """The project in *folder*, in the database at *url*, which is made where there is none; where there are backups of
-    it, only if it *begins_anew*.
+    """The project in *folder*, in the database at *url*, created if needed; one with backups only if it *begins_anew*.
 
-    Those of *open_stores* are used and not closed.
-
-    Where it has joined a team that is the team's, unless it *is_own*. Who only *reads* is given what this machine last
-    knew of it where the team's database can't be asked. A mirror that is kept is brought in step before and after,
-    unless *sync* is off. Every interface opens projects so.
+    If it has joined a team, this is the team's playbook, unless *is_own*. *reads* get its last known state if the
+    team's database can't be asked. With *sync* the mirror is merged before and written after. *open_stores* stay open.
     """
     with ExitStack() as stack:
         stack.enter_context(patience.at_most(patience.ANSWER_S))
@@ -71,7 +65,7 @@ def open_project(
             to_read = _to_read(project, membership, servers, reads, notify) if reads else None
             project = stack.enter_context(to_read or of_team(project, servers))
         elif sync:
-            from playbook_db.services.sharing import mirror  # late: some commands only look
+            from playbook_db.services.sharing import mirror  # late: some commands only read
 
             stack.enter_context(mirror.kept_in_step(project, notify))
         yield project
@@ -79,14 +73,14 @@ def open_project(
 
 @contextmanager
 def of_team(own: Project, servers: Servers) -> Iterator[Project]:
-    """The project *own*, of this machine; where it has joined a team, the team's, in the database of the team."""
+    """The project *own*; if it has joined a team, the team's, in the team's database."""
     membership = find_membership(own)
     if membership is None:
         yield own
         return
     with servers.opened(own.store, membership) as server:
         yield TeamProject(server, membership.name, own.folder, own=own)
-        # What was done is done; the worker looks again, and says what is wrong.
+        # A failure changes nothing: the worker tries again, and reports it.
         with suppress(PlaybookError, OSError), patience.at_most(patience.REPLICA_S):
             refresh(own.store, membership, server)
 
@@ -95,8 +89,10 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
 def _to_read(
     own: Project, membership: Membership, servers: Servers, reads: Reads, notify: Notify
 ) -> Iterator[TeamProject]:
-    """The team's playbook to be read: its points from the replica, brought up to date first; if the server can't be
-    asked, as the replica has it. Raises DatabaseError where there is none."""
+    """The team's playbook for reading: the points of the replica, updated first if the server can be asked.
+
+    Raises DatabaseError without server and replica.
+    """
     from playbook_db.store.team import replica  # late: few projects have joined a team
 
     path = at_hand.replica_of(own.store.where, membership.playbook_id)
@@ -113,7 +109,7 @@ def _to_read(
             if known_at is None or replica.state(path, membership.name) is None:
                 raise
             age = times.ago(known_at, now=datetime.now(UTC))
-            notify(f"{error} What follows is what this machine knew of it; that was current {age}.")
+            notify(f"{error} This is the last state that this machine knows; it was current {age}.")
         if server is not None:
             yield TeamProject(server, membership.name, own.folder, own=own)
         else:
@@ -129,11 +125,10 @@ def refresh(
     *,
     beside: tuple[Question, ...] = (),
 ) -> tuple[State, dict[str, Sequence[Any]]]:
-    """Replace the replica of a team's playbook if it isn't what the *server* has: what it is afterwards, and the
-    answers to what is asked *beside*, by their questions.
+    """Update the replica of a team's playbook from the *server*; its state, and the answers to questions *beside*.
 
-    First *forget_text* forgets each text that the team has forgotten since, in the project's own playbook. Only the old
-    replica says which: so a call without *forget_text* leaves that replica, which stays behind, for a call with it.
+    First *forget_text* forgets texts that the team has forgotten since, in the project's own playbook. Only the old
+    replica knows them, so without *forget_text* it stays behind.
     """
     from filelock import FileLock, Timeout
 
@@ -142,19 +137,22 @@ def refresh(
     path = at_hand.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     answers: dict[str, Sequence[Any]] = {}
-    with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):  # first read, first written
+    with (
+        suppress(Timeout),
+        FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600),
+    ):
         if not server.has_written:
             is_current, answered = replica.compare(
                 server, membership.name, replica.state(path, membership.name), *beside
             )
             answers = {question: rows for (question, _), rows in zip(beside, answered, strict=True)}
             if is_current:
-                os.utime(path)  # says when it was known to be current
+                os.utime(path)  # when it was last known to be current
                 return "current", answers
         server.has_written = False
         rows = replica.read(server, membership.name)
         erased = replica.erased_since(path, membership.name, rows)
-        for text in sorted(erased, key=erased.__getitem__, reverse=True):  # what went whole first: others only held it
+        for text in sorted(erased, key=erased.__getitem__, reverse=True):  # whole points before texts with parts
             if forget_text is None:
                 return "behind", answers
             forget_text(Project.in_folder(store, membership.key), text)
@@ -165,11 +163,10 @@ def refresh(
 
 @retry_on_conflict
 def move(store: Store, old_folder: str, new_folder: str) -> str:
-    """Give the playbook of *old_folder* to *new_folder*, where the project is now; the key it has there.
+    """Move the playbook of *old_folder* to *new_folder*, where the project is now; returns the new key.
 
-    What sessions have left for the new folder meanwhile goes with it. A mirror that stands there and isn't the one that
-    was in step in the old folder isn't taken in unasked. Raises ProjectError where there is no playbook to move, or the
-    new folder has one with a history of its own.
+    Jobs of sessions in the new folder stay with it. A mirror there needs consent, unless it is the one of the old
+    folder. Raises ProjectError if there is no playbook to move, or the new folder has one with a history.
     """
     from playbook_db.services.sharing import mirror
 
@@ -181,7 +178,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
         old, new = (repository.PlaybookRepository(connection, key) for key in (old_key, new_key))
         if not old.playbook_id:
             raise ProjectError(
-                f"There is no playbook of {old_key}.", Remedy("See which there are with: {}", ("project", "list"))
+                f"There is no playbook of {old_key}.", Remedy("See all playbooks with: {}", ("project", "list"))
             )
         if old_key == new_key:
             raise ProjectError(f"{old_folder} and {new_folder} are one project already.")
@@ -192,7 +189,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
                     "To join them: {} | {}", ("--project", old_key, "export"), ("--project", new_key, "import", "-")
                 ),
             )
-        if memberships.of_project(connection, new_key):  # what it brought into the team's was nothing
+        if memberships.of_project(connection, new_key):  # its own was empty when it joined
             raise ProjectError(
                 f"{new_key} has joined a team, without what {old_key} holds; both were left as they are.",
                 Remedy(

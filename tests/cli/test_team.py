@@ -221,7 +221,7 @@ def test_with_the_server_away_what_is_here_is_shown_and_the_rest_says_what_to_do
         assert done.code == 0
         assert "the team's" in done.out
         assert "can't be reached" in done.err
-        assert "What follows is what this machine knew of it; that was current" in done.err
+        assert "This is the last state that this machine knows; it was current" in done.err
     for command in (("add", "x"), ("log",), ("export",), ("stats",), ("sql", "SELECT 1"), ("init",), ("undo",)):
         done = joined(*command)
         assert (done.code, done.out) == (1, "")

@@ -119,7 +119,7 @@ def test_the_list_tells_when_and_why_and_leaves_strangers_out(path: str) -> None
         ("there.db", "exists already, and was not overwritten"),
         ("link.db", "exists already"),
         (".", "is a folder"),
-        ("no/such/folder.db", r"There is no folder .*no/such. Make it"),
+        ("no/such/folder.db", r"There is no folder .*no/such. Create it"),
         ("there.db/x.db", "There is no folder"),
         ("n" * 300, "can't be made: File name too long"),
     ],

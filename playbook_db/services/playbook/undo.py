@@ -34,10 +34,9 @@ from playbook_db.store.playbook.repository import FileFields, PlaybookRepository
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """Which revisions were to be undone, None where nothing came after the one to go back to, and what came of it.
+    """The revisions to undo (None: none after the one to go back to), and the result.
 
-    `message` is the new revision's, None where nothing was left to undo; `is_last` says that the last revision alone
-    was meant.
+    `message` is the new revision's (None: nothing left to undo). `is_last`: only the last revision was undone.
     """
 
     revisions: RevisionRange | None
@@ -47,7 +46,7 @@ class UndoResult:
 
 
 class _RehearsedError(Exception):
-    """All is planned, and nothing is to be kept."""
+    """Ends a dry run."""
 
 
 @retry_on_conflict
@@ -61,8 +60,8 @@ def undo(
 ) -> UndoResult:
     """Undo *revisions*, by default the last one.
 
-    A change that was changed again since collides: *prefer* says whether the later text stays (`ours`) or the undo
-    wins (`theirs`). With `dry_run` nothing is written. *was* is the last revision that the user saw.
+    If a later change touched the same text, *prefer* keeps that (`ours`) or undoes it, too (`theirs`). With `dry_run`
+    nothing is written. *was* is the last revision that the user saw.
     Raises UndoCollisionError, UndoError, RevisionNotFoundError, PlaybookChangedError.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
@@ -76,10 +75,9 @@ def undo(
 def undo_session(
     project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False, was: int | None = None
 ) -> list[UndoResult]:
-    """Undo what was learned from a session and is in force; *session* is its id, or the beginning of it.
+    """Undo the revisions learned from a session that are in force, all or none; *session* begins its id.
 
-    Adjacent revisions are undone as one, the newest first; all of them or none. Raises as `undo` does, and
-    SessionNotFoundError.
+    Adjacent revisions are undone as one, newest first. Raises as `undo` does, and SessionNotFoundError.
     """
     results: list[UndoResult] = []
     session_id = session
@@ -87,7 +85,7 @@ def undo_session(
         _refuse_other(book, was)
         session_id = find_session(book, session)
         for revisions in _neighbours(_in_force(book, session_id)):
-            # Each is planned on what the one before has left.
+            # Each undo needs the result of the one before.
             book = PlaybookRepository.open_to_write(book.connection, project.key)
             try:
                 results.append(_undo(book, revisions, f"session {session_id}", prefer=prefer))
@@ -118,7 +116,7 @@ def _in_force(book: PlaybookRepository, session_id: str) -> list[int]:
 
 
 def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
-    """*numbers*, which come highest first, as ranges without gaps."""
+    """*numbers*, highest first, as ranges without gaps."""
     ranges: list[RevisionRange] = []
     for number in numbers:
         if ranges and ranges[-1].first == number + 1:
@@ -147,9 +145,9 @@ def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | 
 
 @retry_on_conflict
 def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
-    """Let the point *name* become what it was at *moment*, whether it is live now or not; all else stays.
+    """Restore the point *name*, live or retired, to its state at *moment*.
 
-    Raises PointNotFoundError, and PointRuleError where it wasn't live then or was forgotten.
+    Raises PointNotFoundError, and PointRuleError if it wasn't live then, or was forgotten.
     """
     with project.store.write(project.key) as book:
         revision = find_revision(book, moment, now=datetime.now(UTC))
@@ -160,9 +158,9 @@ def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
         then = book.at(revision).by_name.get(name)
         if then is None:
             came = book.created_in().get(name, 0)
-            when = f"wasn't there yet after revision {revision}: it came in revision {came}"
+            when = f"didn't exist after revision {revision}: revision {came} added it"
             if came <= revision:
-                when = f"was retired at revision {revision}; there is nothing to restore it to"
+                when = f"was retired at revision {revision}, so there is no state to restore"
             raise PointRuleError(f"{name} {when}. Nothing was changed.")
         restore_state(book.draft, current, then)
         return book.commit("undo", f"restored {name} as it was after revision {revision}")
@@ -174,7 +172,7 @@ def _refuse_other(book: PlaybookRepository, was: int | None) -> None:
 
 
 def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
-    """*undone*, with notes on what it leaves in another playbook, of points that went there or came from there."""
+    """*undone*, with notes on points that were moved to or from another playbook."""
     if undone.message is None or undone.revisions is None:
         return undone
     notes = [*undone.result.notes, *promotion.elsewhere(project, undone.revisions)]
@@ -182,7 +180,7 @@ def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
 
 
 def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> RevisionRange:
-    """The revisions that are meant. Raises where there are no such."""
+    """The chosen *revisions*, by default the last. Raises UndoError, RevisionNotFoundError."""
     if not book.revision:
         raise UndoError("There is nothing to undo: this playbook has no revisions yet.")
     if revisions is None:
@@ -198,7 +196,7 @@ def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None
     """The undo that already undid all of *revisions*; None if they are in force. Raises UndoError for a part."""
     for other in book.undos_in_force(revisions):
         if other.number <= revisions.last:
-            continue  # it is to be undone itself
+            continue  # it will be undone itself
         if other.undone.holds(revisions):
             return other.number
         if part := revisions.overlap(other.undone):
@@ -224,7 +222,7 @@ def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
 
 
 def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, *, prefer: Side | None) -> UndoResult:
-    """Undo *revisions* in one revision, whose message has the *description* of what they did."""
+    """Undo *revisions* in one revision, whose message has their *description*."""
     is_last = revisions == RevisionRange(book.revision, book.revision)
     by = _undone_in(book, revisions)
     if by is not None:
@@ -253,7 +251,7 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
 
 
 def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
-    """What *revisions* did, in a few words."""
+    """A short description of *revisions*."""
     if revisions.first != revisions.last:
         return f"{revisions.last - revisions.first + 1} revisions"
     if redone := _undone_by(book, revisions):
@@ -263,7 +261,7 @@ def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
 
 
 def _undone_by(book: PlaybookRepository, revisions: RevisionRange) -> RevisionRange | None:
-    """The revisions that *revisions* undid, if they are one undo: whoever undoes it redoes those."""
+    """The revisions that *revisions* undid, if they are one undo: undoing it redoes those."""
     if revisions.first != revisions.last:
         return None
     return next((each.undone for each in book.undos() if each.number == revisions.first), None)
