@@ -113,8 +113,7 @@ def _require_current(url: str, path: str) -> None:
     """Raise DatabaseError unless the file *path* is a database at our schema."""
     if os.path.exists(path) and not at_hand.no_regular_file(path) and os.path.getsize(path):
         with closing(files.open_file(path, "read")) as connection:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            version, application, _ = connection.execute(files.VERSIONS).fetchone()
         if (version, application) == (at_hand.SCHEMA, files.APPLICATION_ID):
             return
     from playbook_db.store import migrate  # late: it imports SQLAlchemy

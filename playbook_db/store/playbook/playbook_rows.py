@@ -1,15 +1,19 @@
 """The base of all queries on one playbook: the transaction's connection, and the playbook's number."""
 
+import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, CursorResult, Executable, Row, Table, func, select
 from sqlalchemy import text as sql
+from sqlalchemy.exc import DatabaseError as SqlError
 
 from playbook_db import settings
-from playbook_db.domain.playbook import KeyPoint, Vote
+from playbook_db.domain.playbook import KeyPoint, Vote, exact_phrases
+from playbook_db.domain.search_words import Term
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store.dialect import dialect_of
 
@@ -21,6 +25,9 @@ _WEAK_VOTES = sql(f"""
 SELECT k.name FROM key_points AS k JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names)) AND {IS_WEAK} AND {IN_FORCE}
 """)
+_FEW_POINTS = 200  # live ones; such a playbook is read whole
+_MOST_COMPARED = 200  # points with a word
+_statement = functools.lru_cache(sql)  # building one takes longer than running it
 
 
 class PlaybookRows:
@@ -32,7 +39,7 @@ class PlaybookRows:
 
     def execute(self, statement: str, values: Mapping[str, Any]) -> "CursorResult[*tuple[Any, ...]]":
         """Run a statement of `hook_sql` or `quick_sql`."""
-        return self.connection.execute(sql(statement), values)
+        return self.connection.execute(_statement(statement), values)
 
     def index_hint(self, name: str) -> str:
         """The SQL after a table's name that makes the planner use the index *name*; "" if it isn't needed."""
@@ -53,8 +60,26 @@ class PlaybookRows:
             weak.update(self._execute(_WEAK_VOTES, names=json.dumps(names)).scalars())
         return {name: max(0, votes - weak[name]) for name, votes in harmful.items()}
 
-    def _execute(self, statement: Executable, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
+    def ids_like(self, text: str, live: int) -> list[int] | None:
+        """The numbers of all live points with the same `normalised` text as *text*, and maybe of others.
+
+        None if the full-text index can't tell, or the playbook has few *live* points: then all are read.
+        """
+        phrases = [phrase for phrase in exact_phrases(text) if phrase]
+        if live <= _FEW_POINTS or not phrases:
+            return None
+        terms = [Term(phrase, is_whole=True) for phrase in phrases]
+        dialect = dialect_of(self.connection)
+        with suppress(SqlError), dialect.beside_writes(self.connection) as other:
+            if dialect.has_search(other) and not dialect.is_search_behind(other):
+                matching = dialect.matching(other, terms)
+                matches = (matching(runner_of(other), self.playbook_id, term, _MOST_COMPARED + 1) for term in terms)
+                return next(([*ids] for ids in matches if len(ids) <= _MOST_COMPARED), None)
+        return None
+
+    def _execute(self, statement: Executable | str, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
         """Run *statement* with *values* and the playbook's number as `playbook_id`."""
+        statement = _statement(statement) if isinstance(statement, str) else statement
         return self.connection.execute(statement, {"playbook_id": self.playbook_id, **values})
 
     def _next_id(self, table: Table) -> int:

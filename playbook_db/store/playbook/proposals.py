@@ -23,14 +23,12 @@ _FIELDS = (
     "ignored", "doubt",
 )  # fmt: skip
 _MOST_PIECES = 10  # of evidence for a proposal
-_WAITING = sql(quick_sql.WAITING)
 _ONE = sql(f"SELECT {PROPOSAL_COLUMNS} FROM proposals WHERE playbook_id = :playbook_id AND id = :id")
 _OF_KIND = sql(f"""
 SELECT {PROPOSAL_COLUMNS} FROM proposals
 WHERE playbook_id = :playbook_id AND kind = :kind AND state IN ('waiting', 'rejected') ORDER BY id
 """)
 _ADDED = sql("SELECT operation FROM proposals WHERE playbook_id = :playbook_id AND kind = 'ADD'")
-_COUNT = sql(hook_sql.PROPOSALS_WAITING)
 _COUNT_AGAIN = sql("""
 UPDATE proposals SET sessions = :sessions, session_id = :session_id, evidence = :evidence, trust = :trust
 WHERE playbook_id = :playbook_id AND id = :id
@@ -132,11 +130,11 @@ class ProposalRows(PlaybookRows):
 
     def waiting_proposals(self) -> list[Proposal]:
         """The waiting proposals, by number."""
-        return [Proposal.of_row(row) for row in self._execute(_WAITING)]
+        return [Proposal.of_row(row) for row in self._execute(quick_sql.WAITING)]
 
     def proposals_waiting(self) -> tuple[int, int]:
         """How many proposals wait, and the highest of their numbers (or 0)."""
-        count, highest = self._execute(_COUNT).one()
+        count, highest = self._execute(hook_sql.PROPOSALS_WAITING).one()
         return count, highest
 
     def proposal(self, number: int) -> Proposal | None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from sqlalchemy import Connection, CursorResult, Row, TextClause, delete, select, update
+from sqlalchemy import Connection, CursorResult, Row, delete, select, update
 from sqlalchemy import text as sql
 
 from playbook_db.domain.draft import Draft
@@ -39,7 +39,6 @@ from playbook_db.store.playbook.log_queries import LogQueries
 from playbook_db.store.playbook.playbook_rows import point_of
 from playbook_db.store.playbook.proposals import ProposalRows
 from playbook_db.store.playbook.revisions import RevisionWriter
-from playbook_db.store.playbook.same_text import ids_like
 from playbook_db.store.playbook.snapshots import Snapshots
 from playbook_db.store.quick_sql import PointEvidence, StoredMarks
 from playbook_db.store.revision_log import header_of
@@ -56,13 +55,6 @@ from playbook_db.store.tables import (
 
 # Statements are built once: that costs more than running them.
 _ADD_PROJECT = sql(hook_sql.ADD_PROJECT)
-_LIVE_POINTS = sql(quick_sql.LIVE_POINTS)
-_RANKED_POINTS = sql(hook_sql.RANKED_POINTS)
-_EVIDENCE = sql(quick_sql.EVIDENCE)
-_MARKS = sql(quick_sql.MARKS)
-_RETIRED_POINTS = sql(quick_sql.RETIRED_POINTS)
-_POINT = sql(quick_sql.POINT)
-_EXTRA = sql(quick_sql.EXTRA)
 _SET_PINNED = sql("UPDATE key_points SET pinned = :pinned WHERE playbook_id = :playbook_id AND name = :name")
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _NAMES_AT = sql("""
@@ -278,7 +270,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def live_points(self) -> tuple[KeyPoint, ...]:
         """The live points in canonical order."""
-        return self._noted(self._execute(_LIVE_POINTS))
+        return self._noted(self._execute(quick_sql.LIVE_POINTS))
 
     def _noted(self, result: "CursorResult[*tuple[Any, ...]]") -> tuple[KeyPoint, ...]:
         """The points in *result*, whose numbers a commit needs."""
@@ -289,7 +281,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def live_point(self, name: str) -> KeyPoint | None:
         """The live point *name*, or None."""
-        row = self._execute(_POINT, name=name).first()
+        row = self._execute(quick_sql.POINT, name=name).first()
         if row:
             self._ids[name] = row.id
         return point_of(row) if row and row.retired_in is None else None
@@ -312,7 +304,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def points_like(self, text: str) -> tuple[KeyPoint, ...] | None:
         """All live points with the same `normalised` text as *text*, and maybe others; None if the index can't tell."""
-        ids = ids_like(self.connection, self.playbook_id, self.count_live(), text)
+        ids = self.ids_like(text, self.count_live())
         if ids is None:
             return None
         listed = ",".join(map(str, ids)) or "NULL"
@@ -324,7 +316,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def ranked_points(self) -> RankedPoints:
         """The points for `domain.prompt_text`, best first, read on demand inside the transaction."""
-        ranked = map(StoredPoint, self._execute(_RANKED_POINTS))
+        ranked = map(StoredPoint, self._execute(hook_sql.RANKED_POINTS))
         return RankedPoints(ranked, self.count_live(), self.last_time or "", is_users=self.is_users)
 
     def count_live(self) -> int:
@@ -333,12 +325,12 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """The retired point *name*, or None."""
-        row = self._execute(_POINT, name=name).first()
+        row = self._execute(quick_sql.POINT, name=name).first()
         return _retired(row) if row and row.retired_in is not None else None
 
     def retired(self) -> dict[str, RetiredPoint]:
         """The retired points by name, most recent first."""
-        return {row.name: _retired(row) for row in self._execute(_RETIRED_POINTS)}
+        return {row.name: _retired(row) for row in self._execute(quick_sql.RETIRED_POINTS)}
 
     def last_erased_in(self) -> int:
         """The revision of the last erasure, or 0. Older copies may hold erased texts."""
@@ -350,20 +342,20 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def extra_of(self, name: str) -> str:
         """The other fields that files have for the point *name*, as JSON."""
-        return self._execute(_EXTRA, name=name).scalar() or "{}"
+        return self._execute(quick_sql.EXTRA, name=name).scalar() or "{}"
 
     def evidence_of(self, name: str) -> tuple[PointEvidence, ...]:
         """The evidence of sessions for or against the point *name*, oldest first."""
-        return tuple(map(PointEvidence._make, self._answer(_EVIDENCE, name=name)))
+        return tuple(map(PointEvidence._make, self._answer(quick_sql.EVIDENCE, name=name)))
 
     def marks(self) -> dict[str, StoredMarks]:
         """Pins, rests and dates of the live points, by name."""
-        return {each.name: each for each in map(StoredMarks._make, self._answer(_MARKS))}
+        return {each.name: each for each in map(StoredMarks._make, self._answer(quick_sql.MARKS))}
 
-    def _answer(self, question: TextClause, **values: Any) -> Iterable[Any]:
+    def _answer(self, question: str, **values: Any) -> Iterable[Any]:
         """The rows for *question*. A replica, which lacks some tables, has the server's answers."""
         known = self.connection.get_execution_options().get("answers", {})
-        return known[question.text] if question.text in known else self._execute(question, **values)
+        return known[question] if question in known else self._execute(question, **values)
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Pin or unpin the point *name*. A pinned one doesn't rest."""

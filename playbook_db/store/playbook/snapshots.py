@@ -81,9 +81,6 @@ SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time <= :time 
 """)  # times have no index, but rise with the numbers
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
 _TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
-_NAMED_BY_TIME = sql(quick_sql.NAMED_BY_TIME)
-_NAMED_BY_HEADER = sql(quick_sql.NAMED_BY_HEADER)
-_MERGED_FILES = sql(quick_sql.MERGED_FILES)
 _UNDOS = sql("""
 SELECT number, undoes_from, undoes_to FROM revisions
 WHERE playbook_id = :playbook_id AND undoes_from IS NOT NULL ORDER BY number DESC
@@ -156,7 +153,7 @@ class Snapshots(PlaybookRows):
     def named_by(self, header: Header) -> list[int]:
         """The revisions that match a file or dict with *header*, newest first."""
         time = header.last_updated or ""
-        by_time = self._execute(_NAMED_BY_TIME, time=time).scalars()
+        by_time = self._execute(quick_sql.NAMED_BY_TIME, time=time).scalars()
         return sorted([*by_time, *(number for named, number in self._by_header() if named == time)], reverse=True)
 
     def known_times(self, times: Collection[str]) -> dict[str, tuple[int, bool]]:
@@ -164,8 +161,14 @@ class Snapshots(PlaybookRows):
         if len(times) > _MANY:
             named = [(row.time, row.number) for row in self._execute(_TIMES) if row.time in times]
         else:
-            named = [(time, number) for time in times for number in self._execute(_NAMED_BY_TIME, time=time).scalars()]
-        headers, messages = (map(tuple, self._execute(query)) for query in (_NAMED_BY_HEADER, _MERGED_FILES))
+            named = [
+                (time, number)
+                for time in times
+                for number in self._execute(quick_sql.NAMED_BY_TIME, time=time).scalars()
+            ]
+        headers, messages = (
+            map(tuple, self._execute(query)) for query in (quick_sql.NAMED_BY_HEADER, quick_sql.MERGED_FILES)
+        )
         return quick_sql.known_of(times, named, headers, messages)
 
     def named(self) -> dict[str, int]:
@@ -173,7 +176,9 @@ class Snapshots(PlaybookRows):
         return {row.time: row.number for row in self._execute(_TIMES)} | dict(self._by_header())
 
     def _by_header(self) -> list[tuple[str, int]]:
-        headers = ((json.loads(row.header).get("last_updated"), row.number) for row in self._execute(_NAMED_BY_HEADER))
+        headers = (
+            (json.loads(row.header).get("last_updated"), row.number) for row in self._execute(quick_sql.NAMED_BY_HEADER)
+        )
         return sorted((each for each in headers if isinstance(each[0], str)), key=itemgetter(1))
 
     def time_of(self, revision: int) -> str | None:

@@ -143,9 +143,7 @@ class SqliteDialect(Dialect):
             return version
         access: Access = "read" if self.access == "write" else self.access
         with closing(open_file(self.path, access)) as connection, self.explained():
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            (application,) = connection.execute("PRAGMA application_id").fetchone()
-            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            version, application, tables = connection.execute(files.VERSIONS).fetchone()
         if tables and application != files.APPLICATION_ID:
             raise OtherProgramError(self.where)
         return at_hand.usable_schema(version)

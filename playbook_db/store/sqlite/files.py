@@ -23,6 +23,8 @@ from playbook_db.store.at_hand import is_at_rest
 Access = Literal["read", "at rest", "check", "write"]
 
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
+# Our schema, the program that the file belongs to, the number of its tables and indexes.
+VERSIONS = "SELECT * FROM pragma_user_version, pragma_application_id, (SELECT count(*) FROM sqlite_master)"
 BESIDE = ("-wal", "-shm", "-journal")  # SQLite's files beside a database
 # UnicodeDecodeError: SQLite's message quotes a damaged name.
 DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)

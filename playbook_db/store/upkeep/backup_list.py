@@ -16,8 +16,6 @@ def with_schemas(path: str) -> list[tuple[Backup, int | None]]:
 
 def _schema(path: str) -> int | None:
     with suppress(DatabaseError), closing(files.open_file(path, "at rest")) as connection:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        version, application, tables = connection.execute(files.VERSIONS).fetchone()
         return int(version) if application == files.APPLICATION_ID or not tables else None
     return None
