@@ -12,21 +12,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from playbook_db import projects, settings
+from playbook_db import errors, projects, settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.merging import salvaging
 from playbook_db.domain.playbook import Change
 from playbook_db.domain.times import local
-from playbook_db.errors import (
-    DatabaseBusyError,
-    DatabaseError,
-    MirrorError,
-    PlaybookError,
-    PlaybookFileError,
-    Remedy,
-    RepairError,
-    SchemaTooNewError,
-)
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import Project
@@ -103,7 +93,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
         return _from_history(url, dry_run=dry_run)
     if not database_file.is_there(path):
         migrate.refuse_lost(url)
-        raise RepairError(f"There is no database file at {path}.", Remedy("Run: {}", ("init",)))
+        raise errors.RepairError(f"There is no database file at {path}.", errors.Remedy("Run: {}", ("init",)))
     with database_file.refusing_repair(path), _alone(path), _workshop(path) as workshop:
         database_file.undo_swap(path)
         for turn in range(_ROUNDS):
@@ -118,7 +108,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
             if aside is not None:
                 break
         else:
-            raise DatabaseBusyError(path, settings.LOCK_WAIT_S)
+            raise errors.DatabaseBusyError(path, settings.LOCK_WAIT_S)
     with open_store(url) as store:
         return replace(repaired, mirrors=(*repaired.mirrors, *_merge_mirrors(store)), aside=aside)
 
@@ -131,7 +121,7 @@ def _from_history(url: str, *, dry_run: bool) -> Repaired:
         done = tuple(filter(None, (_restore(store, key, ranks, dry_run=dry_run) for key in keys)))
         problem = None if dry_run and done else next(iter(maintenance.check(store)), None)
         if problem:
-            raise RepairError(f"{store.where}: {problem}. No history can repair that; its owner needs a backup.")
+            raise errors.RepairError(f"{store.where}: {problem}. No history can repair that; its owner needs a backup.")
         return Repaired(store.where, is_damaged=bool(done), playbooks=done)
 
 
@@ -164,9 +154,9 @@ def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
     if not pages.log_is_damaged and _is_sound(copy):
         return Repaired(path, is_damaged=False)
     if salvage.is_foreign(pages):
-        raise RepairError(f"{path} is the database of another program. Name another file with --db.")
+        raise errors.RepairError(f"{path} is the database of another program. Name another file with --db.")
     if (schema := salvage.schema(pages)) > SCHEMA:
-        raise SchemaTooNewError(path, schema, SCHEMA)
+        raise errors.SchemaTooNewError(path, schema, SCHEMA)
     empty = f"{new}.empty"
     migrate.migrate(f"sqlite:///{empty}")
     if _write_anew(pages, empty, new):
@@ -183,9 +173,9 @@ def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
         problems = maintenance.check(store)
         store.tidy()
     if problems:
-        raise RepairError(
+        raise errors.RepairError(
             f"The points saved from {path} are inconsistent ({problems[0]}). Nothing was changed;",
-            Remedy("please report this, and restore a backup with: {}", ("restore-backup",)),
+            errors.Remedy("please report this, and restore a backup with: {}", ("restore-backup",)),
         )
     return Repaired(path, holds=tuple(database_file.held_in(new)), playbooks=playbooks, backup=backup, mirrors=mirrors)
 
@@ -222,7 +212,7 @@ def _write_anew(pages: Pages, empty: str, new: str) -> bool:
 def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) -> Backup | None:
     """Copy the newest sound backup from which the *saved* playbooks descend to *new*; None without one."""
     for backup in database_file.list_backups(f"sqlite:///{path}"):
-        with suppress(DatabaseError), database_file.prepared(path, backup.path) as prepared:
+        with suppress(errors.DatabaseError), database_file.prepared(path, backup.path) as prepared:
             url = f"sqlite:///{prepared}"
             if maintenance.check_database(url).problems:
                 continue
@@ -282,13 +272,13 @@ def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
     try:
         data = mirror.read(file, folder)
         reading = playbook_file.decode(data, source=file) if data is not None else None
-    except (MirrorError, PlaybookFileError) as error:
-        raise RepairError(f"Nothing could be read from {path}, and there is no good backup. {error}") from error
+    except (errors.MirrorError, errors.PlaybookFileError) as error:
+        raise errors.RepairError(f"Nothing could be read from {path}, and there is no good backup. {error}") from error
     if reading is None or not reading.playbook.points:
-        raise RepairError(
+        raise errors.RepairError(
             f"Nothing could be read from {path}, and there is neither a good backup nor a mirror with key points in "
             f"{folder}. It was left as it is.",
-            Remedy("Move it away and run: {}", ("init",)),
+            errors.Remedy("Move it away and run: {}", ("init",)),
         )
     if not mirror.is_waiting(Project.in_folder(store, folder)):
         return ()
@@ -305,7 +295,7 @@ def _merge_mirrors(store: Store) -> tuple[str, ...]:
             if synced.result is not None:
                 summary = import_export.summary(synced.result)
                 notes.append(f"a mirror added {summary} (revision {synced.result.revision})")
-    except PlaybookError as error:  # the database is repaired; the next command tries again
+    except errors.PlaybookError as error:  # the database is repaired; the next command tries again
         notes.append(str(error))
     return tuple(notes)
 
@@ -325,7 +315,7 @@ def _alone(path: str) -> Iterator[None]:
             yield
     except Timeout as error:
         who = "The worker" if error.lock_file == settings.worker_lock() else "Another process"
-        raise RepairError(
+        raise errors.RepairError(
             f"{who} used {path} for longer than {wait_s:g} s. Nothing was changed; run the command again later."
         ) from error
 

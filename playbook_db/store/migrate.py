@@ -6,15 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from playbook_db import settings
-from playbook_db.errors import (
-    DatabaseError,
-    DatabaseLostError,
-    PlaybookError,
-    Remedy,
-    SchemaTooNewError,
-    SchemaTooOldError,
-)
+from playbook_db import errors, settings
 from playbook_db.files import shipped_file
 from playbook_db.store.at_hand import SCHEMA, newest_backup
 from playbook_db.store.connect import dialect_for
@@ -44,13 +36,13 @@ def bring_to_schema(
     """
     version = _version(dialect, key)
     if version and begins_anew:
-        raise DatabaseError(f"{dialect.where} exists. To create a new database, move it away first.")
+        raise errors.DatabaseError(f"{dialect.where} exists. To create a new database, move it away first.")
     if version == SCHEMA:
         return None
     if not version and not begins_anew:
         refuse_lost(url)
     if version and dialect.is_shared and not by_hand:
-        raise SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=True)
+        raise errors.SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=True)
     dialect.prepare()
     with dialect.exclusive():
         version = _version(dialect)
@@ -71,9 +63,9 @@ def require_current(url: str) -> None:
         refuse_lost(url)
         no_database = f"There is no database at {dialect.where}."
         problem = no_database if version is None else f"{dialect.where} is empty: no playbook is in it."
-        raise DatabaseError(problem, Remedy("Run: {}", ("init",)))
+        raise errors.DatabaseError(problem, errors.Remedy("Run: {}", ("init",)))
     if version != SCHEMA:
-        raise SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=dialect.is_shared)
+        raise errors.SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=dialect.is_shared)
 
 
 def refuse_lost(url: str) -> None:
@@ -81,13 +73,13 @@ def refuse_lost(url: str) -> None:
     path = sqlite_path(url)
     backup = newest_backup(path) if path else None
     if path and backup:
-        raise DatabaseLostError(path, backup)
+        raise errors.DatabaseLostError(path, backup)
 
 
 def refuse_newer(where: str, version: int) -> None:
     """Raise SchemaTooNewError if *version*, the schema of the database *where*, is newer than ours."""
     if version > SCHEMA:
-        raise SchemaTooNewError(where, version, SCHEMA)
+        raise errors.SchemaTooNewError(where, version, SCHEMA)
 
 
 def refuse_unreleased(dialect: Dialect) -> None:
@@ -99,7 +91,7 @@ def refuse_unreleased(dialect: Dialect) -> None:
         if not tables.has_table("revisions"):
             return
         if not any(column["name"] == "actor" for column in tables.get_columns("revisions")):
-            raise DatabaseError(
+            raise errors.DatabaseError(
                 f"{dialect.where} was made by a checkout from before version 0.1.0, and can't be migrated; it was left "
                 "as it is. With that checkout run `playbook export -o playbook.json` in each project; then move the "
                 "database away. With this one run `playbook init --new` once, then `playbook import playbook.json` in "
@@ -151,7 +143,7 @@ def run_alembic_command(context: Any, url: str | None) -> None:
                     dialect.back_up_before_migration(version)
                 with dialect.make_engine(foreign_keys=False).begin() as connection:
                     run_alembic(context, connection)
-    except PlaybookError as error:
+    except errors.PlaybookError as error:
         raise CommandError(str(error)) from error
     except DBAPIError as error:
         raise CommandError(
@@ -222,7 +214,7 @@ def run_alembic(context: Any, connection: "Connection") -> None:
         dialect.make_views_and_triggers(connection)
         broken = dialect.broken_references(connection)
         if broken:
-            raise DatabaseError(
+            raise errors.DatabaseError(
                 f"The migration would leave {len(broken)} rows without their parents, so nothing was changed."
             )
 
@@ -265,7 +257,7 @@ def _is_read_only(options: dict[str, Any]) -> bool:
 
 def migrations_folder() -> str:
     """The folder of the migrations: in the installed package, else in the repository."""
-    return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=DatabaseError))
+    return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=errors.DatabaseError))
 
 
 def _version(dialect: Dialect, key: str = "") -> int | None:

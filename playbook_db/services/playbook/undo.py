@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from playbook_db import errors
 from playbook_db.domain.merging.diff import changed_keys
 from playbook_db.domain.merging.undo import (
     Effect,
@@ -17,14 +18,6 @@ from playbook_db.domain.merging.undo import (
     undone_by,
 )
 from playbook_db.domain.playbook import PointState
-from playbook_db.errors import (
-    PlaybookChangedError,
-    PointRuleError,
-    Remedy,
-    RevisionNotFoundError,
-    UndoCollisionError,
-    UndoError,
-)
 from playbook_db.services.playbook import edit, promotion
 from playbook_db.services.project import Project
 from playbook_db.services.reading.history import find_revision, find_session
@@ -89,9 +82,9 @@ def undo_session(
             book = PlaybookRepository.open_to_write(book.connection, project.key)
             try:
                 results.append(_undo(book, revisions, f"session {session_id}", prefer=prefer))
-            except UndoCollisionError as error:
+            except errors.UndoCollisionError as error:
                 subject = f"{revisions}".capitalize()
-                raise UndoCollisionError(subject, error.collisions, argument=f"--session={session_id}") from None
+                raise errors.UndoCollisionError(subject, error.collisions, argument=f"--session={session_id}") from None
         if dry_run:
             results = [replace(each, result=replace(each.result, revision=None)) for each in results]
             raise _RehearsedError
@@ -161,14 +154,14 @@ def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
             when = f"didn't exist after revision {revision}: revision {came} added it"
             if came <= revision:
                 when = f"was retired at revision {revision}, so there is no state to restore"
-            raise PointRuleError(f"{name} {when}. Nothing was changed.")
+            raise errors.PointRuleError(f"{name} {when}. Nothing was changed.")
         restore_state(book.draft, current, then)
         return book.commit("undo", f"restored {name} as it was after revision {revision}")
 
 
 def _refuse_other(book: PlaybookRepository, was: int | None) -> None:
     if was is not None and book.revision != was:
-        raise PlaybookChangedError(book.revision)
+        raise errors.PlaybookChangedError(book.revision)
 
 
 def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
@@ -182,13 +175,13 @@ def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
 def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> RevisionRange:
     """The chosen *revisions*, by default the last. Raises UndoError, RevisionNotFoundError."""
     if not book.revision:
-        raise UndoError("There is nothing to undo: this playbook has no revisions yet.")
+        raise errors.UndoError("There is nothing to undo: this playbook has no revisions yet.")
     if revisions is None:
         return RevisionRange(book.revision, book.revision)
     if revisions.first == 0:
-        raise UndoError("Revision 0 is the empty playbook before the first one; there is nothing to undo in it.")
+        raise errors.UndoError("Revision 0 is the empty playbook before the first one; there is nothing to undo in it.")
     if revisions.last > book.revision:
-        raise RevisionNotFoundError(f"{revisions.last}", book.revision)
+        raise errors.RevisionNotFoundError(f"{revisions.last}", book.revision)
     return revisions
 
 
@@ -200,9 +193,9 @@ def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None
         if other.undone.holds(revisions):
             return other.number
         if part := revisions.overlap(other.undone):
-            raise UndoError(
+            raise errors.UndoError(
                 f"Of {revisions}, {part} {part.was} undone already, in revision {other.number}.",
-                Remedy("Undo the others, or first redo those with: {}", ("undo", f"{other.number}")),
+                errors.Remedy("Undo the others, or first redo those with: {}", ("undo", f"{other.number}")),
             )
     return None
 
@@ -214,10 +207,10 @@ def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
     for undo in undos:
         if undo not in after and undone_by(undo.number, before) and not undone_by(undo.number, after):
             part, by = next((part, each.number) for each in after if (part := undo.undone.overlap(each.undone)))
-            raise UndoError(
+            raise errors.UndoError(
                 f"Without {revisions}, revision {undo.number} would undo {undo.undone} again; of these {part} "
                 f"{part.was} undone since, in revision {by}.",
-                Remedy("First redo that with: {}", ("undo", f"{by}")),
+                errors.Remedy("First redo that with: {}", ("undo", f"{by}")),
             )
 
 
@@ -234,7 +227,9 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
     effect = Effect(before, after, book.header_at(number), book.header_at(last))
     outcome = undo_revisions(book.draft, effect, book.retired(), revisions=revisions, prefer=prefer)
     if outcome.collisions and prefer is None:
-        raise UndoCollisionError(str(revisions).capitalize(), tuple(outcome.collisions), argument=revisions.as_argument)
+        raise errors.UndoCollisionError(
+            str(revisions).capitalize(), tuple(outcome.collisions), argument=revisions.as_argument
+        )
     header, notes = None, list(outcome.notes)
     if outcome.header.stamped(None) != book.header.stamped(None):
         header = outcome.header

@@ -31,7 +31,7 @@ from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
-from playbook_db.store import hook_sql, quick_sql
+from playbook_db.store import hook_sql, quick_sql, tables
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.hook_sql import StoredPoint, StoredProject
 from playbook_db.store.playbook.learning import TAKE_OVER_COUNTS, LearningRows
@@ -42,16 +42,6 @@ from playbook_db.store.playbook.revisions import RevisionWriter
 from playbook_db.store.playbook.snapshots import Snapshots
 from playbook_db.store.quick_sql import PointEvidence, StoredMarks
 from playbook_db.store.revision_log import header_of
-from playbook_db.store.tables import (
-    heads,
-    injections,
-    jobs,
-    mirrors,
-    playbooks,
-    proposals,
-    session_outcomes,
-    transcripts,
-)
 
 # Statements are built once: that costs more than running them.
 _ADD_PROJECT = sql(hook_sql.ADD_PROJECT)
@@ -258,7 +248,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
     def count_anew(self) -> None:
         """Recount the live points and the undos in force from the points and the revisions."""
-        count = update(heads).filter_by(playbook_id=self.playbook_id).values(live_points=len(self.live_points()))
+        count = update(tables.heads).filter_by(playbook_id=self.playbook_id).values(live_points=len(self.live_points()))
         self.connection.execute(count)
         self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
 
@@ -415,30 +405,26 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
         Its row stays, with the key that this playbook had: no playbook is ever removed.
         """
-        queued = jobs.c.state == "queued"
-        queued_here = select(jobs.c.transcript_path).where(jobs.c.playbook_id == self.playbook_id, queued)
-        self.connection.execute(
-            delete(jobs).where(jobs.c.playbook_id == empty.playbook_id, queued, jobs.c.transcript_path.in_(queued_here))
-        )
-        for table in (jobs, proposals):
-            highest = self._next_id(table) - 1
-            of_empty = table.c.playbook_id == empty.playbook_id
-            moved = {"playbook_id": self.playbook_id, "id": table.c.id + highest}
-            self.connection.execute(update(table).where(of_empty).values(moved))
-        self.connection.execute(delete(injections).where(injections.c.playbook_id == empty.playbook_id))
+        of_empty = {"playbook_id": empty.playbook_id}
+        queued = select(tables.jobs.c.transcript_path).filter_by(playbook_id=self.playbook_id, state="queued")
+        is_twin = tables.jobs.c.transcript_path.in_(queued)
+        self.connection.execute(delete(tables.jobs).where(is_twin).filter_by(**of_empty, state="queued"))
+        for table in (tables.jobs, tables.proposals):
+            moved = {"playbook_id": self.playbook_id, "id": table.c.id + self._next_id(table) - 1}
+            self.connection.execute(update(table).filter_by(**of_empty).values(moved))
         self._execute(TAKE_OVER_COUNTS, empty_id=empty.playbook_id)
-        self.connection.execute(delete(session_outcomes).where(session_outcomes.c.playbook_id == empty.playbook_id))
-        for table in (transcripts, mirrors):
-            known = select(table.c.path).where(table.c.playbook_id == self.playbook_id)
-            of_empty = table.c.playbook_id == empty.playbook_id
-            self.connection.execute(delete(table).where(of_empty, table.c.path.in_(known)))
-            self.connection.execute(update(table).where(of_empty).values(playbook_id=self.playbook_id))
+        for table in (tables.injections, tables.session_outcomes):
+            self.connection.execute(delete(table).filter_by(**of_empty))
+        for table in (tables.transcripts, tables.mirrors):
+            known = select(table.c.path).filter_by(playbook_id=self.playbook_id)
+            self.connection.execute(delete(table).where(table.c.path.in_(known)).filter_by(**of_empty))
+            self.connection.execute(update(table).filter_by(**of_empty).values(playbook_id=self.playbook_id))
         empty._update(key=f"{empty.key} (moving)")
         self._update(key=empty.key)
         empty._update(key=self.key)
 
     def _update(self, **columns: object) -> None:
-        self.connection.execute(update(playbooks).where(playbooks.c.id == self.playbook_id).values(**columns))
+        self.connection.execute(update(tables.playbooks).filter_by(id=self.playbook_id).values(**columns))
 
     def _changed_header(self, header: Header | None, *, keeps_last_updated: bool) -> Header | None:
         """*header* if it differs from the present one; its `last_updated` counts only if it is kept."""
@@ -456,7 +442,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
 
 def all_keys(connection: Connection) -> list[str]:
     """The keys of all playbooks: projects' folders, and those of personal playbooks."""
-    return list(connection.scalars(select(playbooks.c.key).order_by(playbooks.c.key)))
+    return list(connection.scalars(select(tables.playbooks.c.key).order_by(tables.playbooks.c.key)))
 
 
 def users_key(connection: Connection) -> str:

@@ -23,30 +23,16 @@ from playbook_db.domain.merging.salvaging import SavedPoint, changed_in, is_dama
 from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
 from playbook_db.domain.sections import SLUG_SECTIONS, is_users_name
 from playbook_db.projects import USER_KEY
+from playbook_db.store import tables
 from playbook_db.store.at_hand import WINDOW
 from playbook_db.store.playbook import erasure
 from playbook_db.store.playbook.repository import Mirror, PlaybookRepository
 from playbook_db.store.revision_log import header_of
 from playbook_db.store.sqlite.page_reader import LEAF_TABLE, SCHEMA_PLACE, Pages, Record
-from playbook_db.store.tables import (
-    changes,
-    erasures,
-    extra_fields,
-    heads,
-    jobs,
-    key_points,
-    memberships,
-    metadata,
-    mirrors,
-    model_calls,
-    playbooks,
-    proposals,
-    revisions,
-    transcripts,
-)
 
-_BESIDE = (transcripts, jobs, model_calls, memberships, proposals)
-_TABLES = (playbooks, heads, revisions, key_points, extra_fields, changes, erasures, mirrors, *_BESIDE)
+_BESIDE = (tables.transcripts, tables.jobs, tables.model_calls, tables.memberships, tables.proposals)
+_OWN = (tables.playbooks, tables.heads, tables.revisions, tables.key_points, tables.extra_fields, tables.changes)
+_TABLES = (*_OWN, tables.erasures, tables.mirrors, *_BESIDE)
 _SETTINGS = ("kind", "mirror", "ignored")
 _KINDS = {
     "changes": ("add", "vote", "edit", "move", "retire", "restore"),
@@ -102,7 +88,9 @@ def read(pages: Pages) -> list[SavedPlaybook]:
     rows = _read_rows(pages, roots)
     index_keys, index_names = _read_indexes(pages, roots)
     saved = []
-    for number in sorted({number for table in (playbooks, key_points, changes) for number in rows[table.name]}):
+    for number in sorted(
+        {number for table in (tables.playbooks, tables.key_points, tables.changes) for number in rows[table.name]}
+    ):
         own = {name: of_playbooks.get(number, []) for name, of_playbooks in rows.items()}
         row, head = (next(iter(own[name]), {}) for name in ("playbooks", "heads"))
         paths = tuple(mirror["path"] for mirror in own["mirrors"])
@@ -129,7 +117,7 @@ def read(pages: Pages) -> list[SavedPlaybook]:
 def is_foreign(pages: Pages) -> bool:
     """Whether the schema is readable, and has none of our tables."""
     roots = _roots(pages)
-    return bool(roots) and not roots.keys() & metadata.tables.keys()
+    return bool(roots) and not roots.keys() & tables.metadata.tables.keys()
 
 
 def schema(pages: Pages) -> int:
@@ -143,16 +131,14 @@ def schema(pages: Pages) -> int:
 
 def revision_times(connection: Connection, playbook_id: int) -> dict[int, str]:
     """The times of the playbook's revisions."""
-    rows = connection.execute(
-        select(revisions.c.number, revisions.c.time).where(revisions.c.playbook_id == playbook_id)
-    )
-    return dict(rows.all())
+    query = select(tables.revisions.c.number, tables.revisions.c.time).filter_by(playbook_id=playbook_id)
+    return dict(connection.execute(query).all())
 
 
 def point_names(connection: Connection, playbook_id: int) -> dict[int, str]:
     """The names of the playbook's points, live and retired, by their numbers."""
-    rows = connection.execute(select(key_points.c.id, key_points.c.name).where(key_points.c.playbook_id == playbook_id))
-    return dict(rows.all())
+    query = select(tables.key_points.c.id, tables.key_points.c.name).filter_by(playbook_id=playbook_id)
+    return dict(connection.execute(query).all())
 
 
 def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
@@ -184,10 +170,12 @@ def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | Non
         book.note_mirror(path, Mirror(None, ""))
     statements: list[Insert | Update] = []
     if saved.settings:
-        statements.append(update(playbooks).where(playbooks.c.id == playbook_id).values(saved.settings))
+        statements.append(update(tables.playbooks).where(tables.playbooks.c.id == playbook_id).values(saved.settings))
     for table in _BESIDE:
         replacing = insert(table).prefix_with("OR REPLACE", dialect="sqlite")
-        own = {"playbook_id": playbook_id} | ({"revision": None} if table is proposals else {})  # its revision is lost
+        own = {"playbook_id": playbook_id} | (
+            {"revision": None} if table is tables.proposals else {}
+        )  # its revision is lost
         statements += [replacing.values(row | own) for row in saved.beside[table.name]]
     for statement in statements:
         with suppress(IntegrityError), connection.begin_nested():  # a row that breaks a check was damaged
@@ -318,9 +306,9 @@ def _row_of(table: Table, record: Record) -> Row | None:
     """*record* as a row of *table*, None if it isn't one. A row from before a migration lacks the last columns."""
     columns, least = _columns(table)
     values = record.values
-    if table in (playbooks, heads) and values and values[0] is None:
+    if table in (tables.playbooks, tables.heads) and values and values[0] is None:
         if len(values) == _OWN_ROW_WITH_HEAD:
-            values = (*values[:3], *values[5:8]) if table is playbooks else (None, *values[3:5], values[8])
+            values = (*values[:3], *values[5:8]) if table is tables.playbooks else (None, *values[3:5], values[8])
         values = (record.rowid, *values[1:])
     if not least <= len(values) <= len(columns):
         return None

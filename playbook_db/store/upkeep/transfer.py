@@ -14,28 +14,17 @@ from sqlalchemy import Connection, Table, delete, insert, select, update
 
 from playbook_db.errors import DatabaseError
 from playbook_db.projects import is_users
+from playbook_db.store import tables
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.tables import (
-    changes,
-    erasures,
-    heads,
-    key_points,
-    memberships,
-    metadata,
-    playbooks,
-    revisions,
-    sections,
-    showings,
-    skipped_operations,
-    unsent_injections,
-    votes,
-)
 
-_OF_REVISIONS = (changes, votes, skipped_operations)
-_WITH_HISTORY = (heads, revisions, key_points, *_OF_REVISIONS, erasures)
-_NOT_COPIED = (playbooks, sections, memberships, unsent_injections)  # a membership is of one machine
-_AFTERWARDS = tuple(table for table in metadata.sorted_tables if table not in (*_WITH_HISTORY, *_NOT_COPIED, showings))
-_COPIED = (*_WITH_HISTORY, *_AFTERWARDS, showings)  # a trigger fills `showings`
+_OF_REVISIONS = (tables.changes, tables.votes, tables.skipped_operations)
+_WITH_HISTORY = (tables.heads, tables.revisions, tables.key_points, *_OF_REVISIONS, tables.erasures)
+# A membership belongs to one machine.
+_NOT_COPIED = (tables.playbooks, tables.sections, tables.memberships, tables.unsent_injections)
+_AFTERWARDS = tuple(
+    table for table in tables.metadata.sorted_tables if table not in (*_WITH_HISTORY, *_NOT_COPIED, tables.showings)
+)
+_COPIED = (*_WITH_HISTORY, *_AFTERWARDS, tables.showings)  # a trigger fills `showings`
 _ROWS_AT_ONCE = 500
 # Columns of a point that change later: it is inserted with these values, and updated at the end.
 _LATER = {"retired_in": None, "retired_reason": None, "forgotten": 0}
@@ -48,46 +37,48 @@ def copy_playbook(key: str, source: Connection, target: Connection, *, key_there
 
     Returns the number of its revisions. Raises DatabaseError if *target* has a playbook of that key.
     """
-    (known,) = (dict(row) for row in source.execute(select(playbooks).filter_by(key=key)).mappings())
-    if target.scalar(select(playbooks.c.id).filter_by(key=key_there)) is not None:
+    (known,) = (dict(row) for row in source.execute(select(tables.playbooks).filter_by(key=key)).mappings())
+    if target.scalar(select(tables.playbooks.c.id).filter_by(key=key_there)) is not None:
         of_whom = "your personal playbook" if is_users(key) else f"a playbook of {key}"
         raise DatabaseError(f"{dialect_of(target).where} has {of_whom} already. Nothing was copied.")
     old = known.pop("id")
-    target.execute(insert(playbooks).values({**known, "key": key_there}))
-    new: int = target.execute(select(playbooks.c.id).filter_by(key=key_there)).scalar_one()
-    _insert(target, heads, new, _rows(source, heads, old))
+    target.execute(insert(tables.playbooks).values({**known, "key": key_there}))
+    new: int = target.execute(select(tables.playbooks.c.id).filter_by(key=key_there)).scalar_one()
+    _insert(target, tables.heads, new, _rows(source, tables.heads, old))
     with dialect_of(target).pipeline(target):
         count = _copy_history(source, target, old, new)
         for table in _AFTERWARDS:
             _insert(target, table, new, _rows(source, table, old))
-        target.execute(delete(showings).filter_by(playbook_id=new))  # the trigger can't know later uses
-        _insert(target, showings, new, _rows(source, showings, old))
+        target.execute(delete(tables.showings).filter_by(playbook_id=new))  # the trigger can't know later uses
+        _insert(target, tables.showings, new, _rows(source, tables.showings, old))
     _require_equal(source, target, old, new, key)
     return count
 
 
 def _copy_history(source: Connection, target: Connection, old: int, new: int) -> int:
-    points = list(_rows(source, key_points, old))
+    points = list(_rows(source, tables.key_points, old))
     born: defaultdict[int, list[Row]] = defaultdict(list)
     for point in points:
         born[point["created_in"]].append({**point, **_LATER})
-    parts = {table: _by_revision(source, table, old) for table in (*_OF_REVISIONS, erasures)}
+    parts = {table: _by_revision(source, table, old) for table in (*_OF_REVISIONS, tables.erasures)}
     open_erasures: list[Row] = []
     count = 0
-    for revision in _rows(source, revisions, old):
+    for revision in _rows(source, tables.revisions, old):
         number, count = revision["number"], count + 1
-        _insert(target, revisions, new, [revision])
-        _insert(target, key_points, new, born.pop(number, ()))
+        _insert(target, tables.revisions, new, [revision])
+        _insert(target, tables.key_points, new, born.pop(number, ()))
         for table in _OF_REVISIONS:
             _insert(target, table, new, parts[table](number))
-        erased = parts[erasures](number)
-        _insert(target, erasures, new, [{**row, "finished_at": None, "purged_at": None} for row in erased])
+        erased = parts[tables.erasures](number)
+        _insert(target, tables.erasures, new, [{**row, "finished_at": None, "purged_at": None} for row in erased])
         open_erasures += erased
     for point in points:
         if any(point[column] != value for column, value in _LATER.items()):
-            _update(target, key_points, new, point["id"], {column: point[column] for column in _LATER})
+            _update(target, tables.key_points, new, point["id"], {column: point[column] for column in _LATER})
     for erasure in open_erasures:
-        _update(target, erasures, new, erasure["id"], {name: erasure[name] for name in ("finished_at", "purged_at")})
+        _update(
+            target, tables.erasures, new, erasure["id"], {name: erasure[name] for name in ("finished_at", "purged_at")}
+        )
     return count
 
 
@@ -139,7 +130,7 @@ def _update(connection: Connection, table: Table, playbook_id: int, number: int,
 
 def keys_to_copy(source: Connection, key: str | None) -> Sequence[str]:
     """The keys of all playbooks, or *key* alone. Raises DatabaseError if it has no playbook."""
-    keys = source.scalars(select(playbooks.c.key).order_by(playbooks.c.key)).all()
+    keys = source.scalars(select(tables.playbooks.c.key).order_by(tables.playbooks.c.key)).all()
     if key is None:
         return keys
     if key not in keys:
