@@ -103,7 +103,7 @@ def undo_session(
 
 def _in_force(book: PlaybookRepository, session_id: str) -> list[int]:
     """The revisions learned from a session that were not undone."""
-    undone = [each.undone for each in book.undos_in_force(RevisionRange(1, book.revision))] if book.revision else []
+    undone = [each.undone for each in book.undos_in_force()]
     numbers = book.revisions_of_session(session_id)
     return [each for each in numbers if not any(some.holds(RevisionRange(each, each)) for some in undone)]
 
