@@ -360,18 +360,29 @@ class ServerAwayError(ServerError):
     """The server can't be used now, but may be later: out of reach, starting, stopping, full, or cut off."""
 
 
+_RENAMED = {  # tables and columns, in schema 10
+    "taken_back": "undone_ranges", "took_back_from": "undoes_from", "took_back_to": "undoes_to",
+    "taken_back_in": "undone_in", "kept_apart": "distinct_points", "asked": "selected_by", "scrubbed_at": "purged_at",
+    "learnt_to": "learned_offset", "used_at": "sessions_at_last_use", "stretches": "chunks",
+    "shown_in": "sessions_shown", "cited_in": "sessions_cited",
+}  # fmt: skip
+
+
 class QueryError(PlaybookError):
     """The user's SQL can't be run. *problem* is the database's message, *views* are the views that can be queried."""
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
-        hint = ""
+        hints = [f"{problem.rstrip('.')}."]
+        if problem.startswith("no such") or "does not exist" in problem:
+            words = problem.replace(".", " ").replace('"', " ").split()
+            hints += [f"`{word}` is called `{_RENAMED[word]}` now." for word in words if word in _RENAMED]
         if views and problem.startswith("no such table"):
-            hint = f" The views are: {', '.join(views)}."
+            hints.append(f"The views are: {', '.join(views)}.")
         elif problem.startswith("no such column"):
-            hint = " A view's columns: PRAGMA table_info(VIEW)."
+            hints.append("A view's columns: PRAGMA table_info(VIEW).")
         elif "binding" in problem:
-            hint = " The only parameter is :project."
-        super().__init__(f"{problem.rstrip('.')}.{hint} docs/sql.md explains the views and their columns.")
+            hints.append("The only parameter is :project.")
+        super().__init__(" ".join([*hints, "docs/sql.md explains the views and their columns."]))
 
 
 class QueryRefusedError(PlaybookError):
