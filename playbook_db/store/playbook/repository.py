@@ -182,7 +182,7 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         self.last_time: str | None = row.time if row else None
         self.now = timestamp(now or datetime.now(UTC))
         self._is_writable = locked is not None
-        self._last_position: int | None = None  # where it is known
+        self._last_position: int | None = None  # if known
 
     @classmethod
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:

@@ -69,7 +69,7 @@ class RevisionWriter(PlaybookRows):
 
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         super().__init__(connection, playbook_id)
-        self._highest_id: int | None = None  # where it is known
+        self._highest_id: int | None = None  # if known
         self._ids: dict[str, int] = {}  # of the points that were read or written, by name
         self._strong: dict[str, int] = {}  # by which the points rank that are being written
 
