@@ -125,7 +125,7 @@ def take(url: str, file: str | None = None) -> Taken:
     """Back the database at *url* up, to *file* or its folder of backups. Raises BackupError, DatabaseError."""
     path = _existing(url)
     if file is None:
-        file = database_file.take(path, database_file.BY_HAND, now=_now()).path
+        file = database_file.take(path, database_file.BY_HAND, now=datetime.now(UTC)).path
     else:
         database_file.take_to(path, file)
     return Taken(file, os.path.getsize(file), tuple(database_file.held_in(file)))
@@ -138,7 +138,7 @@ def take_daily(url: str) -> Backup | None:
     """
     if not urls.sqlite_path(url):
         return None
-    path, now = _existing(url), _now()
+    path, now = _existing(url), datetime.now(UTC)
     daily = (each for each in database_file.list_backups(url) if each.kind == database_file.DAILY)
     last = next((each for each in daily if each.time <= now), None)  # a clock that was wrong must not stop them
     if last and (now - last.time < _DAILY_AFTER or database_file.changed_at(path) <= last.time):
@@ -154,7 +154,7 @@ def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
     last = next(iter(database_file.list_backups(url)), None)
     if last is None:
         return None, timedelta(0)
-    return last, _now() - last.time if database_file.changed_at(path) > last.time else timedelta(0)
+    return last, datetime.now(UTC) - last.time if database_file.changed_at(path) > last.time else timedelta(0)
 
 
 @contextmanager
@@ -192,7 +192,7 @@ def put_back(chosen: Candidate) -> Replaced:
                 with store.transaction() as connection:
                     memberships.put_back(connection, joined)
                 mirror.expect(store, in_step)
-        replaced = database_file.put_in_place(chosen.prepared, chosen.path, now=_now())
+        replaced = database_file.put_in_place(chosen.prepared, chosen.path, now=datetime.now(UTC))
         with open_store(url) as store:
             for path in in_step:
                 mirror.sync(Project.in_folder(store, projects.folder_of_mirror(path)))
@@ -232,10 +232,6 @@ def rebuild_search(url: str) -> bool:
             has_index = dialect_of(connection).rebuild_search(connection)
         store.tidy()
         return has_index
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _existing(url: str) -> str:

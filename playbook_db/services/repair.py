@@ -25,7 +25,6 @@ from playbook_db.store import migrate, urls
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
-from playbook_db.store.playbook import erasure
 from playbook_db.store.playbook.repository import FileFields, all_keys
 from playbook_db.store.upkeep import check as store_check
 from playbook_db.store.upkeep import database_file, salvage
@@ -117,7 +116,7 @@ def _from_history(url: str, *, dry_run: bool) -> Repaired:
     """Restore each playbook of the database at *url*, on a server, from its history."""
     with open_store(url) as store:
         with store.snapshot() as connection:
-            keys, ranks = all_keys(connection), store_check.wrong_ranks(connection)
+            keys, ranks = all_keys(connection).values(), store_check.wrong_ranks(connection)
         done = tuple(filter(None, (_restore(store, key, ranks, dry_run=dry_run) for key in keys)))
         problem = None if dry_run and done else next(iter(maintenance.check(store)), None)
         if problem:
@@ -228,7 +227,7 @@ def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) ->
 def _add_all(store: Store, saved: Collection[SavedPlaybook]) -> Iterator[RepairedPlaybook]:
     """Add the *saved* playbooks to the database, each under the likeliest of its keys."""
     with store.snapshot() as connection:
-        held = erasure.all_playbooks(connection)
+        held = all_keys(connection)
         times = {each.number: salvage.revision_times(connection, each.number) for each in saved}
     used: set[str] = set()
     for each in saved:

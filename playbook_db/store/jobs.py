@@ -73,9 +73,10 @@ def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
     return None
 
 
-def finish(connection: Connection, job: Job, *, now: str) -> None:
-    """Mark *job* as done."""
-    _update(connection, job, state="done", finished_at=now, lease_until=None, error=None)
+def finish(connection: Connection, job: Job, *, now: str, error: str | None = None) -> None:
+    """Mark *job* as done, or with an *error* as failed for good."""
+    state = "done" if error is None else "failed"
+    _update(connection, job, state=state, finished_at=now, lease_until=None, error=error)
 
 
 def put_off(connection: Connection, job: Job, *, not_before: str | None, error: str, counts: bool) -> None:
@@ -91,11 +92,6 @@ def release(connection: Connection) -> None:
     connection.execute(update(jobs).where(waiting).values(not_before=None))
 
 
-def fail(connection: Connection, job: Job, *, error: str, now: str) -> None:
-    """Mark *job* as failed for good."""
-    _update(connection, job, state="failed", error=error, finished_at=now, lease_until=None)
-
-
 def bring_back(connection: Connection, *, lease_over: str, now: str, most_attempts: int) -> int:
     """Queue the jobs again that a worker left running and whose lease is over; returns their number.
 
@@ -105,7 +101,7 @@ def bring_back(connection: Connection, *, lease_over: str, now: str, most_attemp
     expired = [job for job in _read(connection, is_expired) if _is_still(connection, job, is_expired)]
     for job in expired:
         if job.attempts >= most_attempts:
-            fail(connection, job, error=f"the worker ended in the middle of it, {job.attempts} times", now=now)
+            finish(connection, job, error=f"the worker ended in the middle of it, {job.attempts} times", now=now)
         else:
             put_off(connection, job, not_before=None, error="the worker ended in the middle of it", counts=True)
     return len(expired)

@@ -190,7 +190,7 @@ def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
     if retired is not None and retired.is_forgotten:
         raise PointRuleError(f"{request.name} was forgotten already; none of its text is left in the database.")
     with project.store.snapshot() as connection:
-        keys = all_keys(connection) if request.in_all_projects else [project.key]
+        keys = all_keys(connection).values() if request.in_all_projects else [project.key]
         books = [PlaybookRepository(connection, key) for key in keys]
         return {book.key: _plan(book, request) for book in books if book.playbook_id}
 
@@ -273,7 +273,7 @@ class _Work:
             similar = _similar_points(book, self.erasures[book.key]) if self.request.name else []
             if similar:
                 self.notes.append(f"similar points remain: {', '.join(similar)}; forget them too if they say the same")
-            for playbook_id, key in erasure.all_playbooks(book.connection).items():
+            for playbook_id, key in all_keys(book.connection).items():
                 points = [] if key in self.erasures else erasure.read_points(book.connection, playbook_id)
                 names = ", ".join(point.name for point in points if eraser.finds(point.text))
                 whose = "your personal playbook" if key == users_key(book.connection) else f"the playbook of {key}"
@@ -343,7 +343,7 @@ class _Work:
         """Whether a playbook in the backup at *path* still has an erased text; a moved one is found by its number."""
         by_number = {each.playbook_id: each for each in self.erasures.values()}
         with database_file.opened(path) as connection:
-            for playbook_id, key in erasure.all_playbooks(connection).items():
+            for playbook_id, key in all_keys(connection).items():
                 each = self.erasures.get(key) or by_number.get(playbook_id)
                 if each is not None:
                     eraser = Eraser(each.texts, self.request.pattern)

@@ -19,7 +19,7 @@ from playbook_db.domain.operations import TEXT_KEYS, named_points
 from playbook_db.domain.proposals import read_operation
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.tables import changes, erasures, key_points, metadata, playbooks, proposals, revisions
+from playbook_db.store.tables import changes, erasures, key_points, metadata, proposals, revisions
 
 # The columns with words of people or models, and their form. All other columns of texts hold names, keys, paths, times
 # or kinds.
@@ -81,11 +81,6 @@ class Field:
     def is_history(self) -> bool:
         """Whether only an erasure changes it."""
         return self.table in _HISTORY
-
-
-def all_playbooks(connection: Connection) -> dict[int, str]:
-    """The key of each playbook by its number, ordered by key."""
-    return dict(connection.execute(select(playbooks.c.id, playbooks.c.key).order_by(playbooks.c.key)).all())
 
 
 def read_points(connection: Connection, playbook_id: int) -> list[PointText]:

@@ -440,9 +440,9 @@ class PlaybookRepository(Snapshots, LogQueries, LearningRows, ProposalRows, Revi
         return timestamp(datetime.fromisoformat(self.last_time) + timedelta(microseconds=1))
 
 
-def all_keys(connection: Connection) -> list[str]:
-    """The keys of all playbooks: projects' folders, and those of personal playbooks."""
-    return list(connection.scalars(select(tables.playbooks.c.key).order_by(tables.playbooks.c.key)))
+def all_keys(connection: Connection) -> dict[int, str]:
+    """The key of each playbook by its number, ordered by key: projects' folders, and those of personal playbooks."""
+    return dict(connection.execute(select(tables.playbooks.c.id, tables.playbooks.c.key).order_by("key")).all())
 
 
 def users_key(connection: Connection) -> str:

@@ -168,7 +168,7 @@ def check_search(connection: Connection) -> list[str]:
 
 def check_histories(connection: Connection) -> list[str]:
     """Each playbook matches its history."""
-    checks = (functools.partial(check_history, key) for key in all_keys(connection))
+    checks = (functools.partial(check_history, key) for key in all_keys(connection).values())
     return [problem for check in checks for problem in _problems(check, connection)]
 
 

@@ -26,7 +26,7 @@ from playbook_db.projects import USER_KEY
 from playbook_db.store import tables
 from playbook_db.store.at_hand import WINDOW
 from playbook_db.store.playbook import erasure
-from playbook_db.store.playbook.repository import Mirror, PlaybookRepository
+from playbook_db.store.playbook.repository import Mirror, PlaybookRepository, all_keys
 from playbook_db.store.revision_log import header_of
 from playbook_db.store.sqlite.page_reader import LEAF_TABLE, SCHEMA_PLACE, Pages, Record
 
@@ -148,7 +148,7 @@ def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
     """
     keys, names = _read_indexes(pages, _roots(pages))
     held = {number: point_names(connection, number) for number in keys}
-    return all(key == keys.get(number, key) for number, key in erasure.all_playbooks(connection).items()) and all(
+    return all(key == keys.get(number, key) for number, key in all_keys(connection).items()) and all(
         name == held.get(number, {}).get(point, name) for (number, point), name in names.items()
     )
 

@@ -16,6 +16,7 @@ from playbook_db.errors import DatabaseError
 from playbook_db.projects import is_users
 from playbook_db.store import tables
 from playbook_db.store.dialect import dialect_of
+from playbook_db.store.playbook.repository import all_keys
 
 _OF_REVISIONS = (tables.changes, tables.votes, tables.skipped_operations)
 _WITH_HISTORY = (tables.heads, tables.revisions, tables.key_points, *_OF_REVISIONS, tables.erasures)
@@ -130,7 +131,7 @@ def _update(connection: Connection, table: Table, playbook_id: int, number: int,
 
 def keys_to_copy(source: Connection, key: str | None) -> Sequence[str]:
     """The keys of all playbooks, or *key* alone. Raises DatabaseError if it has no playbook."""
-    keys = source.scalars(select(tables.playbooks.c.key).order_by(tables.playbooks.c.key)).all()
+    keys = list(all_keys(source).values())
     if key is None:
         return keys
     if key not in keys:
