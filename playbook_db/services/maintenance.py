@@ -25,6 +25,7 @@ from playbook_db.store.upkeep.database_file import Backup, Held, Replaced, State
 if TYPE_CHECKING:
     from playbook_db.store.postgres.grants import Granted, Right
 
+location = urls.described  # the database at a URL for messages
 NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks", "full text")
 _REPAIR = Remedy("Save what can be read: {}", ("db", "repair"))
 _RESTORE = Remedy("Restore each playbook from its history: {}", ("--db", "URL", "db", "repair"))
@@ -59,11 +60,6 @@ class Report:
     where: str
     problems: tuple[str, ...]
     remedy: Remedy | None = None
-
-
-def location(url: str) -> str:
-    """The database at *url* for messages: its file, or the URL without its password."""
-    return urls.described(url)
 
 
 def upgrade(url: str) -> tuple[int, str | None]:

@@ -10,14 +10,7 @@ from typing import Any, Literal
 from playbook_db import projects
 from playbook_db.domain import times
 from playbook_db.errors import DatabaseError, PlaybookError, ProjectError, Remedy
-from playbook_db.services.project import (
-    LastKnownProject,
-    Notify,
-    Project,
-    Servers,
-    TeamProject,
-    find_membership,
-)
+from playbook_db.services.project import LastKnownProject, Notify, Project, Servers, TeamProject, find_membership
 from playbook_db.services.reading.quick_reads import Reads
 from playbook_db.store import at_hand
 from playbook_db.store.dialect import Question
@@ -137,10 +130,7 @@ def refresh(
     path = at_hand.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     answers: dict[str, Sequence[Any]] = {}
-    with (
-        suppress(Timeout),
-        FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600),
-    ):
+    with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):
         if not server.has_written:
             is_current, answered = replica.compare(
                 server, membership.name, replica.state(path, membership.name), *beside

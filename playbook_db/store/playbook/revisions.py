@@ -1,7 +1,7 @@
 """Writing a revision into the append-only history, and its changes to the points."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, insert
@@ -88,57 +88,41 @@ class RevisionWriter(PlaybookRows):
         *header* is the playbook's new one; *keeps_header*: the revision stores it, too.
         """
         number = columns["number"]
-        header_columns = {
-            "header": write_json(dict(header.fields)),
-            "final_newline": int(header.final_newline),
-        }
+        header_columns = {"header": write_json(dict(header.fields)), "final_newline": int(header.final_newline)}
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)
         ids, new = self._numbers(changed, cast)
         self._strong = self.strong_votes([change.point for change in changed], cast)
         with dialect_of(self.connection).pipeline(self.connection):
             self._execute(insert(revisions), **columns, **kept_header)
             self._write_points(number, columns["time"], changed, ids, new)
-            self._insert(
-                changes,
-                number,
-                [
-                    {
-                        "seq": seq,
-                        "point_id": ids[change.point.name],
-                        "kind": change.kind,
-                        **_state(change.point),
-                        "text": change.point.text if change.reworded else None,
-                        "reason": change.reason,
-                        "successor_id": ids.get(change.successor) if change.successor else None,
-                        "evidence": evidence.as_json(change.evidence),
-                    }
-                    for seq, change in enumerate(changed, 1)
-                ],
+            change_rows = (
+                {
+                    "point_id": ids[change.point.name],
+                    "kind": change.kind,
+                    **_state(change.point),
+                    "text": change.point.text if change.reworded else None,
+                    "reason": change.reason,
+                    "successor_id": ids.get(change.successor) if change.successor else None,
+                    "evidence": evidence.as_json(change.evidence),
+                }
+                for change in changed
             )
-            self._insert(
-                votes,
-                number,
-                [
-                    {
-                        "seq": seq,
-                        "point_id": ids[vote.name] if vote.matched else None,
-                        "name": None if vote.matched else vote.name,
-                        "tag": vote.tag,
-                        "rationale": vote.rationale,
-                        "ignored": int(vote.ignored),
-                        "evidence": evidence.as_json(vote.evidence, is_weak=vote.is_weak),
-                    }
-                    for seq, vote in enumerate(cast, 1)
-                ],
+            vote_rows = (
+                {
+                    "point_id": ids[vote.name] if vote.matched else None,
+                    "name": None if vote.matched else vote.name,
+                    "tag": vote.tag,
+                    "rationale": vote.rationale,
+                    "ignored": int(vote.ignored),
+                    "evidence": evidence.as_json(vote.evidence, is_weak=vote.is_weak),
+                }
+                for vote in cast
             )
-            self._insert(
-                skipped_operations,
-                number,
-                [
-                    {"seq": each.index + 1, "operation": _operation_text(each.item), "reason": each.reason}
-                    for each in skipped
-                ],
-            )
+            self._insert(changes, number, enumerate(change_rows, 1))
+            self._insert(votes, number, enumerate(vote_rows, 1))
+            operations = ({"operation": _operation_text(each.item), "reason": each.reason} for each in skipped)
+            places = (each.index + 1 for each in skipped)
+            self._insert(skipped_operations, number, zip(places, operations, strict=True))
             self._execute(_UPDATE_HEAD, **header_columns, more_points=_more_points(changed))
 
     def keep_in_force(self, now: Sequence[Undo], before: Sequence[Undo]) -> None:
@@ -153,10 +137,11 @@ class RevisionWriter(PlaybookRows):
         if rows:
             self.connection.execute(insert(undone_ranges), rows)
 
-    def _insert(self, table: Table, revision: int, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            of_revision = {"playbook_id": self.playbook_id, "revision": revision}
-            self.connection.execute(insert(table), [of_revision | row for row in rows])
+    def _insert(self, table: Table, revision: int, rows: Iterable[tuple[int, dict[str, Any]]]) -> None:
+        """Insert *rows* of the *revision*, each with its place there."""
+        of_revision = {"playbook_id": self.playbook_id, "revision": revision}
+        if values := [of_revision | {"seq": seq} | row for seq, row in rows]:
+            self.connection.execute(insert(table), values)
 
     def _write_points(
         self, revision: int, time: str, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]
