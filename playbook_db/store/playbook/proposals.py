@@ -76,30 +76,22 @@ class ProposalRows(PlaybookRows):
             return None
         if known:
             return self._count_again(known[0], evidence, trust, session_id)
-        number = self._next_id(proposals)
-        self._add(number, operation, kind, evidence, trust, session_id)
-        return self.proposal(number)
+        return self.proposal(self._add(operation, kind, evidence, trust, session_id))
 
     def add_new_points(self, additions: Iterable[tuple[dict[str, Any], Evidence]], trust: str) -> list[int]:
         """Propose those of *additions*, each an ADD with evidence, that were never proposed; returns their numbers."""
         known = {gist(read_operation(row.operation), "ADD") for row in self._execute(_ADDED)}
-        first = number = self._next_id(proposals)
+        numbers = []
         for operation, evidence in additions:
             if gist(operation, "ADD") not in known:
-                self._add(number, operation, "ADD", [evidence], trust, None)
+                numbers.append(self._add(operation, "ADD", [evidence], trust, None))
                 known.add(gist(operation, "ADD"))
-                number += 1
-        return list(range(first, number))
+        return numbers
 
     def _add(
-        self,
-        number: int,
-        operation: dict[str, Any],
-        kind: Kind,
-        evidence: Sequence[Evidence],
-        trust: str,
-        session_id: str | None,
-    ) -> None:
+        self, operation: dict[str, Any], kind: Kind, evidence: Sequence[Evidence], trust: str, session_id: str | None
+    ) -> int:
+        number = self._next_id(proposals)
         fields = {name: operation[name] for name in _FIELDS if operation.get(name) is not None} | {"type": kind}
         self._execute(
             insert(proposals),
@@ -111,6 +103,7 @@ class ProposalRows(PlaybookRows):
             session_id=session_id,
             created_at=self.now,
         )
+        return number
 
     def _count_again(
         self, known: Proposal, evidence: Iterable[Evidence], trust: str, session_id: str | None
