@@ -228,7 +228,7 @@ def test_a_database_that_is_gone_is_begun_anew_where_somebody_says_so(playbook: 
 
     playbook("add", "another")
     again = playbook("init", "--new")
-    assert (again.code, "is there" in again.err) == (1, True)
+    assert (again.code, "exists" in again.err) == (1, True)
     assert "another" in playbook("list").out
 
 
