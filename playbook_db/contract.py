@@ -1,8 +1,8 @@
 """The documented functions for programs, with dicts in and out; the rules are in `domain` and `services`.
 
 A playbook is a dict with `sections`, or a flat one with `key_points`; a flat one stays flat and gets `kpt_NNN` names.
-Functions that must never raise, as the documents say, report to stderr instead. Source: the scoring, curator and
-reflector documents; contract, section 6.
+Functions that must never raise report to stderr instead. Source: the scoring, curator and reflector documents;
+contract, section 6.
 """
 
 import copy
@@ -62,8 +62,7 @@ def get_user_claude_dir() -> Path:
 def load_settings() -> dict[str, Any]:
     """Claude Code's settings: the user's, the project's and the project's local ones; a later file wins.
 
-    The three `playbook_update_on_...` settings are true where no file sets them. A file that can't be read is
-    reported and ignored.
+    The three `playbook_update_on_...` settings are true by default. A file that can't be read is reported and ignored.
     """
     merged: dict[str, Any] = dict.fromkeys(registration.SWITCHES, True)
     for path in registration.settings_files(str(get_project_dir())):
@@ -72,7 +71,7 @@ def load_settings() -> dict[str, Any]:
         except FileNotFoundError:
             continue
         except (OSError, ValueError, RecursionError) as error:
-            _report([f"{path} can't be read ({error}); it is passed over."])
+            _report([f"{path} can't be read ({error}), so it was ignored."])
             continue
         if isinstance(content, dict):
             merged.update(content)
@@ -100,8 +99,7 @@ def save_diagnostic(content: str, name: str) -> None:
 def load_playbook() -> dict[str, Any]:
     """The project's playbook from the database, after merging `.claude/playbook.json` into it if that file changed.
 
-    A file that can't be merged is reported, and the result is the playbook of the database without it. Raises
-    DatabaseError where the database can't be used.
+    A file that can't be merged is reported and ignored. Raises DatabaseError if the database can't be used.
     """
     with _project() as project:
         loaded, notes = dict_api.load(project)
@@ -112,8 +110,8 @@ def load_playbook() -> dict[str, Any]:
 def save_playbook(playbook: dict[str, Any]) -> None:
     """Store *playbook* and write `.claude/playbook.json`; `last_updated` is now.
 
-    Changes of other processes since it was loaded are merged into it; *playbook* holds the result afterwards. Raises
-    PlaybookFileError for an entry that can't be stored, DatabaseError where the database can't be used.
+    Changes of other processes since it was loaded are merged into *playbook*. Raises PlaybookFileError for a bad entry,
+    DatabaseError if the database can't be used.
     """
     with _project() as project:
         notes = dict_api.save(project, playbook)
@@ -140,11 +138,11 @@ def generate_keypoint_name(section_entries: Iterable[Mapping[str, Any] | str], s
 def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[str, Any] | None) -> dict[str, Any]:
     """*playbook* after a session: operations (or else new key points), then evaluations, then pruning.
 
-    With operations the result is a changed copy; an unexpected error in one of them leaves all of them out. Without,
-    *playbook* itself is changed. A result that is none, such as None, changes nothing.
+    With operations the result is a changed copy; an unexpected error in one leaves all of them out. Without, *playbook*
+    itself is changed. A result that is no dict, such as None, changes nothing.
     """
     if not isinstance(extraction_result, Mapping):
-        _report([f"what a session taught must be a dict, and this is {extraction_result!r:.60}; nothing was changed"])
+        _report([f"a session's result must be a dict, but this is {extraction_result!r:.60}; nothing was changed"])
         return playbook
     operations = extraction_result.get("operations")
     if isinstance(operations, list):
@@ -186,7 +184,7 @@ def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[
 
 
 def prune_harmful(playbook: dict[str, Any]) -> dict[str, Any]:
-    """Remove from *playbook* the points whose votes say that they harm, and return it."""
+    """Remove the harmful points from *playbook*, by the pruning rule, and return it."""
     with _draft(playbook) as draft:
         diagnostics.pruning(str(get_project_dir()), operation_rules.prune(draft))
     return playbook
@@ -200,7 +198,7 @@ def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) 
     try:
         embedder = dict_api.load_embedder()
         if embedder is None:
-            _report(["no embedder is configured (PLAYBOOK_EMBEDDER); duplicates were not looked for"])
+            _report(["no embedder is configured (PLAYBOOK_EMBEDDER); duplicates were not searched"])
             return playbook
         bound = dict_api.similarity_threshold(threshold)
         likeness = dict_api.cosine(dict_api.from_plain(playbook).playbook.points, embedder)
@@ -230,7 +228,7 @@ def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -
 def load_transcript(path: str | Path) -> list[dict[str, str]]:
     """The messages of the user and the assistant in the transcript at *path*: `[{"role", "content"}]`, content as text.
 
-    Lines that can't be read are skipped and counted on stderr. Raises OSError where the file can't be opened.
+    Lines that can't be read are skipped and counted on stderr. Raises OSError if the file can't be opened.
     """
     transcript = read_messages(str(path))
     if transcript.broken_lines:
@@ -246,8 +244,8 @@ def extract_cited_ids(messages: Iterable[Any]) -> list[str]:
 async def extract_keypoints(
     messages: list[dict[str, Any]], playbook: dict[str, Any], diagnostic_name: str = "keypoints"
 ) -> dict[str, Any]:
-    """What a session teaches, in one model call: `{"new_key_points", "evaluations"}`, and `operations` where the model
-    gave a value for it. Empty lists on any failure."""
+    """The lessons of a session, in one model call: `{"new_key_points", "evaluations"}`, and `operations` if the model
+    gave any. Empty lists on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
         return reflector.extract(
@@ -264,7 +262,7 @@ async def extract_keypoints(
 async def run_reflector(
     messages: list[dict[str, Any]], playbook: dict[str, Any], cited_ids: list[str]
 ) -> dict[str, Any]:
-    """How the key points did in a session: `{"analysis", "bullet_tags"}`, both empty on any failure."""
+    """The effect of the key points in a session: `{"analysis", "bullet_tags"}`, both empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
         answer = reflector.reflect(
@@ -281,7 +279,7 @@ async def run_reflector(
 
 
 async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]) -> dict[str, Any]:
-    """What to change in the playbook: `{"reasoning", "operations"}`, both empty on any failure."""
+    """Changes for the playbook: `{"reasoning", "operations"}`, both empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
         answer = curator.curate(
@@ -298,7 +296,7 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
 
 
 def _documented(items: list[Any]) -> list[Any]:
-    """*items* of a model's answer without the keys that the documents don't know."""
+    """*items* of a model's answer without undocumented keys."""
     return [
         {key: value for key, value in item.items() if key not in ("evidence", "ignored")}
         if isinstance(item, dict)
@@ -308,7 +306,7 @@ def _documented(items: list[Any]) -> list[Any]:
 
 
 def _transcript(messages: Iterable[Any]) -> str:
-    """*messages* as text for a model: without private parts and secrets."""
+    """*messages* as text for a model, without private parts and secrets."""
     return _redacted(without_private(render_messages(messages)))
 
 
@@ -317,11 +315,11 @@ def _redacted(text: str) -> str:
 
 
 async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], name: str) -> dict[str, Any]:
-    """The result of *ask*, which is given the model, in a thread; *empty*, and a report, on any failure."""
+    """The result of *ask* for the model, in a thread; *empty*, and a report, on any failure."""
     import asyncio  # late: programs that ask no model don't need it
 
     try:
-        if "CLAUDECODE" in os.environ:  # in a session, which has what its project brings
+        if "CLAUDECODE" in os.environ:  # in a session, which has its project's variables
             project_env.job_environment(projects.project_dir(str(get_project_dir())))
         recording = RecordingModel(choose.find_model())
         try:
@@ -337,7 +335,7 @@ async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], na
 
 @contextmanager
 def _draft(playbook: dict[str, Any]) -> Iterator[Draft]:
-    """What is in *playbook*, to be changed; *playbook* holds at the end what it has become."""
+    """A draft of *playbook*; its changes are written back at the end."""
     reading = dict_api.from_plain(playbook)
     _report(reading.warnings)
     draft = Draft(reading.playbook, flat=reading.is_flat)

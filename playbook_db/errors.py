@@ -2,9 +2,9 @@
 
 
 class Remedy:
-    """What to do about an error: the `commands` of playbook that do it, each as its arguments, and a sentence.
+    """What to do about an error: a sentence, with `{}` for each of its `commands` of playbook (tuples of arguments).
 
-    In the sentence `{}` stands for a command, as a person types it. A page or a program offers the commands instead.
+    As text it has the commands as a person types them. A page or a program offers the commands instead.
     """
 
     program = "playbook"  # the plugin's command has its full path, since it is on no terminal's PATH
@@ -13,7 +13,7 @@ class Remedy:
         self.sentence, self.commands = sentence, commands
 
     def __str__(self) -> str:
-        from shlex import join  # late: no hook that goes well comes here
+        from shlex import join  # late: a hook without errors doesn't need it
 
         return self.sentence.format(*[join((self.program, *command)) for command in self.commands])
 
@@ -21,7 +21,7 @@ class Remedy:
 class PlaybookError(Exception):
     """Base of all errors whose text is for the user; any other exception is a bug.
 
-    `text` says what happened, `remedy` what to do next, None where nothing of ours helps. As a string it is both.
+    `text` says what happened, `remedy` what to do next (None: nothing of ours helps). As a string it is both.
     """
 
     def __init__(self, text: str, remedy: "Remedy | None" = None) -> None:
@@ -31,7 +31,7 @@ class PlaybookError(Exception):
 
 
 class PointNotFoundError(PlaybookError):
-    """No live key point has this name; *retired* says whether a retired one has it, *similar* are live ones like it."""
+    """No live key point has this name. *retired*: a retired one has it; *similar*: live names like it."""
 
     def __init__(self, name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> None:
         text = f"There is no key point {name!r} in this playbook."
@@ -44,7 +44,7 @@ class PointNotFoundError(PlaybookError):
 
 
 class RevisionNotFoundError(PlaybookError):
-    """The playbook has no revision of this number; *last* is the number of its last one."""
+    """The playbook has no revision with this number; *last* is its last one."""
 
     def __init__(self, number: str, last: int) -> None:
         there = f"The last one is {last}." if last else "There is none yet."
@@ -53,7 +53,7 @@ class RevisionNotFoundError(PlaybookError):
 
 
 class MomentError(PlaybookError):
-    """The given text names no revision and no time; nor, with *or_file*, a file."""
+    """A text is neither a revision nor a time; nor, with *or_file*, a file."""
 
     def __init__(self, text: str, examples: str, *, or_file: bool = False) -> None:
         what = "no revision, no time and no file here" if or_file else "no revision and no time"
@@ -65,7 +65,7 @@ class UndoError(PlaybookError):
 
 
 class PlaybookChangedError(PlaybookError):
-    """What somebody decided rests on a playbook that has changed since they saw it; nothing was changed."""
+    """The playbook has changed since the user looked at it; nothing was written."""
 
     def __init__(self, revision: int) -> None:
         self.revision = revision
@@ -73,24 +73,24 @@ class PlaybookChangedError(PlaybookError):
 
 
 class UndoCollisionError(UndoError):
-    """What is to be undone was changed again since; nothing was written.
+    """A later change touched the same text as the revisions to undo; nothing was written.
 
-    `collisions` holds for each such thing its name, its state now, and the state that the undo would restore; the
-    remedy's commands decide for the one or the other. *argument* names the revisions, as the command takes them.
+    `collisions`: the name of each point or key, its state now, and its state after an undo. *argument* names the
+    revisions, as the command takes them.
     """
 
     def __init__(self, what: str, collisions: "tuple[tuple[str, str, str], ...]", *, argument: str) -> None:
         self.collisions = collisions
-        lines = [f"{what} can't be undone: some of it was changed again since. Nothing was written."]
+        lines = [f"{what} can't be undone: later changes touched the same text. Nothing was written."]
         for name, ours, theirs in collisions:
             lines += [_plain(f"  {name}"), _plain(f"    now:  {ours}"), _plain(f"    undo: {theirs}")]
-        remedy = "Keep what stands now there: {}\nTake what the undo brings back: {}"
         commands = ("undo", argument, "--ours"), ("undo", argument, "--theirs")
+        remedy = "Keep the present state of these: {}\nRestore their earlier state: {}"
         super().__init__("\n".join(lines), Remedy(remedy, *commands))
 
 
 class SessionNotFoundError(PlaybookError):
-    """No revision came from a session with this id, or several sessions (*matches*) have an id that begins so."""
+    """No revision came from a session with this id, or several ids (*matches*) begin with it."""
 
     def __init__(self, session: str, matches: "tuple[str, ...]") -> None:
         if matches:
@@ -102,25 +102,22 @@ class SessionNotFoundError(PlaybookError):
 
 
 class SkippedSessionError(PlaybookError):
-    """The user keeps a session from being learned from."""
+    """The user has excluded this session from learning."""
 
     def __init__(self, session: str) -> None:
-        remedy = Remedy(
-            "What is said in it from now on is learned again after: {}", ("sessions", "skip", session, "--off")
-        )
-        super().__init__(f"Session {session} is kept from being learned from.", remedy)
+        remedy = Remedy("To learn from what follows in it: {}", ("sessions", "skip", session, "--off"))
+        super().__init__(f"Nothing is learned from session {session}: you excluded it.", remedy)
 
 
 class ProposalNotFoundError(PlaybookError):
-    """No proposal that waits is meant by *word*, or several are; nothing was decided."""
+    """No waiting proposal matches *word*, or several do; nothing was decided."""
 
     def __init__(self, word: str, several: "tuple[str, ...]" = ()) -> None:
         if several:
-            text = f"{word} is what {', '.join(several)} are about; name the one that you mean. Nothing was decided."
-            super().__init__(text)
+            super().__init__(f"{word} matches {', '.join(several)}: name one of them. Nothing was decided.")
         else:
             text = f"No proposal {word!r} waits. Nothing was decided."
-            super().__init__(text, Remedy("See which do with: {}", ("list", "--proposed")))
+            super().__init__(text, Remedy("See the waiting ones with: {}", ("list", "--proposed")))
 
 
 class PointRuleError(PlaybookError):
@@ -128,17 +125,16 @@ class PointRuleError(PlaybookError):
 
 
 class PointChangedError(PointRuleError):
-    """The point *name* isn't any more what it was to the one who wants to change it. Nothing was changed; *what* says
-    what has become of it."""
+    """The point *name* has changed since the user looked at it, as *what* says; nothing was written."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(f"{name} was {what}")
 
 
 class PlaybookFileError(PlaybookError):
-    """A playbook file can't be imported; nothing of it was. `place` is the place in it, `problem` what is wrong there.
+    """A playbook file can't be imported; nothing was. `place` is the place in it, `problem` what is wrong there.
 
-    `damaged` says that the file isn't JSON at all; `in_git_merge` that a git merge in it is not finished.
+    `damaged`: the file isn't JSON at all; `in_git_merge`: a git merge in it is not finished.
     """
 
     def __init__(
@@ -154,7 +150,7 @@ class PlaybookFileError(PlaybookError):
         self.source, self.place, self.problem = source, place, problem
         self.damaged, self.in_git_merge = damaged, in_git_merge
         where = f", {place}" if place else ""
-        super().__init__(f"{source}{where}: {problem} Nothing of it was taken in.", remedy)
+        super().__init__(f"{source}{where}: {problem} Nothing was imported from it.", remedy)
 
 
 class MirrorError(PlaybookError):
@@ -166,15 +162,11 @@ class GitError(PlaybookError):
 
 
 class ProjectError(PlaybookError):
-    """A project can't be moved, or has no playbook and isn't given one."""
+    """A project can't be moved, or it has no playbook."""
 
 
 class TeamError(PlaybookError):
-    """A project can't join a team, or leave it, as asked; nothing was changed."""
-
-
-class JobError(PlaybookError):
-    """A job can't be queued again, or removed."""
+    """A project can't join or leave a team; nothing was changed."""
 
 
 class DiagnosticsError(PlaybookError):
@@ -185,12 +177,8 @@ class InstallError(PlaybookError):
     """Our hooks can't be added to Claude Code's settings, or removed; the settings file wasn't changed."""
 
 
-class OperationsFileError(PlaybookError):
-    """A file of curator operations is neither a JSON list nor an object with a list `operations`."""
-
-
 class TemplateError(PlaybookError):
-    """A prompt template of the user lacks a placeholder that is needed."""
+    """A prompt template can't be read, or lacks a placeholder."""
 
 
 class SettingError(PlaybookError):
@@ -202,10 +190,9 @@ class MissingExtraError(PlaybookError):
 
     def __init__(self, what: str, package: str, *, extra: str) -> None:
         super().__init__(
-            f"{what} needs {package}, which isn't installed. Install playbook-db once more, with "
-            f"'.[{extra}]' in place of '.' in its checkout, 'FILE.whl[{extra}]' of a wheel, "
-            f"'playbook-db[{extra}]' where it came from PyPI: uv tool install --force, pipx install --force, "
-            "or pip install."
+            f"{what} needs {package}, which isn't installed. Install playbook-db again, with the extra: "
+            "`uv tool install --force`, `pipx install --force` or `pip install`, followed by "
+            f"'.[{extra}]' in its checkout, 'FILE.whl[{extra}]' for a wheel, or 'playbook-db[{extra}]' from PyPI."
         )
 
 
@@ -214,7 +201,7 @@ class TimeOverError(PlaybookError):
 
 
 class BudgetError(PlaybookError):
-    """A budget of tokens is spent; the work waits until `until` (UTC, ISO 8601), None where that is for the user."""
+    """A budget of tokens is spent; the work waits until `until` (UTC, ISO 8601; None: until the user acts)."""
 
     def __init__(self, text: str, *, until: "str | None" = None, remedy: "Remedy | None" = None) -> None:
         self.until = until
@@ -224,9 +211,9 @@ class BudgetError(PlaybookError):
 class ModelError(PlaybookError):
     """A model was asked and gave no usable answer.
 
-    `is_lasting` says that asking again won't help until something is changed (a wrong key, an unknown model);
-    `retry_after_s` is how long the server asked to wait, None where it didn't say; `used` are the tokens, sent and
-    received, about, that replies took which were not of use.
+    `is_lasting`: asking again won't help until something is changed (a wrong key, an unknown model).
+    `retry_after_s`: how long the server asked to wait, None if it didn't say. `used`: about how many tokens unusable
+    replies took, (sent, received).
     """
 
     def __init__(
@@ -242,15 +229,14 @@ class ModelError(PlaybookError):
 
 
 class AccountError(ModelError):
-    """The account or its settings are refused: a wrong key, no credit, an unknown model. No other question would fare
-    better until that is mended, so work waits."""
+    """The account or its settings are refused (a wrong key, no credit, an unknown model), so all questions wait."""
 
     def __init__(self, text: str, *, used: "tuple[int, int]" = (0, 0)) -> None:
         super().__init__(text, is_lasting=True, used=used)
 
 
 class RefusalError(ModelError):
-    """The model refused to answer this very question; asking again won't help."""
+    """The model refused to answer this question; asking again won't help."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, is_lasting=True)
@@ -261,25 +247,27 @@ class NoModelError(PlaybookError):
 
 
 class ConsentError(NoModelError):
-    """What the project in *folder* brings, the variables *names*, would take its transcripts elsewhere."""
+    """The project in *folder* sets the variables *names*, which would send its transcripts elsewhere."""
 
     def __init__(self, folder: str, names: "list[str]") -> None:
         super().__init__(
-            f"The settings of {folder} bring {', '.join(names)}: its transcripts and your key would go where the "
-            "project says. Nothing is learned from them until you have decided.",
+            f"The settings of {folder} set {', '.join(names)}: your key and the project's transcripts would go to a "
+            "place that the project chose. Nothing is learned from them until you decide.",
             Remedy(
-                "To use what it brings: {}. To use your own: {}", ("project", "trust"), ("project", "trust", "--off")
+                "To use the project's values: {}. To use your own: {}",
+                ("project", "trust"),
+                ("project", "trust", "--off"),
             ),
         )
 
 
 class WithheldError(NoModelError):
-    """The session that started the worker belongs to a project that covers up the user's own values of *names*."""
+    """The worker's session belongs to a project that sets *names*, so the user's own values of them are unknown."""
 
     def __init__(self, names: "list[str]") -> None:
         super().__init__(
-            f"The session that started this worker belongs to a project with its own {', '.join(names)}; what you use "
-            "yourself can't be seen from there. The next worker that another session starts goes on."
+            f"The session that started this worker belongs to a project that sets {', '.join(names)}, which hides "
+            "your own values. The next worker that a session of another project starts continues."
         )
 
 
@@ -291,7 +279,7 @@ class PatternError(PlaybookError):
         where = "" if place is None else f" at character {place + 1}"
         super().__init__(
             f"{pattern!r} can't be used as a pattern{where}: {problem}. Nothing was changed. "
-            "It is a regular expression of Python's `re`; put \\ before a character that means itself."
+            "It is a regular expression of Python's `re`: put \\ before special characters."
         )
 
 
@@ -300,29 +288,30 @@ class DatabaseError(PlaybookError):
 
 
 class OtherProgramError(DatabaseError):
-    """The database file is one of another program; it must not be touched."""
+    """The database file belongs to another program; it must not be touched."""
 
     def __init__(self, where: str) -> None:
         super().__init__(f"{where} is the database of another program. Name another with --db.")
 
 
 class DamagedError(DatabaseError):
-    """The file is damaged, or no database. `cause` is the message of SQLite."""
+    """The file is damaged, or no database. `cause` is SQLite's message."""
 
     def __init__(self, where: str, cause: str) -> None:
         self.cause = cause
         super().__init__(
             f"{where} is damaged or no SQLite database ({cause}). It was left as it is.",
-            Remedy("Salvage what can be read: {}", ("db", "repair")),
+            Remedy("Save what can be read: {}", ("db", "repair")),
         )
 
 
 class DatabaseLostError(DatabaseError):
-    """The database file is gone or empty, and there are backups of it, the newest in the file *backup*."""
+    """The database file is gone or empty, but it has backups: *backup* is the newest."""
 
     def __init__(self, where: str, backup: str) -> None:
         remedy = (
-            "Bring back the newest: {}. Or begin anew: {}. Until then nothing is shown, and what is to learn waits."
+            "Restore the newest: {}. Or create a new database: {}. Until then sessions are shown nothing, and new "
+            "lessons wait."
         )
         super().__init__(
             f"{where} is gone or empty, and there are backups of it.",
@@ -331,7 +320,7 @@ class DatabaseLostError(DatabaseError):
 
 
 class BackupError(DatabaseError):
-    """A backup can't be made or restored; nothing was changed, and no half-written file stays."""
+    """A backup can't be made or restored; nothing was changed, and no half-written file remains."""
 
 
 class RepairError(DatabaseError):
@@ -339,7 +328,7 @@ class RepairError(DatabaseError):
 
 
 class DiskError(DatabaseError):
-    """The disk doesn't let the database be used so: it is full, read-only, out of reach, or failing."""
+    """The disk doesn't allow this use of the database: it is full, read-only, out of reach, or failing."""
 
 
 class DatabaseBusyError(DatabaseError):
@@ -352,16 +341,15 @@ class DatabaseBusyError(DatabaseError):
 
 
 class ConflictError(DatabaseBusyError):
-    """What others wrote at the same time stood in the way; nothing was changed, and trying again as a whole helps."""
+    """Another writer changed the same rows at the same time. Nothing was changed; running it all again helps."""
 
     def __init__(self, where: str) -> None:
-        DatabaseError.__init__(
-            self, f"{where} was written to by others at the same time. Nothing was changed; run the command again."
-        )
+        text = f"Somebody else wrote to {where} at the same time. Nothing was changed; run the command again."
+        DatabaseError.__init__(self, text)
 
 
 class ServerError(DatabaseError):
-    """The server of the database lets nobody in, or can't do what was asked."""
+    """The database's server refuses the connection or the statement."""
 
 
 class NoPasswordError(ServerError):
@@ -369,8 +357,7 @@ class NoPasswordError(ServerError):
 
 
 class ServerAwayError(ServerError):
-    """The server can't be used at present: it can't be reached, is starting or stopping, has no connection or no room
-    left, or the connection was lost. Later, the same may go well."""
+    """The server can't be used now, but may be later: out of reach, starting, stopping, full, or cut off."""
 
 
 _RENAMED = {  # tables and columns, in schema 10
@@ -382,50 +369,52 @@ _RENAMED = {  # tables and columns, in schema 10
 
 
 class QueryError(PlaybookError):
-    """The given SQL can't be run. *problem* is the database's message, *views* are the views that can be queried."""
+    """The user's SQL can't be run. *problem* is the database's message, *views* are the views that can be queried."""
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
-        known = f" The views are: {', '.join(views)}." if views and problem.startswith("no such table") else ""
-        listed = " A view's columns: PRAGMA table_info(VIEW)." if problem.startswith("no such column") else ""
-        bound = " The one parameter that has a value is :project." if "binding" in problem else ""
-        is_missing = problem.startswith("no such") or "does not exist" in problem
-        words = problem.replace(".", " ").replace('"', " ").split()
-        old = next((word for word in words if is_missing and word in _RENAMED), "")
-        renamed = f" `{old}` is called `{_RENAMED[old]}` now." if old else ""
-        what = problem.rstrip(".")
-        super().__init__(f"{what}.{renamed}{known}{listed}{bound} What the views and their columns mean: docs/sql.md")
+        hints = [f"{problem.rstrip('.')}."]
+        if problem.startswith("no such") or "does not exist" in problem:
+            words = problem.replace(".", " ").replace('"', " ").split()
+            hints += [f"`{word}` is called `{_RENAMED[word]}` now." for word in words if word in _RENAMED]
+        if views and problem.startswith("no such table"):
+            hints.append(f"The views are: {', '.join(views)}.")
+        elif problem.startswith("no such column"):
+            hints.append("A view's columns: PRAGMA table_info(VIEW).")
+        elif "binding" in problem:
+            hints.append("The only parameter is :project.")
+        super().__init__(" ".join([*hints, "docs/sql.md explains the views and their columns."]))
 
 
 class QueryRefusedError(PlaybookError):
-    """The given SQL would do more than read; it was not run."""
+    """The user's SQL would do more than read; it was not run."""
 
     def __init__(self) -> None:
         super().__init__(
             "This would do more than read, so it was not run. `playbook sql` takes one SELECT (or WITH ... SELECT, "
-            "VALUES, EXPLAIN);",
-            Remedy("changes belong to the commands, see: {}", ("--help",)),
+            "VALUES, EXPLAIN).",
+            Remedy("For changes use the commands: {}", ("--help",)),
         )
 
 
 class QueryTimeoutError(PlaybookError):
-    """The given SQL took longer than *timeout_s* seconds and was ended."""
+    """The user's SQL took longer than *timeout_s* seconds and was ended."""
 
     def __init__(self, timeout_s: float) -> None:
         super().__init__(
-            f"The question took longer than {timeout_s:g} s and was ended; what was printed is not all of the answer. "
+            f"The query took longer than {timeout_s:g} s and was ended; the output is incomplete. "
             "Ask for less, or allow more: --timeout SECONDS."
         )
 
 
 class SchemaTooNewError(DatabaseError):
-    """The database was written by a newer playbook-db; this one must not use it."""
+    """A newer playbook-db wrote the database; this one must not use it."""
 
     def __init__(self, where: str, schema: int, known: int) -> None:
         super().__init__(
             f"{where} is at schema {schema:04d}; this playbook-db knows {known:04d} at most.",
             Remedy(
                 "A newer version wrote it: bring playbook-db up to date the way you installed it (a checkout: git "
-                "pull, and install it once more)."
+                "pull, then install it again)."
             ),
         )
 
@@ -434,23 +423,10 @@ class SchemaTooOldError(DatabaseError):
     """The database needs a migration, which only a command may run."""
 
     def __init__(self, where: str, schema: int, needed: int, *, is_shared: bool = False) -> None:
-        remedy = Remedy("Run: {} (it takes a backup first).", ("db", "upgrade"))
-        if is_shared:  # whose URL isn't the user's own database
+        remedy = Remedy("Run: {} (it makes a backup first).", ("db", "upgrade"))
+        if is_shared:  # its URL isn't the user's default
             remedy = Remedy("Its owner backs it up (pg_dump), and then runs: {}", ("--db", "URL", "db", "upgrade"))
         super().__init__(f"{where} is at schema {schema:04d}; this playbook-db needs {needed:04d}.", remedy)
-
-
-class UnreleasedSchemaError(DatabaseError):
-    """The database was made by a checkout that was never released, whose schemas had the same numbers as ours."""
-
-    def __init__(self, where: str) -> None:
-        super().__init__(
-            f"{where} was made by a checkout from before version 0.1.0, and can't be migrated; it was left as it is.",
-            Remedy(
-                "With that checkout run `playbook export -o playbook.json` in each project; then move the database "
-                "away. With this one run `playbook init --new` once, then `playbook import playbook.json` in each."
-            ),
-        )
 
 
 def _plain(text: str) -> str:

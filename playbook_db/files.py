@@ -1,7 +1,4 @@
-"""Writing files whole or not at all, making sure that they are on the disk, and finding those that come with our code.
-
-Standard library only.
-"""
+"""Writing files atomically and to the disk, and finding files of this package. Standard library only."""
 
 import contextlib
 import os
@@ -17,18 +14,19 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 def shipped_file(folder: str, name: str, *, what: str, error: "type[PlaybookError]") -> str:
-    """The file *name* in *folder* of the repository: in the installed package (`_hooks` for `hooks`), else in the
-    checkout. Raises *error* where this installation lacks it, which is *what*."""
+    """The file *name* in *folder*: of the installed package (`_hooks` for `hooks`), else of the checkout.
+
+    Raises *error* if this installation lacks it; *what* describes it.
+    """
     for path in (os.path.join(_PACKAGE, f"_{folder}", name), os.path.join(os.path.dirname(_PACKAGE), folder, name)):
         if os.path.isfile(path):
             return path
-    raise error(f"This installation lacks {what}.", Remedy("Install playbook-db once more."))
+    raise error(f"This installation lacks {what}.", Remedy("Install playbook-db again."))
 
 
 @contextlib.contextmanager
 def alone(path: str) -> "Iterator[bool]":
-    """Whether this process alone holds the lock file at *path*, in a folder of ours; the system lets go of it when the
-    process ends, however it does."""
+    """Lock the file at *path*, in a folder of ours, until the end; whether that succeeded."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         yield platforms.lock(file)
@@ -42,11 +40,11 @@ def replace_file(
     temporary: "str | None" = None,
     check: "Callable[[], None]" = lambda: None,
 ) -> None:
-    """Put *data* in the place of the file at *path*: whole or not at all, and on the disk when this returns.
+    """Replace the file at *path* by *data*, whole or not at all, and write it to the disk.
 
-    A link is followed to its file; an existing file keeps its mode and, where we may, its owner; a new one gets *mode*,
-    else what the umask leaves. Two callers at once must hold a lock, or name each a *temporary* file of its own. What
-    *check* raises at the last moment leaves the file as it is. Raises OSError.
+    Links are followed. An existing file keeps its mode and (if allowed) its owner; a new one gets *mode*, else that of
+    the umask. Callers at the same time need a lock, or each a *temporary* file of its own. If *check*, the last step,
+    raises, the file stays as it is. Raises OSError.
     """
     temporary = temporary or temporary_path(path)
     path = os.path.realpath(path)
@@ -66,8 +64,10 @@ def replace_file(
 
 
 def write_new(path: str, data: bytes, *, like: "os.stat_result | None", mode: int) -> None:
-    """Write *data* to a new file, with mode and owner of the file *like*, else with *mode*; on the disk when this
-    returns. Never through a link: a clone may bring one of that name. Raises FileExistsError, OSError."""
+    """Write *data* to a new file on the disk, with mode and owner of the file *like*, else with *mode*.
+
+    It never follows a link, which a clone may contain. Raises FileExistsError, OSError.
+    """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(handle, "wb") as file:
         file.write(data)
@@ -77,9 +77,9 @@ def write_new(path: str, data: bytes, *, like: "os.stat_result | None", mode: in
 
 
 def replace_by(path: str, new: str) -> None:
-    """Let the file *new*, on the same file system, take the place of *path*; on the disk when this returns.
+    """Replace *path* by the file *new* of the same file system, on the disk. A kill leaves one or the other.
 
-    A kill leaves the one or the other at *path*. Raises OSError.
+    Raises OSError.
     """
     to_disk(new)
     os.replace(new, path)
@@ -96,5 +96,5 @@ def to_disk(path: str) -> None:
 
 
 def temporary_path(path: str) -> str:
-    """Where the file at *path* is written before it takes its place; one name, so that a kill leaves one at most."""
+    """The temporary file for *path*; always the same name, so that kills leave one at most."""
     return f"{os.path.realpath(path)}.tmp"

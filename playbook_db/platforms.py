@@ -1,7 +1,7 @@
-"""What differs between systems: locks, modes, processes apart, when a file is on the disk, how a path is spelled.
+"""Differences between systems: locks, modes, detached processes, writing to the disk, spelling of paths.
 
-No other module asks which system this is, or uses what only some have. Standard library only, also of a Python that
-hooks alone run on; `fcntl`, which Windows lacks, is imported where it is used. docs/platforms.md says what was tried.
+No other module depends on the system. Standard library only, for any Python of a hook; `fcntl`, which Windows lacks, is
+imported in functions. docs/platforms.md says which systems were tried.
 """
 
 import os
@@ -18,7 +18,7 @@ _PATH_BYTES = 1024  # the longest path that macOS tells
 
 
 def unsupported() -> "str | None":
-    """What to do where this system is none of those that we run on; None where it is one."""
+    """What to do on an unsupported system; None on a supported one."""
     if SYSTEM != "win32":
         return None
     return (
@@ -38,14 +38,14 @@ def user_number() -> int:
 
 
 def umask() -> int:
-    """Which rights a new file isn't given."""
+    """The rights that new files don't get."""
     current = os.umask(0)
     os.umask(current)
     return current
 
 
 def set_rights(handle: int, mode: int, *, like: "os.stat_result | None" = None) -> None:
-    """Give the open file the *mode*; or the mode and, where we may, the owner of the file *like*. Raises OSError."""
+    """Give the open file the *mode*, or mode and (if allowed) owner of the file *like*. Raises OSError."""
     if like is not None:
         try:  # under sudo, the user's files stay the user's
             os.fchown(handle, like.st_uid, like.st_gid)
@@ -57,8 +57,7 @@ def set_rights(handle: int, mode: int, *, like: "os.stat_result | None" = None) 
 def to_disk(handle: int) -> None:
     """Wait until the open file or folder is on the disk. Raises OSError.
 
-    On macOS `fsync` ends when the disk has it in its memory, and a request of its own waits for the rest; some file
-    systems don't know that one.
+    On macOS `fsync` doesn't wait for the disk's cache, but F_FULLFSYNC does, except on some file systems.
     """
     import fcntl
 
@@ -74,7 +73,7 @@ def to_disk(handle: int) -> None:
 
 
 def lock(file: "IO[Any]") -> bool:
-    """Whether the file is locked for this process now; the system lets go when the process ends, however it does."""
+    """Lock the file for this process until it ends; whether that succeeded."""
     import fcntl
 
     try:
@@ -85,8 +84,10 @@ def lock(file: "IO[Any]") -> bool:
 
 
 def lock_bytes(file: "IO[Any]", *ranges: "tuple[int, int]") -> bool:
-    """Whether these bytes of the file, (first, how many), are locked for this process now, as SQLite locks; all or
-    none of them, until the file is closed. Raises OSError for anything but that another one has them."""
+    """Lock ranges of the file, (first, size), as SQLite does, all or none, until it is closed; whether that succeeded.
+
+    Raises OSError, unless another process has them.
+    """
     import fcntl
 
     for number, (first, size) in enumerate(ranges):
@@ -100,11 +101,10 @@ def lock_bytes(file: "IO[Any]", *ranges: "tuple[int, int]") -> bool:
 
 
 def run_detached(command: "Sequence[str]", environment: "Mapping[str, str]") -> None:
-    """Run *command*, a program and its arguments, apart from this process; nothing is heard of it.
+    """Run *command*, a program and its arguments, detached from this process.
 
-    Its parent ends at once, so that it belongs to no tree of the caller's; it leads a session of its own, in `/`, with
-    all three standard streams on nothing and no other descriptor. On macOS, too, what a fork may not use there isn't
-    used between it and the new program.
+    Its parent ends at once, so it isn't in the caller's process tree. It leads its own session in `/`, with standard
+    streams on /dev/null and no other descriptors. The code after the fork is safe on macOS, too.
     """
     child = os.fork()
     if child:
@@ -119,14 +119,14 @@ def run_detached(command: "Sequence[str]", environment: "Mapping[str, str]") -> 
 
 
 def end_group(leader: int) -> None:
-    """Kill the process *leader*, which began a session of its own, and what it has started. Raises OSError."""
+    """Kill the process *leader* of a session, and all in its group. Raises OSError."""
     import signal
 
     os.killpg(leader, signal.SIGKILL)
 
 
 def as_spelled(path: str) -> str:
-    """*path* as the file system itself spells it, where it takes other spellings (capitals, accents) for the same."""
+    """*path* in the file system's own spelling, if others (capitals, accents) mean the same file."""
     import fcntl
 
     get_path = getattr(fcntl, "F_GETPATH", None)

@@ -1,10 +1,9 @@
-"""What a project brings to the environment of its sessions, how far that reaches, and what the user said to it.
+"""The environment variables that a project sets for its sessions, and the user's consent to them.
 
-Claude Code passes the `env` of a project's `.claude/settings.json` and `settings.local.json`, and of the latter in its
-repository's main worktree, on to its hooks, in place of what the user's own settings and the shell say (seen with
-client 2.1.329). That concerns the project's own jobs alone. What would take its transcripts, or the playbooks,
-elsewhere counts only with a key that the project brings too, or where the user has agreed to these very values.
-Standard library only.
+Claude Code gives its hooks the `env` of a project's `.claude/settings.json` and `settings.local.json` (also the latter
+in the main worktree), which override the user's settings and the shell (seen with client 2.1.329). They count for the
+project's own jobs only. Variables that would send its transcripts, or the playbooks, elsewhere count only if the
+project sets a key, too, or if the user has agreed to their exact values. Standard library only.
 """
 
 import os
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
 
 DATABASE = "PLAYBOOK_DB_URL"
 BUDGET = "PLAYBOOK_DAILY_TOKENS"
-TESTS = "PLAYBOOK_TEST_COMMANDS"  # what they print is believed
-_NOT_AWAITED = (DATABASE, TESTS)  # jobs don't wait for the user's word about them: the user's own count until then
+TESTS = "PLAYBOOK_TEST_COMMANDS"  # their output is trusted
+_NOT_AWAITED = (DATABASE, TESTS)  # jobs don't wait for consent to these, but use the user's own
 KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first that is set
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
-_WAYS = (  # in capitals: what decides where a transcript goes
+_WAYS = (  # in capitals: these decide where a transcript goes
     *_URLS, "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "CLAUDE_CODE_USE_BEDROCK",
     "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", "PLAYBOOK_CLAUDE", "PATH", "HTTPS_PROXY", "HTTP_PROXY",
     "ALL_PROXY",
@@ -31,15 +30,15 @@ _HARMLESS = (
     "ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_DEFAULT_FABLE_MODEL", "AGENTIC_CONTEXT_TIMEOUT_S",
     "PLAYBOOK_PRICE_PER_MTOK",
 )  # fmt: skip
-_IN_SESSION = "CLAUDECODE"  # set by the client for all that it starts
-_OURS = ("PLAYBOOK", "AGENTIC", "ANTHROPIC")  # the first words of what is read here
-_WITHHELD = "PLAYBOOK_WITHHELD"  # names whose values of the user's own the session's project has covered up
+_IN_SESSION = "CLAUDECODE"  # the client sets it for all its processes
+_OURS = ("PLAYBOOK", "AGENTIC", "ANTHROPIC")  # the first words of variables that are read here
+_WITHHELD = "PLAYBOOK_WITHHELD"  # names whose user's own values are hidden by the session's project
 
 
 def project_variables(folder: str) -> "dict[str, str]":
-    """The variables that the project in *folder* brings; the user's own settings are no project's.
+    """The variables that the project in *folder* sets. The user's own settings are no project's.
 
-    Where a file of it can't be read as the client may read it, whatever could take something elsewhere counts as its.
+    If we can't read its file as the client does, all variables that send data elsewhere count as the project's.
     """
     variables: dict[str, str] = {}
     for path in _its_files(folder):
@@ -47,14 +46,13 @@ def project_variables(folder: str) -> "dict[str, str]":
         if env is None:
             env = {name: os.environ[name] for name in filter(_takes_elsewhere, os.environ)}
         for name, value in env.items():
-            if name not in variables or variables[name] != os.environ.get(name):  # of several, what the session has
+            if name not in variables or variables[name] != os.environ.get(name):  # of several values, the session's
                 variables[name] = value
     return variables
 
 
 def apply_user_settings() -> None:
-    """Give this process of a terminal what the user's own settings say where the shell says nothing, as sessions have
-    it: else what a person is shown there, a model or a budget, isn't what counts."""
+    """In a terminal, add variables of the user's settings that the shell doesn't set, as sessions have them."""
     if _IN_SESSION not in os.environ:
         for name, value in (env_of(_users_file()) or {}).items():
             if name.partition("_")[0] in _OURS and not os.environ.get(name):
@@ -62,31 +60,31 @@ def apply_user_settings() -> None:
 
 
 def may_ask(folder: str) -> bool:
-    """Whether there can be `questions`, seen without reading JSON, which costs a hook more than all the rest."""
+    """Whether there can be `questions`, without parsing JSON, which takes a hook longer than all the rest."""
     contents = (_content(path).upper() for path in _its_files(folder))
     names = [f'"{name}"'.encode() for name in (*_WAYS, *_NOT_AWAITED)]
     return any(_is_in_disguise(content) or any(name in content for name in names) for content in contents)
 
 
 def questions(folder: str) -> "dict[str, str]":
-    """What of that needs the user's consent."""
+    """The variables of the project that need the user's consent."""
     variables = project_variables(folder)
     return {name: value for name, value in variables.items() if value.strip() and _needs_consent(name, variables)}
 
 
 def consent(folder: str) -> "bool | None":
-    """What the user said to `questions` as they are now; None where nothing yet."""
+    """The user's answer to the present `questions`; None without one."""
     record = _read_record(folder)
     return record.get("agreed") if record.get("values") == _digest(folder) else None  # type: ignore[return-value]
 
 
 def is_recorded(folder: str) -> bool:
-    """Whether the user has heard of `questions` as they are now."""
+    """Whether the user was told the present `questions`."""
     return _read_record(folder).get("values") == _digest(folder)
 
 
 def record_consent(folder: str, *, agreed: "bool | None") -> None:
-    """Keep in the data folder what the user said to `questions`; None: that they were told. Raises OSError."""
+    """Store the user's answer to `questions` (None: they were told) in the data folder. Raises OSError."""
     import json
 
     from playbook_db import files
@@ -99,9 +97,9 @@ def record_consent(folder: str, *, agreed: "bool | None") -> None:
 
 
 def user_environment(folder: str) -> "dict[str, str]":
-    """This environment, of a session in *folder*, as it would be without that project.
+    """The environment of this session in *folder* without the project's variables.
 
-    What the user's own settings say comes back; what the shell said can't be known any more, and is noted as withheld.
+    Values of the user's settings are restored. Those of the shell are unknown, and marked as withheld.
     """
     variables, user_variables = project_variables(folder), env_of(_users_file()) or {}
     environ = {name: value for name, value in os.environ.items() if variables.get(name) != value}
@@ -117,10 +115,9 @@ def user_environment(folder: str) -> "dict[str, str]":
 
 
 def job_environment(folder: str) -> "dict[str, str]":
-    """The environment in which a model is asked about the project in *folder*, made of this one.
+    """The environment to ask a model about the project in *folder*.
 
-    Raises ConsentError where the user must be asked first, WithheldError where a value of the user's own that is needed
-    isn't known.
+    Raises ConsentError if the user must decide first, WithheldError if a needed value of the user's is unknown.
     """
     from playbook_db import errors  # late: no hook asks a model
 
@@ -149,7 +146,7 @@ def job_environment(folder: str) -> "dict[str, str]":
 
 
 def database_url(folder: str) -> str:
-    """The URL of the database, as in `settings`; one that the project in *folder* brings counts with consent."""
+    """The URL of the database, as in `settings`; one of the project in *folder* needs consent."""
     value = os.environ.get(DATABASE)
     if not value or project_variables(folder).get(DATABASE) != value or consent(folder):
         return settings.database_url()
@@ -157,11 +154,10 @@ def database_url(folder: str) -> str:
 
 
 def further_tests(folder: str) -> "list[str]":
-    """The beginnings of commands that count as tests of the project in *folder*, besides those that are known: the
-    user's, and with consent those that the project brings."""
+    """More beginnings of test commands in *folder*: the user's, and with consent the project's."""
     project_tests = project_variables(folder).get(TESTS, "")
     user_tests = os.environ.get(TESTS, "")
-    if project_tests and user_tests == project_tests:  # a session's project covers the user's up
+    if project_tests and user_tests == project_tests:  # the project hides the user's
         user_tests = (env_of(_users_file()) or {}).get(TESTS, "")
     texts = (user_tests, project_tests if project_tests and consent(folder) else "")
     lines = [line.strip() for text in texts for part in text.split(",") for line in part.splitlines()]
@@ -194,13 +190,13 @@ def _users_file() -> str:
 
 
 def env_of(path: str) -> "dict[str, str] | None":
-    """The `env` of the settings file at *path*, as the client passes it on; None where it may see one that we can't."""
+    """The `env` of the settings file at *path*, as the client reads it; None if only the client may be able to."""
     content = _content(path)
     if not content and os.path.isfile(path) and os.path.getsize(path):
         return None
     if b'"env"' not in content and not _is_in_disguise(content):
         return {}
-    import json  # late: most projects bring nothing
+    import json  # late: most projects set nothing
 
     text = content.decode(json.detect_encoding(content), "replace")  # as the client reads it, damaged or not
     try:
@@ -214,7 +210,7 @@ def env_of(path: str) -> "dict[str, str] | None":
 
 
 def _is_in_disguise(content: bytes) -> bool:
-    """Whether a name in the JSON *content* may not stand there in plain ASCII: escaped, or in UTF-16."""
+    """Whether names in the JSON *content* may not be plain ASCII: escaped, or UTF-16."""
     return b"\\u" in content or b"\0" in content
 
 
@@ -229,7 +225,7 @@ def _passed_on(env: "dict[str, object]") -> "Iterator[tuple[str, str]]":
     for name, value in env.items():
         text = value if isinstance(value, str) else _in_javascript(value)
         if _takes_elsewhere(name) and not (isinstance(value, str) and _can_be_given(name, value)):
-            text = os.environ.get(name)  # what the client made of it
+            text = os.environ.get(name)  # the client's own form
         if text is not None and _can_be_given(name, text):
             yield name, text
 
@@ -241,7 +237,7 @@ def _in_javascript(value: object) -> "str | None":
 
 
 def _can_be_given(name: str, text: str) -> bool:
-    """Whether a program can be given the variable *name* with this *text*."""
+    """Whether a process can have the variable *name* with this *text*."""
     try:
         return bool(name) and "=" not in name and b"\0" not in os.fsencode(f"{name}={text}")
     except UnicodeEncodeError:
@@ -249,7 +245,7 @@ def _can_be_given(name: str, text: str) -> bool:
 
 
 def _digest(folder: str) -> str:
-    """What stands for the values of `questions`, among which may be a password."""
+    """A hash of the values of `questions`, which may contain a password."""
     import hashlib
 
     return hashlib.sha256(repr(sorted(questions(folder).items())).encode("utf-8", "surrogateescape")).hexdigest()

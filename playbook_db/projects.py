@@ -1,18 +1,17 @@
-"""Which project a folder belongs to: one playbook a project, and no folder in two.
+"""The project of a folder. Each folder belongs to one project, which has one playbook.
 
-A project is keyed by the real path of its folder. All worktrees of one git repository are one
-project: a folder inside a linked worktree is keyed by its twin in the main one. Read off git's own
-files, without starting git. What a folder holds may have come with a clone: it is read with `read_plain`,
-and a worktree is one only where the repository says so too. Standard library only.
+A project's key is the real path of its folder. All worktrees of a git repository are one project: a folder in a linked
+worktree has the key of the same folder in the main one. This reads git's own files, without git. Files of a folder may
+be from a clone: `read_plain` reads them, and the repository must confirm a worktree. Standard library only.
 """
 
 import os
 import stat
 
-MAX_SMALL_FILE_BYTES = 1 << 20  # of a settings file, or one of git's: hooks read them at each session
+MAX_SMALL_FILE_BYTES = 1 << 20  # of a settings file, or one of git's
 _CHUNK_BYTES = 1 << 18
-USER_KEY = "user"  # of the user's own playbook, for which there is no folder; on a server a role stands behind it
-# Bytes that are no UTF-8, as Python has them in a path, and what stands for them in a text: private characters.
+USER_KEY = "user"  # of the personal playbook, which has no folder; on a server a role follows
+# Bytes of a path that are not UTF-8, as in Python, and the private characters for them in texts.
 _TO_TEXT = {0xDC00 + byte: 0xEF00 + byte for byte in range(0x80, 0x100)}
 
 TYPE_CHECKING = False
@@ -21,17 +20,13 @@ if TYPE_CHECKING:
 
 
 def project_dir(folder: "str | None" = None) -> str:
-    """The folder that is meant: *folder*, else `CLAUDE_PROJECT_DIR`, else the project around the current folder.
-
-    Around the current folder means the nearest folder upwards that holds `.claude` or `.git`; the home
-    folder's own `.claude` is Claude Code's, and does not count. Where there is none, the current folder.
-    """
+    """The project's folder: *folder*, else `CLAUDE_PROJECT_DIR`, else `enclosing_project` of the current folder."""
     explicit = folder or os.environ.get("CLAUDE_PROJECT_DIR")
     return os.path.abspath(explicit) if explicit else enclosing_project(os.getcwd())
 
 
 def project_key(folder: str) -> str:
-    """The key under which the playbook of *folder* is kept: a real path, the same for all worktrees, as `as_text`."""
+    """The key of the playbook of *folder*: a real path as text, the same for all worktrees."""
     real = os.path.realpath(folder)
     root = _root(real)
     main = _main_worktree(root)
@@ -42,23 +37,23 @@ def project_key(folder: str) -> str:
 
 
 def is_users(key: str) -> bool:
-    """Whether the playbook of *key* is a user's own. No other can have such a key: a project's is a whole path."""
+    """Whether *key* is that of a personal playbook; a project's key is a whole path."""
     return key == USER_KEY or key.startswith(f"{USER_KEY}:")
 
 
 def repository(folder: str) -> str:
-    """The main worktree of the repository that *folder* is in; *folder* itself where it is in none."""
+    """The main worktree of the repository with *folder*; *folder* itself outside a repository."""
     root = _root(os.path.realpath(folder))
     return _main_worktree(root) or root
 
 
 def worktree(folder: str) -> str:
-    """The topmost folder of the worktree that *folder* is in; *folder* itself if it is in none."""
+    """The top folder of the worktree with *folder*; *folder* itself outside a worktree."""
     return _root(os.path.realpath(folder))
 
 
 def git_dir(folder: str) -> "str | None":
-    """The folder in which git keeps the state of the worktree that *folder* is in; None where it is in none."""
+    """Git's folder for the worktree with *folder*; None outside a worktree."""
     root = _root(os.path.realpath(folder))
     path = os.path.join(root, ".git")
     pointer = _first_line(path) or ""
@@ -68,12 +63,12 @@ def git_dir(folder: str) -> "str | None":
 
 
 def as_text(path: str) -> str:
-    """*path* as a database and JSON can keep it, where a folder's name isn't UTF-8; any other path as it is."""
+    """*path* for a database or JSON, which can't hold names that are not UTF-8."""
     return path.translate(_TO_TEXT)
 
 
 def as_path(text: str) -> str:
-    """The path that `as_text` made *text* of."""
+    """The path of *text* from `as_text`."""
     if text.isascii() or os.path.lexists(text):
         return text
     return text.translate({there: here for here, there in _TO_TEXT.items()})
@@ -85,22 +80,22 @@ def has_folder(key: str) -> bool:
 
 
 def mirror_path(folder: str) -> str:
-    """Where the mirror of the project in *folder* stands, or would."""
+    """The path of the mirror of the project in *folder*."""
     return os.path.join(folder, ".claude", "playbook.json")
 
 
 def folder_of_mirror(path: str) -> str:
-    """The project's folder whose mirror stands at *path*."""
+    """The folder of the project with the mirror *path*."""
     return os.path.dirname(os.path.dirname(path))
 
 
 def enclosing_project(start: str) -> str:
-    """The nearest folder at or above *start* that holds `.claude` or `.git`; *start* where there is none."""
+    """The nearest project at or above *start*; *start* if there is none."""
     return next(filter(is_project, upwards(os.path.realpath(start))), os.path.abspath(start))
 
 
 def is_project(folder: str) -> bool:
-    """Whether *folder* looks like a project: it holds `.git`, or `.claude` and isn't the home folder."""
+    """Whether *folder* has `.git`, or `.claude`, which doesn't count in the home folder."""
     if os.path.lexists(os.path.join(folder, ".git")):
         return True
     is_home = os.path.realpath(folder) == os.path.realpath(os.path.expanduser("~"))
@@ -108,7 +103,7 @@ def is_project(folder: str) -> bool:
 
 
 def upwards(folder: str) -> "Iterator[str]":
-    """*folder* and all above it, the nearest first."""
+    """*folder* and all folders above it, nearest first."""
     while True:
         yield folder
         above = os.path.dirname(folder)
@@ -118,15 +113,15 @@ def upwards(folder: str) -> "Iterator[str]":
 
 
 def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
-    """The bytes of the file at *path*, which may have come with a clone.
+    """The bytes of the file at *path*, which may be from a clone.
 
-    Raises OSError where it is no plain file, as a pipe or a link to a device, or has more than *most_bytes*: nothing
-    is waited for, and nothing fills the memory.
+    Raises OSError if it has more than *most_bytes*, or is no regular file: a pipe would block, a device would fill the
+    memory.
     """
     chunks, remaining = [], most_bytes
     handle = open_plain(path)
     try:
-        while remaining >= 0 and (chunk := os.read(handle, _CHUNK_BYTES)):  # a file of /proc doesn't tell its size
+        while remaining >= 0 and (chunk := os.read(handle, _CHUNK_BYTES)):  # a file of /proc has no size
             chunks.append(chunk)
             remaining -= len(chunk)
     finally:
@@ -137,7 +132,7 @@ def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
 
 
 def open_plain(path: str) -> int:
-    """A descriptor that reads the file at *path*. Raises OSError where it is no plain file; nothing is waited for."""
+    """A descriptor to read the file at *path*, without blocking. Raises OSError if it is no regular file."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise _unreadable("it is no plain file", path)
     return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -148,10 +143,10 @@ def _root(real: str) -> str:
 
 
 def _main_worktree(root: str) -> "str | None":
-    """The main worktree of the repository that *root* is a linked worktree of; None where *root* is none.
+    """The main worktree of the repository whose linked worktree is *root*; None if it is no linked worktree.
 
-    A `.git` that names a repository proves nothing: anyone can write it. As for git, the repository has to name *root*
-    in its own `worktrees/NAME/gitdir`.
+    Anyone can write a `.git` that names a repository. As for git, the repository must name *root* in its own
+    `worktrees/NAME/gitdir`.
     """
     pointer = _first_line(os.path.join(root, ".git"))
     if pointer is None or not pointer.startswith("gitdir:"):
@@ -169,7 +164,7 @@ def _main_worktree(root: str) -> "str | None":
 
 
 def _unreadable(why: str, path: str) -> OSError:
-    import errno  # late: hooks hardly ever need it
+    import errno  # late: hooks rarely need it
 
     return OSError(errno.EINVAL, why, path)
 

@@ -1,6 +1,6 @@
-"""Places, environment variables and limits. Standard library only; reads, never writes.
+"""Paths, environment variables and limits. Standard library only; writes nothing.
 
-Every function reads the environment when it is called, so that a changed variable counts at once.
+Each call reads the environment, so that a changed variable counts at once.
 """
 
 import os
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_FILE_BYTES = 256 * 1024 * 1024  # of a playbook file; a hostile one must not fill the memory
-LOCK_WAIT_S = 30.0  # how long a writer waits for the database before it gives up
-QUERY_TIMEOUT_S = 60.0  # that SQLite may work on one question of a person's
-COLLECT_AFTER = 100_000  # new objects in a process of ours, before Python looks for garbage among them
+LOCK_WAIT_S = 30.0  # how long a writer waits for the database
+QUERY_TIMEOUT_S = 60.0  # for SQLite to work on one query of the user
+COLLECT_AFTER = 100_000  # new objects before Python collects garbage
 MAX_ACTOR_LENGTH = 200  # characters
 _LIBPQ = {"host", "hostaddr", "dbname", "user", "password", "service"}  # keywords of its connection strings
 MAX_DIAGNOSTIC_FILES = 200  # in one project's .claude/diagnostic/
-HOLDOUT = "PLAYBOOK_HOLDOUT"  # the variable that says which share of the sessions is shown nothing
-DAILY_TOKENS = 1_000_000  # that learning may use where PLAYBOOK_DAILY_TOKENS says nothing
+HOLDOUT = "PLAYBOOK_HOLDOUT"  # the share of sessions that are shown nothing
+DAILY_TOKENS = 1_000_000  # for learning, unless PLAYBOOK_DAILY_TOKENS is set
 
 
 def home() -> str:
@@ -31,34 +31,34 @@ def claude_dir() -> str:
 
 
 def data_dir() -> str:
-    """The folder of the database, its backups and locks. Not made here."""
+    """The folder of the database, its backups and locks. Not created here."""
     return os.path.join(claude_dir(), "playbook")
 
 
 def default_database() -> str:
-    """The file of the database where nothing names another."""
+    """The default file of the database."""
     return os.path.join(data_dir(), "playbook.db")
 
 
 def database_url(database: "str | None" = None) -> str:
     """The SQLAlchemy URL of the database: *database*, else `PLAYBOOK_DB_URL`, else the data folder's SQLite file.
 
-    A value without `://` is taken for the path of an SQLite file. Raises SettingError for a slip in a server's URL and
-    for libpq's `host=... password=...`, of which a file would be made, with the password in its name.
+    A value without `://` is an SQLite file's path. Raises SettingError for a mistyped server's URL, or libpq's
+    `host=... password=...`: else the password would be in the name of a new file.
     """
     value = database or os.environ.get("PLAYBOOK_DB_URL") or default_database()
     if "://" in value:
         return value
     words = {word.partition("=")[0] for word in value.split()} if "=" in value else set()
     if words & _LIBPQ or value.startswith(("postgresql:", "postgresql//", "postgres:", "postgres//")):
-        from playbook_db.errors import SettingError  # late: no hook that goes well comes here
+        from playbook_db.errors import SettingError  # late: a hook without errors doesn't need it
 
         raise SettingError("Write a database on a server as a URL: postgresql://USER:PASSWORD@HOST:5432/DATABASE")
     return "sqlite:///" + os.path.abspath(os.path.expanduser(value))
 
 
 def sqlite_file(url: str) -> "str | None":
-    """The file of the SQLite database at *url*, without SQLAlchemy; None where it is no SQLite file."""
+    """The file of the SQLite database at *url*, or None, without SQLAlchemy."""
     scheme, _, rest = url.partition("://")
     if scheme.partition("+")[0] != "sqlite" or not rest.startswith("/"):
         return None
@@ -66,38 +66,37 @@ def sqlite_file(url: str) -> "str | None":
 
 
 def logs_dir() -> str:
-    """Where the hooks and the worker log their errors. Not made here."""
+    """The folder of the hooks' and the worker's logs. Not created here."""
     return os.path.join(data_dir(), "logs")
 
 
 def spool_dir() -> str:
-    """Where a hook writes a job while the database can't be written. Not made here."""
+    """The folder for jobs of hooks while the database can't be written. Not created here."""
     return os.path.join(data_dir(), "spool")
 
 
 def worker_lock() -> str:
-    """The lock that a worker holds while it runs; its modification time says when one last ran."""
+    """The lock of a running worker; its modification time is that of the last run."""
     return os.path.join(data_dir(), "worker.lock")
 
 
 def skip_mark(session: str) -> str:
-    """The file whose being there says that nothing is to be learned from *session*. Not made here."""
+    """The file that excludes *session* from learning, if it exists. Not created here."""
     return os.path.join(data_dir(), "skipped", session)
 
 
 def runtime_dir() -> str:
-    """Where the plugin sets up the environment of its worker. Not made here."""
+    """The environment that the plugin installs for its worker. Not created here."""
     return os.path.join(data_dir(), "runtime")
 
 
 def runtime_python() -> str:
-    """The Python of that environment, there once all of it is."""
+    """The Python of that environment; it exists once the environment is complete."""
     return os.path.join(runtime_dir(), "bin", "python")
 
 
 def actor() -> str:
-    """Who makes a revision: `PLAYBOOK_ACTOR`, else the session in which we run, else the user's name and the machine's,
-    as in `ann@laptop`. One line."""
+    """The actor of a revision, on one line: `PLAYBOOK_ACTOR`, else this session's id, else `ann@laptop`."""
     return _actor_name(os.environ.get("PLAYBOOK_ACTOR", "")) or _actor_name(session()) or member()
 
 
@@ -106,7 +105,7 @@ def member(role: str = "") -> str:
 
     If no variable names the user, as in Claude Code's background, it is their *role* in the team's database, if any.
     """
-    from playbook_db import platforms  # late, as for the user's name
+    from playbook_db import platforms  # late: hooks don't need it
 
     return _actor_name(os.environ.get("PLAYBOOK_ACTOR", "")) or _actor_name(
         f"{_user_name(role)}@{platforms.machine_name()}"
@@ -114,59 +113,62 @@ def member(role: str = "") -> str:
 
 
 def session() -> str:
-    """The id of the session of Claude Code in which this process runs, `""` in a terminal of the user's own."""
+    """The id of the session of Claude Code that runs this process; `""` in the user's own terminal."""
     return os.environ.get("CLAUDE_CODE_SESSION_ID", "")
 
 
 def require_person() -> None:
-    """Raise SettingError within a session of Claude Code: what a page had a session propose, it must not read again in
-    another, nor accept."""
+    """Raise SettingError within a session of Claude Code, which must neither read nor accept proposals."""
     if session():
         from playbook_db.errors import Remedy, SettingError
 
         raise SettingError(
-            "Proposals may hold what a web page wants a model to read, so they are neither shown nor decided within a "
-            "session of Claude Code.",
+            "Proposals may repeat what a web page told a model, so a session of Claude Code neither shows nor decides "
+            "them.",
             Remedy("Decide in your own terminal: {}, or {} for the pages.", ("review",), ("web",)),
         )
 
 
-def is_disabled(environ: "Mapping[str, str] | None" = None) -> bool:
-    """Whether `PLAYBOOK_DISABLE` of *environ* (default: the environment) has hooks and worker do nothing."""
-    return (os.environ if environ is None else environ).get("PLAYBOOK_DISABLE", "") not in ("", "0")
+def is_disabled(environ: "Mapping[str, str]" = os.environ) -> bool:
+    """Whether `PLAYBOOK_DISABLE` turns hooks and worker off."""
+    return environ.get("PLAYBOOK_DISABLE", "") not in ("", "0")
 
 
-def daily_tokens(environ: "Mapping[str, str] | None" = None) -> int:
-    """The tokens that learning may use in a day: `PLAYBOOK_DAILY_TOKENS` of *environ* (default: the environment), else
-    DAILY_TOKENS; 0 is no limit. Raises SettingError."""
-    value = (os.environ if environ is None else environ).get("PLAYBOOK_DAILY_TOKENS", "").strip()
+def daily_tokens(environ: "Mapping[str, str]" = os.environ) -> int:
+    """The tokens that learning may use a day: `PLAYBOOK_DAILY_TOKENS`, else DAILY_TOKENS; 0 is no limit.
+
+    Raises SettingError.
+    """
+    value = environ.get("PLAYBOOK_DAILY_TOKENS", "").strip()
     if value.isascii() and value.isdigit():
-        return int(value[:18])  # more digits than that are more tokens than there are
+        return int(value[:18])  # 18 digits fit into any database
     if value:
-        from playbook_db.errors import SettingError  # late: the hooks have no use for it
+        from playbook_db.errors import SettingError  # late, as above
 
         raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {value!r}; it must be a whole number of tokens, 0 for no limit.")
     return DAILY_TOKENS
 
 
-def holdout(environ: "Mapping[str, str] | None" = None) -> float:
-    """The share of sessions that are shown nothing, to be compared with the others: `PLAYBOOK_HOLDOUT` of *environ*
-    (default: the environment), from 0 to 1; 0 where it isn't set. Raises SettingError."""
-    value = (os.environ if environ is None else environ).get(HOLDOUT, "").strip()
+def holdout(environ: "Mapping[str, str]" = os.environ) -> float:
+    """The share of sessions that are shown nothing, for comparison: `PLAYBOOK_HOLDOUT`, from 0 (default) to 1.
+
+    Raises SettingError.
+    """
+    value = environ.get(HOLDOUT, "").strip()
     try:
         share = float(value or "0")
     except ValueError:
         share = -1.0
     if 0 <= share <= 1:
         return share
-    from playbook_db.errors import SettingError  # late: the hooks have no use for it
+    from playbook_db.errors import SettingError  # late, as above
 
     raise SettingError(f"{HOLDOUT} is {value!r}; it must be a number from 0 to 1, such as 0.1 for one session in ten.")
 
 
 def is_held_out(session_id: str, share: float) -> bool:
-    """Whether the session is among the *share* that are shown nothing: its id alone decides (FNV-1a, 32 bits), so that
-    it stays so when it is resumed or compacted."""
+    """Whether the session is in the *share* that are shown nothing. Its id alone decides (FNV-1a, 32 bits), so it stays
+    the same when it is resumed or compacted."""
     number = 0x811C9DC5
     for byte in session_id.encode("utf-8", "replace"):
         number = (number ^ byte) * 0x01000193 & 0xFFFFFFFF
@@ -174,7 +176,7 @@ def is_held_out(session_id: str, share: float) -> bool:
 
 
 def _user_name(role: str) -> str:
-    import getpass  # late: the hooks, which make no revisions, don't need it
+    import getpass  # late: hooks make no revisions
 
     try:
         if not any(map(os.environ.get, ("LOGNAME", "USER", "LNAME", "USERNAME"))) and role:
@@ -187,5 +189,5 @@ def _user_name(role: str) -> str:
 
 
 def _actor_name(text: str) -> str:
-    """*text* without what could forge a line, steer a terminal or be no text; at most MAX_ACTOR_LENGTH of it."""
+    """*text* on one line, without characters that could control a terminal, at most MAX_ACTOR_LENGTH of it."""
     return "".join(char if char.isprintable() else " " for char in text)[:MAX_ACTOR_LENGTH].strip()

@@ -7,7 +7,15 @@ from typing import Any
 from hypothesis import strategies as st
 
 from playbook_db.domain.draft import Draft
-from playbook_db.domain.playbook import Header, KeyPoint, Playbook, playbook_of, why_name_unusable, why_text_unusable
+from playbook_db.domain.playbook import (
+    Header,
+    KeyPoint,
+    Playbook,
+    RetiredPoint,
+    playbook_of,
+    why_name_unusable,
+    why_text_unusable,
+)
 from playbook_db.domain.sections import OTHERS, SECTION_SLUGS
 from playbook_db.services.project import Project
 
@@ -45,6 +53,12 @@ def a_sections_dict(sections: dict[str, list[Any]], **fields: Any) -> dict[str, 
 def an_entry(name: str, text: str = "use type hints", helpful: int = 0, harmful: int = 0) -> dict[str, Any]:
     """A canonical entry of a playbook file."""
     return {"name": name, "text": text, "helpful": helpful, "harmful": harmful}
+
+
+def list_retired(project: Project) -> dict[str, RetiredPoint]:
+    """The retired points by name, most recent first."""
+    with project.store.read(project.key) as book:
+        return book.retired()
 
 
 def last_revision(project: Project) -> int:

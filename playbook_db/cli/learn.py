@@ -38,7 +38,7 @@ from playbook_db.cli.output import (
     session_name,
 )
 from playbook_db.domain.times import local
-from playbook_db.errors import JobError, PlaybookError, Remedy, SessionNotFoundError, SettingError
+from playbook_db.errors import PlaybookError, Remedy, SessionNotFoundError, SettingError
 from playbook_db.services import records
 from playbook_db.services.reading import quick_reads
 
@@ -418,7 +418,7 @@ def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
         count = queue.retry_all(project.store) if of_all else 0
         for number in numbers:
             if not queue.retry(project.store, project.key, number):
-                raise JobError(f"There is no failed or waiting job {number} in this project.", _SEE_JOBS)
+                raise PlaybookError(f"There is no failed or waiting job {number} in this project.", _SEE_JOBS)
             count += 1
             if not as_json:
                 say(f"job {number} of {one_line(project.key)} is queued; to run it now: playbook work")
@@ -445,5 +445,5 @@ def drop(number: int, as_json: bool) -> None:
 
     with opened(sync=False, is_own=True) as project:
         if not queue.drop(project.store, project.key, number):
-            raise JobError(f"There is no job {number} in this project that can be removed.", _SEE_JOBS)
+            raise PlaybookError(f"There is no job {number} in this project that can be removed.", _SEE_JOBS)
     print_answer(f"job {number} of {one_line(project.key)} is removed", as_json=as_json, removed=number)

@@ -1,4 +1,4 @@
-"""Looking after the database: backups taken, listed and put back; whether it is sound."""
+"""Maintenance of the database: backups, restores, checks."""
 
 import os
 from collections.abc import Iterator
@@ -25,16 +25,17 @@ from playbook_db.store.upkeep.database_file import Backup, Held, Replaced, State
 if TYPE_CHECKING:
     from playbook_db.store.postgres.grants import Granted, Right
 
+location = urls.described  # the database at a URL for messages
 NOT_CHECKED_QUICKLY = ("indexes", "references", "whether each playbook equals its history", "ranks", "full text")
-_REPAIR = Remedy("Salvage what can be read: {}", ("db", "repair"))
-_PUT_RIGHT = Remedy("Put back what each playbook's history says: {}", ("--db", "URL", "db", "repair"))
-REBUILD_SEARCH = Remedy("Make it anew: {}", ("db", "check", "--rebuild-search"))
+_REPAIR = Remedy("Save what can be read: {}", ("db", "repair"))
+_RESTORE = Remedy("Restore each playbook from its history: {}", ("--db", "URL", "db", "repair"))
+REBUILD_SEARCH = Remedy("Rebuild it: {}", ("db", "check", "--rebuild-search"))
 _DAILY_AFTER = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A backup that was just taken: its file, its size, and what it holds."""
+    """A new backup: its file, its size, and the playbooks in it."""
 
     path: str
     size_bytes: int
@@ -43,7 +44,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A backup that could be put back: what it holds, what is here now, and where both are."""
+    """A backup that can be restored, with the content of both: it (`holds`) and the present database (`here`)."""
 
     path: str
     prepared: str
@@ -54,28 +55,22 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is wrong with the database `where`, nothing where all is well; and what of ours helps, if anything."""
+    """The problems of the database `where`, and the remedy for them, if we have one."""
 
     where: str
     problems: tuple[str, ...]
     remedy: Remedy | None = None
 
 
-def location(url: str) -> str:
-    """Where the database at *url* is, in words: its file, or the URL without its password."""
-    return urls.described(url)
-
-
 def upgrade(url: str) -> tuple[int, str | None]:
-    """Bring the database at *url* to our schema; its number, and the path of the backup made before, if any."""
+    """Migrate the database at *url*; returns the schema, and the path of the backup made first, if any."""
     return SCHEMA, migrate.ensure_current(url)
 
 
 def distribute(url: str) -> tuple[int, int, bool]:
-    """Spread the database at *url*, on a server with Citus, by playbook over the servers that Citus knows.
+    """Distribute the database at *url* by playbook over the servers that Citus knows.
 
-    Returns over how many, in how many parts, and whether there was anything to spread. Raises DatabaseError, which says
-    what is missing.
+    Returns the number of servers, that of parts, and whether there was anything to do. Raises DatabaseError.
     """
     dialect = dialect_for(url)
     if dialect.is_shared:
@@ -85,12 +80,10 @@ def distribute(url: str) -> tuple[int, int, bool]:
 
 
 def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:
-    """Copy the playbook of the project *key*, or all, from one database to another with its whole history, all of it or
-    nothing; the number of revisions of each, by its key there. The user's own, which USER_KEY names, becomes their own
-    there, whatever its key.
+    """Copy the playbook of the project *key*, or all, with their whole history to another database, or nothing.
 
-    Each row is compared afterwards, and each playbook with its history. Raises DatabaseError where a playbook is there
-    already, or anything differs.
+    Returns the number of revisions of each, by its key there. The personal playbook (USER_KEY) stays the personal one.
+    Raises DatabaseError if a playbook exists there already, or if the copy differs.
     """
     from playbook_db.store.upkeep import transfer as rows
 
@@ -114,7 +107,7 @@ def grant(url: str, role: str, right: "Right") -> "Granted":
     """Let *role* of the server read the database at *url*, write to it as a member, or own it. Raises DatabaseError."""
     if urls.sqlite_path(url):
         raise DatabaseError(
-            f"{urls.described(url)} is a file, for whose rights the system has chmod. Only a server knows roles: "
+            f"{urls.described(url)} is a file: set its rights with chmod. Only a server has roles: "
             "name its database with --db postgresql://..."
         )
     migrate.require_current(url)
@@ -125,23 +118,23 @@ def grant(url: str, role: str, right: "Right") -> "Granted":
 
 
 def take(url: str, file: str | None = None) -> Taken:
-    """Back the database at *url* up, to *file* or into the folder of its backups. Raises BackupError, DatabaseError."""
+    """Back the database at *url* up, to *file* or its folder of backups. Raises BackupError, DatabaseError."""
     path = _existing(url)
     if file is None:
-        file = database_file.take(path, database_file.BY_HAND, now=_now()).path
+        file = database_file.take(path, database_file.BY_HAND, now=datetime.now(UTC)).path
     else:
         database_file.take_to(path, file)
     return Taken(file, os.path.getsize(file), tuple(database_file.held_in(file)))
 
 
 def take_daily(url: str) -> Backup | None:
-    """Take the daily backup of the database at *url*, if it is due, and let the oldest go; None where it isn't.
+    """Make the daily backup of the database at *url*, and remove the oldest; None if it isn't due.
 
-    It is due where the last daily one is a day old and something was written since; on a server never.
+    It is due if the last one is a day old and something was written since; on a server never.
     """
     if not urls.sqlite_path(url):
         return None
-    path, now = _existing(url), _now()
+    path, now = _existing(url), datetime.now(UTC)
     daily = (each for each in database_file.list_backups(url) if each.kind == database_file.DAILY)
     last = next((each for each in daily if each.time <= now), None)  # a clock that was wrong must not stop them
     if last and (now - last.time < _DAILY_AFTER or database_file.changed_at(path) <= last.time):
@@ -152,17 +145,17 @@ def take_daily(url: str) -> Backup | None:
 
 
 def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
-    """The newest backup of the database at *url*, and for how long something has been waiting to be backed up."""
+    """The newest backup of the database at *url*, and how old it is if something was written since."""
     path = _existing(url)
     last = next(iter(database_file.list_backups(url)), None)
     if last is None:
         return None, timedelta(0)
-    return last, _now() - last.time if database_file.changed_at(path) > last.time else timedelta(0)
+    return last, datetime.now(UTC) - last.time if database_file.changed_at(path) > last.time else timedelta(0)
 
 
 @contextmanager
 def candidate(url: str, file: str) -> Iterator[Candidate]:
-    """The backup *file*, checked, beside what is at *url* now, to be shown before `put_back`. Nothing is changed.
+    """The backup *file*, checked, and the database at *url*, to show both before `put_back`. Nothing is changed.
 
     Raises BackupError, SchemaTooNewError, DatabaseError.
     """
@@ -174,9 +167,10 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
 
 def put_back(chosen: Candidate) -> Replaced:
-    """Put the backup in the place of the database, which is kept; mirrors that were in step with that follow, so that
-    they don't bring back what goes. Which projects belong to a team stays as it is. Raises DatabaseBusyError,
-    BackupError."""
+    """Replace the database by the backup; the old one is kept. Raises DatabaseBusyError, BackupError.
+
+    Mirrors that matched the database are rewritten, so that they don't undo this. Teams' memberships stay as they are.
+    """
     from filelock import FileLock, Timeout
 
     url, in_step = f"sqlite:///{chosen.path}", dict[str, str]()
@@ -190,11 +184,11 @@ def put_back(chosen: Candidate) -> Replaced:
                 in_step = mirror.unchanged(store)
                 with store.snapshot() as connection:
                     joined = memberships.read_all(connection)
-            with open_store(f"sqlite:///{chosen.prepared}") as store:  # before the swap: a kill can't part the two
+            with open_store(f"sqlite:///{chosen.prepared}") as store:  # before the swap, in case of a kill
                 with store.transaction() as connection:
                     memberships.put_back(connection, joined)
                 mirror.expect(store, in_step)
-        replaced = database_file.put_in_place(chosen.prepared, chosen.path, now=_now())
+        replaced = database_file.put_in_place(chosen.prepared, chosen.path, now=datetime.now(UTC))
         with open_store(url) as store:
             for path in in_step:
                 mirror.sync(Project.in_folder(store, projects.folder_of_mirror(path)))
@@ -204,16 +198,13 @@ def put_back(chosen: Candidate) -> Replaced:
 
 
 def check(store: Store, *, quick: bool = False) -> list[str]:
-    """What is wrong with the database, in words; nothing where all is well.
-
-    A quick check leaves out what takes long: NOT_CHECKED_QUICKLY.
-    """
+    """The problems of the database, in words. A quick check skips NOT_CHECKED_QUICKLY."""
     with store.snapshot() as connection:
         return store_check.run(connection, store_check.QUICK if quick else store_check.THOROUGH)
 
 
 def check_database(url: str, *, quick: bool = False) -> Report:
-    """What is wrong with the database at *url*, whatever stands there; not a byte of it is changed."""
+    """The problems of the database at *url*, whatever it is; no byte of it is changed."""
     where = urls.described(url)
     try:
         migrate.require_current(url)
@@ -223,14 +214,14 @@ def check_database(url: str, *, quick: bool = False) -> Report:
         return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), error.remedy)
     except DatabaseError as error:
         return Report(where, (error.text,), error.remedy)
-    remedy = _REPAIR if urls.sqlite_path(url) else _PUT_RIGHT
+    remedy = _REPAIR if urls.sqlite_path(url) else _RESTORE
     if problems == [store_check.SEARCH_IS_WRONG]:
         remedy = REBUILD_SEARCH
     return Report(where, tuple(problems), remedy if problems else None)
 
 
 def rebuild_search(url: str) -> bool:
-    """Make the index for full text of the database at *url* anew from its points; whether there can be one."""
+    """Rebuild the full-text index of the database at *url*; whether this SQLite can."""
     migrate.require_current(url)
     with open_store(url) as store:
         with store.transaction() as connection:
@@ -239,12 +230,8 @@ def rebuild_search(url: str) -> bool:
         return has_index
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def _existing(url: str) -> str:
-    """The file of the database at *url*, which is there. Raises DatabaseError."""
+    """The existing file of the database at *url*. Raises DatabaseError."""
     path = database_file.path_of(url)
     schema = dialect_for(url).schema_version()
     if not schema:

@@ -26,7 +26,7 @@ from playbook_db.store.team import memberships, patience
 from playbook_db.store.team.memberships import Membership
 
 State = Literal["current", "new", "behind"]  # of a replica
-_OTHERS_WAIT_S = 1.0  # for a process that writes the same replica
+_OTHERS_WAIT_S = 1.0  # for another process that writes the same replica
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def open_project(
             to_read = _to_read(project, membership, servers, reads, notify) if reads else None
             project = stack.enter_context(to_read or of_team(project, servers))
         elif sync:
-            from playbook_db.services.sharing import mirror  # late: some commands only look
+            from playbook_db.services.sharing import mirror  # late: some commands only read
 
             stack.enter_context(mirror.syncing(project, notify))
         yield project
@@ -101,7 +101,7 @@ def _to_read(
             if known_at is None or replica.state(path, membership.name) is None:
                 raise
             age = times.ago(known_at, now=datetime.now(UTC))
-            notify(f"{error} What follows is what this machine knew of it; that was current {age}.")
+            notify(f"{error} This is the last state that this machine knows; it was current {age}.")
         if server is not None:
             yield TeamProject(server, membership.name, own.folder, own=own)
         else:
@@ -130,22 +130,19 @@ def refresh(
     path = at_hand.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     answers: dict[str, Sequence[Any]] = {}
-    with (
-        suppress(Timeout),
-        FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600),
-    ):  # whoever reads first writes first
+    with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):
         if not server.has_written:
             is_current, answered = replica.compare(
                 server, membership.name, replica.state(path, membership.name), *beside
             )
             answers = {question: rows for (question, _), rows in zip(beside, answered, strict=True)}
             if is_current:
-                os.utime(path)  # the time at which it was known to be current
+                os.utime(path)  # when it was last known to be current
                 return "current", answers
         server.has_written = False
         rows = replica.read(server, membership.name)
         erased = replica.erased_since(path, membership.name, rows)
-        for text in sorted(erased, key=erased.__getitem__, reverse=True):  # whole texts first: others only contain them
+        for text in sorted(erased, key=erased.__getitem__, reverse=True):  # whole points before texts with parts
             if forget_text is None:
                 return "behind", answers
             forget_text(Project.in_folder(store, membership.key), text)
@@ -171,7 +168,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
         old, new = (repository.PlaybookRepository(connection, key) for key in (old_key, new_key))
         if not old.playbook_id:
             raise ProjectError(
-                f"There is no playbook of {old_key}.", Remedy("See which there are with: {}", ("project", "list"))
+                f"There is no playbook of {old_key}.", Remedy("See all playbooks with: {}", ("project", "list"))
             )
         if old_key == new_key:
             raise ProjectError(f"{old_folder} and {new_folder} are one project already.")
@@ -182,7 +179,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
                     "To join them: {} | {}", ("--project", old_key, "export"), ("--project", new_key, "import", "-")
                 ),
             )
-        if memberships.of_project(connection, new_key):  # it had nothing to merge into the team's playbook
+        if memberships.of_project(connection, new_key):  # its own was empty when it joined
             raise ProjectError(
                 f"{new_key} has joined a team without the playbook of {old_key}; nothing was changed.",
                 Remedy(

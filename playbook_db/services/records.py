@@ -1,8 +1,7 @@
-"""The JSON records of all that goes out: a function for each, from a value to a dict.
+"""The JSON records that commands print under `--json`: a function for each, from a value to a dict.
 
-The commands print them under `--json`; a page and an MCP server are to give out the same. Keys and their order are a
-promise: keys may be added, none is renamed or removed. Imports no other service, so that a command that only reads
-starts at once.
+Keys and their order are a promise: keys may be added, none is renamed or removed. Imports no other service, so that a
+command that only reads starts at once.
 """
 
 from collections.abc import Iterable
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 
-# Key points, and what is done to them.
+# Key points and changes to them.
 
 
 def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> Record:
@@ -61,17 +60,17 @@ def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> R
 
 
 def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
-    """A live point with what is known of it beside (`list`)."""
+    """A live point with its marks (`list`)."""
     return point_record(point) | _marks_record(marks) | _fields(marks, "created_in", "created_at")
 
 
 def answer_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> Record:
-    """A live point with how well it answers (`search`)."""
+    """A live point that matches, with its score (`search`)."""
     return point_record(point) | {"kind": "live", "score": round(score, 3), "resting": bool(marks.resting)}
 
 
 def history_hit_record(hit: "HistoryHit", score: float) -> Record:
-    """What else answers (`search --all`)."""
+    """A match in the history (`search --all`)."""
     return _fields(hit, "kind", "name", "revision", "text") | {"score": round(score, 3)}
 
 
@@ -82,8 +81,7 @@ def full_point_record(
     extra: str,
     evidence: "Iterable[PointEvidence]",
 ) -> Record:
-    """A point with the revisions in which it came and last changed, what is known of it beside, what a file's entry
-    said, and what sessions showed (`show NAME`)."""
+    """A point with all that is known about it (`show NAME`)."""
     import json
 
     return point_record(point, retirement) | {
@@ -103,13 +101,13 @@ def _marks_record(marks: "StoredMarks | PointLifespan") -> Record:
 
 
 def change_record(change: "Change") -> Record:
-    """A change: the point as it is afterwards."""
+    """A change, with the point as it is afterwards."""
     record = {"kind": change.kind, **point_record(change.point), "reason": change.reason}
     return record | ({"successor": change.successor} if change.successor else {})
 
 
 def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
-    """What a batch of operations did, or would do (`apply`, `prune`, `dedup --merge`)."""
+    """The result of a batch of operations (`apply`, `prune`, `dedup --merge`)."""
     return {
         "project": revised.key,
         "revision": revised.revision,
@@ -122,20 +120,18 @@ def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
 
 
 def move_record(move: "Move", *, dry_run: bool) -> Record:
-    """What became of a point that went into another playbook (`promote`, `demote`); `copied` and `retired` are None
-    where there was nothing to do."""
+    """A point moved to another playbook (`promote`, `demote`); `copied` and `retired` are null if nothing was done."""
+    batches = {"copied": move.copied, "retired": move.retired}
     return {
-        "name": move.name,
-        "copy": move.copy,
+        **_fields(move, "name", "copy"),
         "dry_run": dry_run,
-        "copied": batch_record(move.copied, dry_run=dry_run) if move.copied else None,
-        "retired": batch_record(move.retired, dry_run=dry_run) if move.retired else None,
+        **{name: batch and batch_record(batch, dry_run=dry_run) for name, batch in batches.items()},
         "notes": list(move.notes),
     }
 
 
 def candidates_record(key: str, candidates: "Iterable[tuple[KeyPoint, KeyPoint, float]]") -> Record:
-    """Points that may say the same, two by two (`dedup`)."""
+    """Pairs of points that may say the same (`dedup`)."""
     return {
         "project": key,
         "candidates": [
@@ -146,8 +142,7 @@ def candidates_record(key: str, candidates: "Iterable[tuple[KeyPoint, KeyPoint, 
 
 
 def proposal_record(item: "ReviewItem") -> Record:
-    """A proposal that waits for a person (`review`, `list --proposed`): what it would do and what it rests on; `points`
-    are those that it is about, as they are now."""
+    """A waiting proposal with its evidence (`review`, `list --proposed`); `points` are its targets as they are now."""
     proposal = item.proposal
     return {
         "id": proposal.id,
@@ -166,8 +161,8 @@ def proposal_record(item: "ReviewItem") -> Record:
 
 
 def review_record(result: "ReviewResult") -> Record:
-    """What became of proposals (`review --accept`, `--reject`), by their numbers; those in `waiting` couldn't be
-    carried out, for `needless` ones nothing was to be done any more."""
+    """Decided proposals by number (`review --accept`, `--reject`): those in `waiting` couldn't be carried out, those in
+    `needless` had nothing left to do."""
     reasons = {"needless": result.needless, "waiting": result.refused}
     return (
         batch_record(result.revision, dry_run=False)
@@ -177,13 +172,13 @@ def review_record(result: "ReviewResult") -> Record:
 
 
 def reviews_record(results: "Iterable[ReviewResult]") -> Record:
-    """What became of proposals for one playbook; of those for the user's own beside a project's it is in `user`."""
+    """Decided proposals of one playbook; if it is a project's, those of the personal playbook are in `user`."""
     first, *users = map(review_record, results)
     return first | ({"user": users[0]} if users else {})
 
 
 def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
-    """The revisions that an undo undid, or would undo (`undo`)."""
+    """The result of an undo (`undo`)."""
     revised = undone.result
     return {
         "project": revised.key,
@@ -197,7 +192,7 @@ def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
 
 
 def forget_record(forgotten: "Forgotten", *, dry_run: bool) -> Record:
-    """What was erased, or would be (`forget`)."""
+    """The erased texts and files (`forget`)."""
     from playbook_db.store.playbook.erasure import count_by_column
 
     return {
@@ -213,11 +208,7 @@ def forget_record(forgotten: "Forgotten", *, dry_run: bool) -> Record:
             }
             for key, erasure in forgotten.erasures.items()
         ],
-        "files": list(forgotten.files),
-        "backups": list(forgotten.backups),
-        "new_backup": forgotten.new_backup,
-        "notes": list(forgotten.notes),
-        "purged": forgotten.is_rewritten,
+        **_fields(forgotten, "files", "backups", "new_backup", "notes", purged="is_rewritten"),
     }
 
 
@@ -225,21 +216,19 @@ def forget_record(forgotten: "Forgotten", *, dry_run: bool) -> Record:
 
 
 def log_record(revision: "LoggedRevision") -> Record:
-    """A revision as a log lists it (`log`)."""
+    """A revision in a list (`log`)."""
     return {
         "revision": revision.number,
         **_fields(revision, "time", "source", "actor", "role", session="session_id", message="message"),
         "undoes": asdict(revision.undoes) if revision.undoes else None,
         "undone_in": revision.undone_in,
         "changes": [_logged_change_record(change) for change in revision.changes],
-        **_fields(revision, "skipped", "neutral_votes", "unmatched_votes"),
-        "keys": list(revision.keys),
-        "cost_usd": revision.cost_usd,
+        **_fields(revision, "skipped", "neutral_votes", "unmatched_votes", "keys", "cost_usd"),
     }
 
 
 def full_revision_record(full: "RevisionDetails") -> Record:
-    """All that is kept of a revision (`show REV`)."""
+    """A revision with all its details (`show REV`)."""
     return log_record(full.revision) | {
         "changes": [_full_change_record(change) for change in full.revision.changes],
         "votes": [asdict(vote) for vote in full.votes],
@@ -249,7 +238,7 @@ def full_revision_record(full: "RevisionDetails") -> Record:
 
 
 def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after: "SourcedPlaybook") -> Record:
-    """What differs between two playbooks (`diff`)."""
+    """The differences between two playbooks (`diff`)."""
     return {
         "from": _side_record(before),
         "to": _side_record(after),
@@ -278,14 +267,13 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
 
 
 def event_use_record(use: "EventUse") -> Record:
-    """What became of the points that one event told of (`stats`, `why`); shares are null where sessions are few."""
+    """How points shown by one event did (`stats`, `why`); shares are null if there are too few sessions."""
     counts = {name: getattr(use, name) for name in ("cited", "helpful", "harmful")}
     return asdict(use) | {f"{name}_share": use.share(count) for name, count in counts.items()}
 
 
 def life_record(name: str, life: "Life", lifespan: "PointLifespan", uses: "Iterable[EventUse]") -> Record:
-    """Where the point *name* came from, what sessions that were shown it made of it, and all that happened to it
-    (`why`)."""
+    """The life of the point *name*: its origin, its use in sessions, and its events (`why`)."""
     return {
         "name": name,
         **_fields(lifespan, "created_at", "origin"),
@@ -339,12 +327,12 @@ def _key_record(change: "KeyChange") -> Record:
 
 
 def session_record(session: "SessionSummary") -> Record:
-    """What a session taught, and what learning from it took (`sessions`)."""
+    """What was learned from a session, and what that cost (`sessions`)."""
     return _record(session, session_id="session")
 
 
 def team_status_record(status: "TeamStatus") -> Record:
-    """How a project and its team stand (`team status`)."""
+    """The state of a project in a team (`team status`)."""
     at = status.replica_at
     return {
         "name": status.name,
@@ -360,7 +348,7 @@ def team_status_record(status: "TeamStatus") -> Record:
 
 
 def job_record(job: "Job") -> Record:
-    """A transcript that waits to be learned from, or was (`jobs`)."""
+    """A transcript in the queue (`jobs`)."""
     return {
         **_fields(job, id="id", project="key", kind="kind", session="session_id"),
         "transcript": job.transcript_path and as_text(job.transcript_path),
@@ -380,13 +368,12 @@ def project_record(project: "ListedProject") -> Record:
 
 
 def taken_backup_record(taken: "Taken") -> Record:
-    """A backup that was just taken (`backup`)."""
-    playbooks = [_record(held, key="project") for held in taken.holds]
-    return {"path": taken.path, "size_bytes": taken.size_bytes, "playbooks": playbooks}
+    """A new backup (`backup`)."""
+    return _fields(taken, "path", "size_bytes") | {"playbooks": [_record(held, key="project") for held in taken.holds]}
 
 
 def backup_record(backup: "Backup", schema: int | None) -> Record:
-    """A backup that is there (`backup --list`)."""
+    """A backup in a list (`backup --list`)."""
     return asdict(backup) | {"time": backup.time.isoformat(), "schema": schema}
 
 
@@ -401,7 +388,7 @@ def check_record(report: "Report", *, not_checked: Iterable[str]) -> Record:
 
 
 def repair_record(repaired: "Repaired", *, dry_run: bool) -> Record:
-    """What a repair saved, or would save (`db repair`)."""
+    """The result of a repair (`db repair`)."""
     record = {
         "database": repaired.where,
         "damaged": repaired.is_damaged,
@@ -422,19 +409,18 @@ def repair_record(repaired: "Repaired", *, dry_run: bool) -> Record:
         ],
         "renamed": [{"project": each.key, "name": name} for each in repaired.playbooks for name in each.renamed],
         "projects_without_folder": [each.key for each in repaired.playbooks if each.is_key_lost],
-        "mirrors": list(repaired.mirrors),
-        "damaged_file": repaired.aside,
+        **_fields(repaired, mirrors="mirrors", damaged_file="aside"),
     }
 
 
 def doctor_record(findings: Iterable["DataclassInstance"]) -> Record:
-    """What doctor found (`doctor`)."""
+    """The findings of doctor (`doctor`)."""
     records = [asdict(finding) for finding in findings]
     return {"ok": all(record["state"] != "broken" for record in records), "findings": records}
 
 
 def status_record(status: "Status") -> Record:
-    """Where a playbook stands (`status`), as `services.status` has it; `learned` is null where nothing was yet."""
+    """The state of a playbook (`status`); `learned` is null before the first lesson."""
     return {
         **_fields(status, project="key", database="database", mirror="mirror", ignored="is_ignored"),
         **_fields(status, "team", "team_as_of", "points", "shown", "user_points", "user_shown", "revision"),
@@ -442,13 +428,8 @@ def status_record(status: "Status") -> Record:
         "proposals": status.proposals,
         "jobs": _fields(status, "queued", "running", "failed"),
         "waits": list(status.waits),
-        "today": {
-            "tokens": status.tokens_today,
-            "daily_tokens": status.daily_tokens,
-            "agreed_tokens": status.agreed_today,
-            "cost_usd": status.cost_usd_today,
-            "cost_usd_all_projects": status.cost_usd_all_today,
-        },
+        "today": _fields(status, tokens="tokens_today", daily_tokens="daily_tokens", agreed_tokens="agreed_today")
+        | _fields(status, cost_usd="cost_usd_today", cost_usd_all_projects="cost_usd_all_today"),
     }
 
 
@@ -456,16 +437,16 @@ def status_record(status: "Status") -> Record:
 
 
 def statistics_record(numbers: "Statistics") -> Record:
-    """A playbook in numbers (`stats`), as `services.statistics` has them.
+    """A playbook in numbers (`stats`).
 
-    `points.age` counts the live points that came in the last 7, 30 and 90 days, each with those before it, or earlier;
-    each `..._share` is a part of `use.shown`, null where nothing was shown, and in `use.by_event` of what that event
-    told sessions of first, null where these are too few; `votes.unmatched` are for no live point;
-    `chunks` are those of transcripts; `members` are who wrote, their `actor` null for sessions in a file of one's
-    own; `holdout` compares sessions that were shown the playbook with those that were not, `low` and `high` of each
-    `difference` are null where they are too few; sizes are null where they can't be told.
+    - `points.age`: live points added in the last 7, 30 and 90 days (each includes those before it), and earlier.
+    - `..._share`: a part of `shown`, null if nothing was shown, or in `use.by_event` too few sessions.
+    - `votes.unmatched`: votes for no live point. `chunks`: of transcripts.
+    - `members`: who wrote; `actor` is null for sessions in a file of your own.
+    - `holdout`: sessions without the playbook beside the others; `low` and `high` are null if there are too few.
+    - Sizes are null if unknown.
     """
-    use, learning, file = numbers.use, numbers.learning, numbers.file
+    use, learning, file, holdout = numbers.use, numbers.learning, numbers.file, numbers.comparison
     ages = {f"last_{days}_days": count for days, count in numbers.ages}
     return {
         "project": numbers.project,
@@ -478,20 +459,23 @@ def statistics_record(numbers: "Statistics") -> Record:
         },
         "use": {
             **asdict(use),
-            "cited_share": use.share_of_shown(use.cited),
-            "helpful_share": use.share_of_shown(use.helpful),
-            "harmful_share": use.share_of_shown(use.harmful),
+            **{f"{name}_share": use.share_of_shown(getattr(use, name)) for name in ("cited", "helpful", "harmful")},
             "by_event": [event_use_record(each) for each in use.by_event],
         },
         "votes": {**numbers.votes, "unmatched": numbers.unmatched_votes},
-        "learning": {
-            **asdict(learning),
-            **_fields(learning, "tokens", "cost_usd_per_helpful_point"),
-        },
+        "learning": asdict(learning) | _fields(learning, "tokens", "cost_usd_per_helpful_point"),
         "weeks": [{**asdict(week), "monday": week.monday.isoformat()} for week in numbers.weeks],
         "revisions": {"all": sum(numbers.revisions.values()), "by_source": numbers.revisions},
         "members": [asdict(member) for member in numbers.members],
-        "holdout": _session_comparison_record(numbers.comparison),
+        "holdout": {
+            **_fields(holdout, "since", "until", sessions_held_out="held_out", sessions_shown="shown"),
+            **_fields(holdout, "is_enough", "confidence"),
+            "measures": {
+                name: _record(each, without="held_out_mean", shown="shown_mean", by="difference")
+                | {"differs": each.is_significant}
+                for name, each in holdout.measures.items()
+            },
+        },
         "file": {
             "size_bytes": file.size_bytes,
             "tables": [asdict(table) for table in file.tables],
@@ -500,20 +484,8 @@ def statistics_record(numbers: "Statistics") -> Record:
     }
 
 
-def _session_comparison_record(comparison: "SessionComparison") -> Record:
-    return {
-        **_fields(comparison, "since", "until", sessions_held_out="held_out", sessions_shown="shown"),
-        **_fields(comparison, "is_enough", "confidence"),
-        "measures": {
-            name: _record(each, without="held_out_mean", shown="shown_mean", by="difference")
-            | {"differs": each.is_significant}
-            for name, each in comparison.measures.items()
-        },
-    }
-
-
 def query_records(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterable[Record]:
-    """The rows of an answer (`sql`); of titles that are equal the second is given a number."""
+    """The rows of a query (`sql`); if two titles are equal, the second gets a number."""
     titles = _distinct(list(columns))
     for row in rows:
         yield dict(zip(titles, map(_json_value, row), strict=True))
@@ -531,18 +503,18 @@ def _distinct(titles: list[str]) -> list[str]:
 
 
 def _json_value(value: Any) -> Any:
-    """*value* as JSON can hold it: a BLOB in hexadecimal, an infinite number as text."""
+    """*value* for JSON: a BLOB in hexadecimal, an infinite number as text."""
     if isinstance(value, bytes):
         return value.hex()
     return str(value) if isinstance(value, float) and abs(value) == float("inf") else value
 
 
 def _fields(value: object, *names: str, **keys: str) -> Record:
-    """The fields *names* of *value*, then one for each of *keys*, which give the name that it has inside."""
+    """The fields *names* of *value*, then those of *keys*, which map a name in the record to the field's own name."""
     return {key: getattr(value, name) for key, name in ({name: name for name in names} | keys).items()}
 
 
 def _record(value: "DataclassInstance | ListedProject | SessionSummary", **keys: str) -> Record:
-    """The fields of *value* in their order; *keys* are the names that some of them have outside."""
+    """The fields of *value* in their order; *keys* are the names that some of them have in the record."""
     fields = value._asdict() if isinstance(value, tuple) else asdict(value)
     return {keys.get(name, name): content for name, content in fields.items()}

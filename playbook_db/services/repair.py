@@ -1,8 +1,8 @@
-"""Repairing a damaged database: its newest sound state, and what can still be read of the damaged file.
+"""Repairing a damaged database from its newest sound state and the readable rest of the damaged file.
 
-That state is the file itself where SQLite can write it anew and nothing is missing, else the newest backup, else an
-empty database. The points that were saved come in as one revision for each playbook. The new database is built and
-checked beside the damaged one, under another name, and takes its place at the end; the damaged file is moved aside.
+That state is the file itself if SQLite can rewrite it without a loss, else the newest backup, else an empty database.
+The saved points are added in one revision for each playbook. The new database is built and checked beside the damaged
+one, and replaces it at the end; the damaged file is kept under another name.
 """
 
 import os
@@ -12,21 +12,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from playbook_db import projects, settings
+from playbook_db import errors, projects, settings
 from playbook_db.domain import playbook_file
 from playbook_db.domain.merging import salvaging
 from playbook_db.domain.playbook import Change
 from playbook_db.domain.times import local
-from playbook_db.errors import (
-    DatabaseBusyError,
-    DatabaseError,
-    MirrorError,
-    PlaybookError,
-    PlaybookFileError,
-    Remedy,
-    RepairError,
-    SchemaTooNewError,
-)
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import forget, import_export
 from playbook_db.services.project import Project
@@ -35,22 +25,21 @@ from playbook_db.store import migrate, urls
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
 from playbook_db.store.engine import Store, open_store, retry_on_conflict
-from playbook_db.store.playbook import erasure
 from playbook_db.store.playbook.repository import FileFields, all_keys
 from playbook_db.store.upkeep import check as store_check
 from playbook_db.store.upkeep import database_file, salvage
 from playbook_db.store.upkeep.database_file import Backup, Held, Pages
 from playbook_db.store.upkeep.salvage import SavedPlaybook
 
-_ROUNDS = 3  # of building, where somebody writes into the damaged file meanwhile
+_ROUNDS = 3  # of building, if another process writes into the damaged file meanwhile
 
 
 @dataclass(frozen=True, slots=True)
 class RepairedPlaybook:
-    """What came into one playbook of what was saved, as `summary` says, by the `revision` (None: nothing had to).
+    """What was saved of one playbook, as `summary` says, in `revision` (None: no revision was needed).
 
-    Its history is kept up to the revision `kept_to`, made at `kept_time` (0 and None: there is none); the damaged file
-    told of revisions up to `last_revision`. `renamed` are points whose own names are lost.
+    Its history is kept up to the revision `kept_to` of `kept_time` (0 and None: no history); the damaged file knew
+    revisions up to `last_revision`. `renamed` are points whose names are lost.
     """
 
     key: str
@@ -64,7 +53,7 @@ class RepairedPlaybook:
 
     @property
     def lost_history(self) -> str:
-        """Which revisions are lost, as a sentence; "" where none is."""
+        """Which revisions are lost, as a sentence; "" if none."""
         if self.last_revision <= self.kept_to:
             return ""
         period = "All history"
@@ -77,10 +66,9 @@ class RepairedPlaybook:
 class Repaired:
     """What a repair did, or would do.
 
-    `is_damaged` is False if the file is sound; `has_wrong_search` says that its full-text index was wrong. `is_whole`
-    says that the file could be written anew. `holds` is what the new database holds, `playbooks` what was brought into
-    it. `backup` is the one that it began as, `mirrors` says what mirrors gave, and `aside` is where the damaged file is
-    now.
+    `is_damaged` is False if the file is sound; `has_wrong_search`: its full-text index was wrong; `is_whole`: SQLite
+    could rewrite all of it. `holds` is the content of the new database, `playbooks` what was added to the `backup` from
+    which it started, `mirrors` what mirrors added, and `aside` the new path of the damaged file.
     """
 
     where: str
@@ -95,17 +83,16 @@ class Repaired:
 
 
 def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
-    """Repair the database at *url* where it is damaged; the mirror of the project in *folder* is the last resort, which
-    the user has to take in.
+    """Repair the database at *url* if it is damaged. The last resort is the mirror in *folder*, for the user to import.
 
-    Raises RepairError where there is nothing to save, DatabaseBusyError where another process is at it.
+    Raises RepairError if there is nothing to save, DatabaseBusyError if another process uses it.
     """
     path = urls.sqlite_path(url)
     if not path:
-        return _by_history(url, dry_run=dry_run)
+        return _from_history(url, dry_run=dry_run)
     if not database_file.is_there(path):
         migrate.refuse_lost(url)
-        raise RepairError(f"There is no database file at {path}.", Remedy("Run: {}", ("init",)))
+        raise errors.RepairError(f"There is no database file at {path}.", errors.Remedy("Run: {}", ("init",)))
     with database_file.refusing_repair(path), _alone(path), _workshop(path) as workshop:
         database_file.undo_swap(path)
         for turn in range(_ROUNDS):
@@ -120,27 +107,29 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
             if aside is not None:
                 break
         else:
-            raise DatabaseBusyError(path, settings.LOCK_WAIT_S)
+            raise errors.DatabaseBusyError(path, settings.LOCK_WAIT_S)
     with open_store(url) as store:
-        return replace(repaired, mirrors=(*repaired.mirrors, *_take_mirrors_in(store)), aside=aside)
+        return replace(repaired, mirrors=(*repaired.mirrors, *_merge_mirrors(store)), aside=aside)
 
 
-def _by_history(url: str, *, dry_run: bool) -> Repaired:
-    """Put each playbook of the database at *url*, on a server, back to what its history says, one after the other."""
+def _from_history(url: str, *, dry_run: bool) -> Repaired:
+    """Restore each playbook of the database at *url*, on a server, from its history."""
     with open_store(url) as store:
         with store.snapshot() as connection:
-            keys, ranks = all_keys(connection), store_check.wrong_ranks(connection)
-        done = tuple(filter(None, (_put_right(store, key, ranks, dry_run=dry_run) for key in keys)))
+            keys, ranks = all_keys(connection).values(), store_check.wrong_ranks(connection)
+        done = tuple(filter(None, (_restore(store, key, ranks, dry_run=dry_run) for key in keys)))
         problem = None if dry_run and done else next(iter(maintenance.check(store)), None)
         if problem:
-            raise RepairError(f"{store.where}: {problem}, which no history puts right; its owner looks into a backup.")
+            raise errors.RepairError(f"{store.where}: {problem}. No history can repair that; its owner needs a backup.")
         return Repaired(store.where, is_damaged=bool(done), playbooks=done)
 
 
 @retry_on_conflict
-def _put_right(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: bool) -> RepairedPlaybook | None:
-    """Put the playbook of *key* back to what its history says, by one revision; None where it is that. *ranks* names
-    points whose rank is wrong. A point that no change tells of is retired."""
+def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: bool) -> RepairedPlaybook | None:
+    """Restore the playbook of *key* from its history, in one revision; None if it matches already.
+
+    *ranks* names points with a wrong rank. A point without any change in the history is retired.
+    """
     with store.write(key, dry_run=dry_run) as book:
         history, live = book.at(book.revision).by_name, book.playbook().by_name
         others = [name for name in {**live, **history} if history.get(name) != live.get(name) or (key, name) in ranks]
@@ -159,14 +148,14 @@ def _put_right(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run:
 
 
 def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
-    """Build the database *new* from *copy*, that of the one in *path*, unless it is sound."""
+    """Build the database *new* from *copy*, the copy of *path*, unless that is sound."""
     pages = database_file.open_pages(copy)
     if not pages.log_is_damaged and _is_sound(copy):
         return Repaired(path, is_damaged=False)
     if salvage.is_foreign(pages):
-        raise RepairError(f"{path} is the database of another program. Name another file with --db.")
+        raise errors.RepairError(f"{path} is the database of another program. Name another file with --db.")
     if (schema := salvage.schema(pages)) > SCHEMA:
-        raise SchemaTooNewError(path, schema, SCHEMA)
+        raise errors.SchemaTooNewError(path, schema, SCHEMA)
     empty = f"{new}.empty"
     migrate.migrate(f"sqlite:///{empty}")
     if _write_anew(pages, empty, new):
@@ -176,35 +165,35 @@ def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
     if backup is None:
         os.replace(empty, new)
     with Store(dialect_for(f"sqlite:///{new}").make_engine()) as store:
-        playbooks = tuple(_bring_in_all(store, saved))
+        playbooks = tuple(_add_all(store, saved))
         is_empty = not any(held.revision for held in database_file.held_in(new, "read"))
-        mirrors = _what_waits(store, path, folder) if is_empty else ()
+        mirrors = _note_on_mirror(store, path, folder) if is_empty else ()
         forget.finish_waiting(store)
         problems = maintenance.check(store)
         store.tidy()
     if problems:
-        raise RepairError(
-            f"What was saved from {path} doesn't hold together ({problems[0]}). Nothing was changed;",
-            Remedy("please report this, and put a backup back with: {}", ("restore-backup",)),
+        raise errors.RepairError(
+            f"The points saved from {path} are inconsistent ({problems[0]}). Nothing was changed;",
+            errors.Remedy("please report this, and restore a backup with: {}", ("restore-backup",)),
         )
     return Repaired(path, holds=tuple(database_file.held_in(new)), playbooks=playbooks, backup=backup, mirrors=mirrors)
 
 
 def _is_sound(copy: str) -> bool:
-    """Whether the check finds nothing in *copy*, which is brought to our schema where it is older."""
-    try:
-        schema = dialect_for(f"sqlite:///{copy}").schema_version()
-        if schema and schema < SCHEMA:
-            migrate.migrate(f"sqlite:///{copy}")
-    except Exception:  # whatever damaged bytes make a migration stumble over, it is the file that is wrong
-        return False
+    """Whether the check finds no problem in *copy*, which is migrated first if it is older."""
     url = f"sqlite:///{copy}"
+    try:
+        schema = dialect_for(url).schema_version()
+        if schema and schema < SCHEMA:
+            migrate.migrate(url)
+    except Exception:  # damaged bytes can break a migration in any way
+        return False
     _has_wrong_search(url, rebuild=True)
     return not maintenance.check_database(url).problems
 
 
 def _has_wrong_search(url: str, *, rebuild: bool) -> bool:
-    """Whether nothing but the full-text index is wrong; with *rebuild* it is right afterward."""
+    """Whether only the full-text index is wrong. With *rebuild* it is rebuilt."""
     is_wrong = maintenance.check_database(url).remedy == maintenance.REBUILD_SEARCH
     if is_wrong and rebuild:
         maintenance.rebuild_search(url)
@@ -212,8 +201,7 @@ def _has_wrong_search(url: str, *, rebuild: bool) -> bool:
 
 
 def _write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite write the *pages* anew into the file *new*, as `database_file.write_anew` says; whether all is well
-    then."""
+    """Let SQLite rewrite the *pages* into the file *new*; whether that is sound and complete."""
     if not database_file.write_anew(pages, empty, new) or not _is_sound(new):
         return False
     with Store(dialect_for(f"sqlite:///{new}").make_engine()) as store, store.snapshot() as connection:
@@ -221,9 +209,9 @@ def _write_anew(pages: Pages, empty: str, new: str) -> bool:
 
 
 def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) -> Backup | None:
-    """Copy the newest sound backup that what was *saved* goes on from to *new*; None where there is none."""
+    """Copy the newest sound backup from which the *saved* playbooks descend to *new*; None without one."""
     for backup in database_file.list_backups(f"sqlite:///{path}"):
-        with suppress(DatabaseError), database_file.prepared(path, backup.path) as prepared:
+        with suppress(errors.DatabaseError), database_file.prepared(path, backup.path) as prepared:
             url = f"sqlite:///{prepared}"
             if maintenance.check_database(url).problems:
                 continue
@@ -236,27 +224,27 @@ def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) ->
     return None
 
 
-def _bring_in_all(store: Store, saved: Collection[SavedPlaybook]) -> Iterator[RepairedPlaybook]:
-    """Bring the playbooks that were *saved* into the database, each under the likeliest of its keys."""
+def _add_all(store: Store, saved: Collection[SavedPlaybook]) -> Iterator[RepairedPlaybook]:
+    """Add the *saved* playbooks to the database, each under the likeliest of its keys."""
     with store.snapshot() as connection:
-        held = erasure.all_playbooks(connection)
+        held = all_keys(connection)
         times = {each.number: salvage.revision_times(connection, each.number) for each in saved}
     used: set[str] = set()
     for each in saved:
         before = held.get(each.number)
         is_same = before in each.keys or bool(each.times.items() & times[each.number].items())
         keys = [key for key in (*each.keys, before if is_same else None) if key and key not in used]
-        # Of a key and its index one may be damaged: a folder that is there is right.
+        # A row's key or its index may be damaged: an existing folder is right.
         key = max(keys, key=lambda key: (os.path.isdir(key), keys.count(key)), default=f"/lost/playbook-{each.number}")
         used.add(key)
         if is_same and before is not None and before != key:  # the project has moved since the backup
             with store.write(before) as book:
                 book.rename(key)
-        yield replace(_bring_in(store, key, each), is_key_lost=not keys)
+        yield replace(_add(store, key, each), is_key_lost=not keys)
 
 
-def _bring_in(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
-    """Bring what was *saved* of a playbook into it by one revision, and how far it had learned with it."""
+def _add(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
+    """Add a *saved* playbook in one revision, with its cursors, jobs and proposals."""
     with store.write(key) as book:
         names = salvage.point_names(book.connection, book.playbook_id)
         points = [each.named(names.get(each.number, "")) for each in saved.points]
@@ -274,49 +262,46 @@ def _bring_in(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
     )
 
 
-def _what_waits(store: Store, path: str, folder: str) -> tuple[str, ...]:
-    """What to say of the mirror of the project in *folder*, where nothing else is left. One that was never in step, as
-    far as can still be told, waits for the user; any other comes in with those that are kept.
+def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
+    """A note on the mirror in *folder*, if it waits for the user's consent. Only it is left.
 
-    Raises RepairError where it has no key points either.
+    Raises RepairError if it has no key points either.
     """
     file = projects.mirror_path(folder)
     try:
         data = mirror.read(file, folder)
         reading = playbook_file.decode(data, source=file) if data is not None else None
-    except (MirrorError, PlaybookFileError) as error:
-        raise RepairError(f"Nothing could be read from {path}, and there is no good backup. {error}") from error
+    except (errors.MirrorError, errors.PlaybookFileError) as error:
+        raise errors.RepairError(f"Nothing could be read from {path}, and there is no good backup. {error}") from error
     if reading is None or not reading.playbook.points:
-        raise RepairError(
+        raise errors.RepairError(
             f"Nothing could be read from {path}, and there is neither a good backup nor a mirror with key points in "
             f"{folder}. It was left as it is.",
-            Remedy("Move it away and run: {}", ("init",)),
+            errors.Remedy("Move it away and run: {}", ("init",)),
         )
     if not mirror.is_waiting(Project.in_folder(store, folder)):
         return ()
-    many = f"{len(reading.playbook.points)} key points"
-    return (
-        f"{file} holds {many}, which are not taken in unasked; look at them, and take them in, with: playbook init",
-    )
+    count = len(reading.playbook.points)
+    return (f"{file} holds {count} key points, which need your consent; review and import them with: playbook init",)
 
 
-def _take_mirrors_in(store: Store) -> tuple[str, ...]:
-    """Bring the mirrors that are kept in step; what they have more comes in."""
+def _merge_mirrors(store: Store) -> tuple[str, ...]:
+    """Merge the mirrors that we update; returns notes for the user."""
     notes: list[str] = []
     try:
         for synced in mirror.sync_changed(store):
             notes += synced.notes
             if synced.result is not None:
                 summary = import_export.summary(synced.result)
-                notes.append(f"a mirror gave {summary} (revision {synced.result.revision})")
-    except PlaybookError as error:  # the database stands; the next command tries again
+                notes.append(f"a mirror added {summary} (revision {synced.result.revision})")
+    except errors.PlaybookError as error:  # the database is repaired; the next command tries again
         notes.append(str(error))
     return tuple(notes)
 
 
 @contextmanager
 def _alone(path: str) -> Iterator[None]:
-    """Hold off migrations, restores, other repairs and the worker."""
+    """Keep out migrations, restores, other repairs and the worker."""
     from filelock import FileLock, Timeout
 
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
@@ -328,15 +313,15 @@ def _alone(path: str) -> Iterator[None]:
         ):
             yield
     except Timeout as error:
-        who = "The worker is at work" if error.lock_file == settings.worker_lock() else "Another process is"
-        raise RepairError(
-            f"{who} on {path} for longer than {wait_s:g} s. Nothing was changed; run the command again later."
+        who = "The worker" if error.lock_file == settings.worker_lock() else "Another process"
+        raise errors.RepairError(
+            f"{who} used {path} for longer than {wait_s:g} s. Nothing was changed; run the command again later."
         ) from error
 
 
 @contextmanager
 def _workshop(path: str) -> Iterator[str]:
-    """A folder beside the database for what is on its way; one that a kill left is cleared away first."""
+    """A temporary folder beside the database; one that a kill left is removed first."""
     folder = f"{path}.repairing"
     shutil.rmtree(folder, ignore_errors=True)
     try:

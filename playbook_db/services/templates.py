@@ -1,7 +1,4 @@
-"""The prompt templates: the package's own, or the user's file of the same name, which wins.
-
-Imports next to nothing, so that a hook may use it.
-"""
+"""The prompt templates: the user's file if there is one, else the package's. For hooks, it imports almost nothing."""
 
 import os
 
@@ -14,10 +11,10 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 def load_template(name: str) -> str:
     """The template *name*, such as `playbook.txt`: `prompts/<name>` in Claude Code's folder, else the package's.
 
-    Raises TemplateError where there is none, or the user's can't be read.
+    Raises TemplateError if there is none, or the user's can't be read.
     """
     if os.path.basename(name) != name:
-        raise _error(f"{name!r} is no name of a template; it must not hold a path.")
+        raise _error(f"{name!r} is no name of a template: it has a path.")
     own = _own(name)
     try:
         text = projects.read_plain(own).decode("utf-8")
@@ -25,12 +22,12 @@ def load_template(name: str) -> str:
     except FileNotFoundError:
         pass
     except (OSError, UnicodeDecodeError) as error:
-        raise _error(f"{own} can't be read ({error}). Mend it, or move it away to use the built-in one.") from error
+        raise _error(f"{own} can't be read ({error}). Fix it, or move it away to use the built-in one.") from error
     try:
         with open(os.path.join(_SHIPPED, name), encoding="utf-8") as file:
             return file.read()
     except FileNotFoundError:
-        raise _error(f"There is no template {name!r}, neither in {os.path.dirname(own)} nor in playbook-db.") from None
+        raise _error(f"There is no template {name!r}, in {os.path.dirname(own)} or in playbook-db.") from None
 
 
 def playbook_template() -> str:
@@ -45,7 +42,7 @@ def playbook_template() -> str:
 
 
 def fill_points(points_text: str) -> str:
-    """*points_text* inside the template `playbook.txt`; `""` where it is empty. Raises TemplateError."""
+    """*points_text* in the template `playbook.txt`; `""` if it is empty. Raises TemplateError."""
     return fill_template(playbook_template(), points_text) if points_text else ""
 
 
@@ -54,6 +51,6 @@ def _own(name: str) -> str:
 
 
 def _error(text: str) -> Exception:
-    from playbook_db.errors import TemplateError  # late: a hook that finds its template needs none of the errors
+    from playbook_db.errors import TemplateError  # late: a hook without errors doesn't need it
 
     return TemplateError(text)

@@ -1,7 +1,7 @@
-"""The database as a hook opens it, and the names of the files that belong to it.
+"""Opening the database in a hook, and the names of its files.
 
-Without SQLAlchemy, with next to no imports; it never waits long and never migrates. It runs on any Python from 3.8 on.
-Errors are the driver's own, `Error` here; the hook decides what becomes of them.
+Without SQLAlchemy and most other imports, on any Python from 3.8 on. It never waits long and never migrates. Errors are
+the driver's own; the hook handles them.
 """
 
 import os
@@ -13,19 +13,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 SCHEMA = 10  # the migration that this code is written for, as in PRAGMA user_version
-# Where a program older than the schema may write, PRAGMA user_version is this times the oldest such, plus the schema.
+# If older programs may write, PRAGMA user_version is this times the oldest such, plus the schema.
 WINDOW = 10_000
 
 OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
-# A backup's name, after that of its database.
+# The end of a backup's name, after that of its database.
 BACKUP_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"
 
 
 class UnusableError(Exception):
-    """The database can't be used by this code, though nothing may be wrong with it; the text says why and what to do.
-
-    `is_old` is true where it waits for a migration.
-    """
+    """This code can't use the database; the text says why, and what to do. `is_old`: it needs a migration."""
 
     def __init__(self, text: str, *, is_old: bool = False) -> None:
         self.is_old = is_old
@@ -33,12 +30,11 @@ class UnusableError(Exception):
 
 
 def connect(path: str, *, wait_s: float) -> "Connection":
-    """Open the database file at *path*, which is there, and make sure that it is at our schema; reads only, until
-    `allow_writes`.
+    """Open the existing database file at *path*, at our schema; for reading only, until `allow_writes`.
 
-    Where nobody can write, as on a full disk, SQLite can't make its own files; it is then read as it stands, if all of
-    it is in that one file. Raises UnusableError or the driver's Error. The connection is meant to be dropped with the
-    process: closing the last one would work the write-ahead log into the file, which costs more than all the rest.
+    On a full or read-only disk SQLite can't create its own files; the file is then read alone, if it has no log. Never
+    close the connection: closing the last one moves the log into the file, which takes longer than all the rest. Raises
+    UnusableError or the driver's Error.
     """
     try:
         return _open_file(path, "mode=rw", wait_s)
@@ -49,8 +45,10 @@ def connect(path: str, *, wait_s: float) -> "Connection":
 
 
 def file_of(url: str) -> "str | None":
-    """The file of the SQLite database at *url*, without SQLAlchemy; None if it is no SQLite file. Links are resolved:
-    SQLite keeps its log beside the real file."""
+    """The file of the SQLite database at *url*, or None, without SQLAlchemy.
+
+    Links are resolved: SQLite keeps its log beside the real file.
+    """
     from playbook_db import settings
 
     path = settings.sqlite_file(url)
@@ -58,13 +56,13 @@ def file_of(url: str) -> "str | None":
 
 
 def is_at_rest(path: str) -> bool:
-    """Whether all of the database is in the file *path*: it has no log, and no transaction was cut off in it."""
+    """Whether the file *path* is the whole database, without a log or an unfinished transaction."""
     beside = [path + suffix for suffix in ("-wal", "-journal")]
     return not any(os.path.exists(each) and os.path.getsize(each) for each in beside)
 
 
 def no_regular_file(path: str) -> "str | None":
-    """What of the database file *path* and those that SQLite keeps beside it is no file: a named pipe is waited for."""
+    """Which of the database file *path* and SQLite's files beside it is no regular file: a pipe would block."""
     files = (path, f"{path}-journal", f"{path}-wal", f"{path}-shm")
     return next((file for file in files if os.path.exists(file) and not os.path.isfile(file)), None)
 
@@ -91,17 +89,16 @@ def _open_file(path: str, options: str, wait_s: float) -> "Connection":
 
 
 def loss_of(path: str) -> str:
-    """What to do about the database file *path* where it is gone or empty, and its log or a backup is left of it; else
-    `""`: it is there, or yet to be made."""
+    """What to do about the missing or empty database file *path* that has a log or a backup; else `""`."""
     if os.path.exists(path) and (os.path.getsize(path) or not os.path.isfile(path)):
         return ""
-    path = os.path.realpath(path) if os.path.islink(path) else path  # SQLite and we keep all beside the real file
+    path = os.path.realpath(path) if os.path.islink(path) else path  # other files are beside the real one
     log = f"{path}-wal"
     has_log = os.path.exists(log) and os.path.getsize(log) > 0
     backup = None if has_log else newest_backup(path)
     if not has_log and not backup:
         return ""
-    from playbook_db import errors  # late: a first session's start doesn't come here
+    from playbook_db import errors  # late: a first session doesn't need it
 
     if backup:
         return str(errors.DatabaseLostError(path, backup))
@@ -109,7 +106,7 @@ def loss_of(path: str) -> str:
 
 
 def newest_backup(path: str) -> "str | None":
-    """The newest backup of the database file *path*, by the time in its name; None where there is none."""
+    """The newest backup of the database file *path*, by the time in its name, or None."""
     folder, stem = backups_of(path)
     try:
         names = [name for name in os.listdir(folder) if name.startswith(f"{stem}-")]
@@ -125,40 +122,39 @@ def newest_backup(path: str) -> "str | None":
 
 
 def backups_of(path: str) -> "tuple[str, str]":
-    """The folder in which the backups of the database file *path* lie, and how their names begin."""
+    """The folder of the backups of the database file *path*, and the beginning of their names."""
     name = os.path.basename(path)
     stem = name[: -len(".db")] if name.endswith(".db") else name
     return os.path.join(os.path.dirname(os.path.abspath(path)), "backups"), stem
 
 
 def replica_of(path: str, playbook_id: int) -> str:
-    """The file in which the worker keeps a team's playbook for who may not wait for a network: that of the project
-    whose own playbook has the number *playbook_id* in the database file *path*."""
+    """The file with the replica of a team's playbook, for readers that can't wait for a network.
+
+    *playbook_id* is the number of the project's own playbook in the database file *path*.
+    """
     backups, stem = backups_of(os.path.realpath(path) if os.path.islink(path) else path)
     return os.path.join(os.path.dirname(backups), "teams", f"{stem}-{playbook_id}.db")
 
 
 def open_replica(path: str) -> "Connection":
-    """Open the replica in the file *path*, to read. It is never written to: a newer one takes its place.
-
-    Raises UnusableError or the driver's Error.
-    """
+    """Open the replica in the file *path* for reading. Raises UnusableError or the driver's Error."""
     try:
         return _open_file(path, "mode=ro&immutable=1", 0.0)
     except UnusableError:
         is_file = os.path.isfile(path)
         problem = "is no replica of this version" if is_file else "is no regular file; move it away"
-        raise UnusableError(f"{path} {problem}. The worker writes it anew: playbook work", is_old=is_file) from None
+        raise UnusableError(f"{path} {problem}. The worker makes a new one: playbook work", is_old=is_file) from None
 
 
 def usable_schema(version: int) -> int:
-    """The schema that PRAGMA user_version tells; ours for a newer one that this program may still write to."""
+    """The schema in PRAGMA user_version; ours if it is newer, but this program may write to it."""
     oldest, schema = divmod(version, WINDOW)
     return SCHEMA if schema > SCHEMA >= oldest > 0 else schema
 
 
 def marked_version(schema: int, oldest: int) -> int:
-    """What PRAGMA user_version is for a *schema* that programs from *oldest* on may write to."""
+    """PRAGMA user_version for a *schema* to which programs from *oldest* on may write."""
     return schema if oldest >= schema else oldest * WINDOW + schema
 
 
@@ -178,14 +174,14 @@ def _require_schema(connection: "Connection", path: str) -> None:
 
 
 def allow_writes(connection: "Connection") -> None:
-    """Let what follows on *connection* write."""
+    """Allow writes on *connection*."""
     connection.execute("PRAGMA query_only = OFF")
-    connection.execute("PRAGMA wal_autocheckpoint = 0")  # one checkpointer at a time: the worker
+    connection.execute("PRAGMA wal_autocheckpoint = 0")  # only the worker checkpoints
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def driver() -> "Any":
-    """The driver's C module: `import sqlite3` would cost four times as much."""
+    """The driver's C module: `import sqlite3` takes four times as long."""
     if "functools" in sys.modules:
         import _sqlite3
 
@@ -200,7 +196,7 @@ def driver() -> "Any":
 
 
 def _driver_alone() -> "Any":
-    """The driver, without the half of the standard library that `functools` brings: it wants `lru_cache` alone."""
+    """The driver without `functools`, of which it needs only `lru_cache`, and that module's many imports."""
     from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
 
     class OnlyLruCache:

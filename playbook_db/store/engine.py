@@ -1,7 +1,7 @@
-"""The database of one user or one team, and its transactions.
+"""The database of one user or one team, and its transactions; begin with `open_store`.
 
-`open_store` is the way in. Writers take the write lock before they read, so that no update is lost; a transaction
-rolls back on any exception. No model call, no file and no sleep belongs inside one.
+Writers take the write lock before they read, so that no update is lost. A transaction rolls back on any exception. No
+model call, file access or sleep belongs inside one.
 """
 
 import functools
@@ -26,8 +26,8 @@ from playbook_db.store.playbook.repository import PlaybookRepository
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_WAITS_S = (0.01, 0.05, 0.2, 0.5, 1.0)  # at most, at random, before a use case is begun again
-_SEARCH_WAIT_S = 0.02  # for the write lock: longer than a hook keeps it; any other writer catches up for us, too
+_WAITS_S = (0.01, 0.05, 0.2, 0.5, 1.0)  # at most, at random, before a use case runs again
+_SEARCH_WAIT_S = 0.02  # for the write lock: longer than a hook holds it; another writer updates the index itself
 
 
 class Store:
@@ -41,25 +41,25 @@ class Store:
 
     @property
     def url(self) -> URL:
-        """Where the database is; a password in it is hidden when shown as text."""
+        """The database's URL; as text it hides a password."""
         return self._engine.url
 
     @property
     def where(self) -> str:
-        """The database in words for a message: its path, or its URL without the password."""
+        """The database for messages: its path, or its URL without the password."""
         return self._dialect.where
 
     @property
     def is_shared(self) -> bool:
-        """Whether others than this user and their workers have the database too."""
+        """Whether other users share the database."""
         return self._dialect.is_shared
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A transaction that writes: all of it is kept at the end, or nothing of it.
+        """A transaction that writes all or nothing.
 
-        Raises DatabaseBusyError when another process keeps the lock for longer than LOCK_WAIT_S seconds,
-        ServerAwayError where the server can't be used; who lost it while it committed is told that they can't know.
+        Raises DatabaseBusyError if another process holds the lock for longer than LOCK_WAIT_S seconds, ServerAwayError
+        if the server can't be used. If the connection was lost during the commit, the error says so.
         """
         is_at_end = False
         try:
@@ -70,8 +70,8 @@ class Store:
         except ServerAwayError:
             if is_at_end:
                 raise ServerAwayError(
-                    f"The connection to {self.where} was lost at the very end: what was asked is kept whole, or not at "
-                    "all. Look before you ask again: playbook log"
+                    f"The connection to {self.where} was lost at the very end: the change was stored whole, or not at "
+                    "all. Check before you try again: playbook log"
                 ) from None
             raise
         self.has_written = True
@@ -81,16 +81,16 @@ class Store:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """A transaction that only reads, and sees one state of the database throughout."""
+        """A transaction that only reads, all from one state of the database."""
         with self._dialect.explained(), self._readers.connect() as connection:
             connection.begin()
-            yield connection  # let go without a commit, which fails where a damaged index was met
+            yield connection  # no commit: after a damaged index it would fail
 
     @contextmanager
     def write(self, key: str, *, now: datetime | None = None, dry_run: bool = False) -> Iterator[PlaybookRepository]:
-        """The playbook of the project *key*, made if need be, in a transaction that writes; see `transaction`.
+        """The playbook of the project *key*, created if needed, in a `transaction`.
 
-        *now* is the time of what is written. In a dry run it is a snapshot, and `commit` keeps nothing.
+        *now* is the time of the revision. A dry run uses a snapshot, and `commit` writes nothing.
         """
         if dry_run:
             with self.snapshot() as connection:
@@ -101,17 +101,19 @@ class Store:
 
     @contextmanager
     def read(self, key: str) -> Iterator[PlaybookRepository]:
-        """The playbook of the project *key* in a transaction that only reads; the empty one where there is none."""
+        """The playbook of the project *key* in a transaction that only reads; empty if it doesn't exist."""
         with self.snapshot() as connection:
             yield PlaybookRepository(connection, key)
 
     def ask(self, key: str, *questions: Question) -> "list[Sequence[Any]]":
-        """The rows that answer each of *questions* about the playbook *key*, whose number is their `:playbook_id`, all
-        from one state of the database; a server gets them at once."""
+        """The rows for each of *questions* about the playbook *key* (its number is `:playbook_id`), from one state.
+
+        A server gets them in one round trip.
+        """
         return self._dialect.ask(self._readers, key, questions)
 
     def can_write(self, *, wait_s: float) -> bool:
-        """Whether the write lock can be had within *wait_s* seconds; nothing is written."""
+        """Whether the write lock is free within *wait_s* seconds; nothing is written."""
         try:
             with self._dialect.explained(), self._engine.execution_options(lock_wait_s=wait_s).begin():
                 return True
@@ -119,18 +121,20 @@ class Store:
             return False
 
     def _catch_up_search(self) -> None:
-        """Bring the index for full text up to date, else make it anew. That has a transaction of its own, since damage
-        to it would end another; where it fails, too, the index stays behind, which loses nobody anything."""
+        """Update the full-text index, or rebuild it, in its own transaction: a damaged index would end another one.
+
+        If both fail, the index stays behind, and searches do without it.
+        """
         engine = self._engine.execution_options(lock_wait_s=_SEARCH_WAIT_S)
         for way in (self._dialect.catch_up_search, self._dialect.rebuild_search):
             try:
                 with self._dialect.explained(), engine.begin() as connection:
                     way(connection)
                 return
-            except DatabaseBusyError:  # who writes now does it
+            except DatabaseBusyError:  # the present writer does it
                 return
             except (DatabaseError, SqlError):
-                self._engine.dispose()  # what FTS5 failed at stays with its connection
+                self._engine.dispose()  # FTS5's failure stays with its connection
 
     def is_current(self, key: str = "") -> bool:
         """Whether the database can be reached and has our schema. On a server, the same question also finds the number
@@ -141,16 +145,16 @@ class Store:
             return False
 
     def to_disk(self) -> None:
-        """Wait until what was committed is on the disk, before a file is changed on account of it. Raises OSError."""
+        """Wait until all commits are on the disk. Raises OSError."""
         self._dialect.to_disk()
 
     def tidy(self) -> None:
-        """Leave the database as one file that opens at once, unless others are at it."""
+        """Close all connections, and leave one file without a log, unless others use it."""
         self._engine.dispose()
         self._dialect.tidy()
 
     def close(self) -> None:
-        """Let go of every connection. Who goes on with it gets new ones."""
+        """Close every connection; a later use opens new ones."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -161,8 +165,10 @@ class Store:
 
 
 def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:
-    """*use_case*, begun again as a whole where others wrote at the same time: nothing of it was kept. It does nothing
-    outside its transaction that can't be done twice."""
+    """Run *use_case* again if another writer got in its way: nothing of it was stored.
+
+    Outside its transaction it may only do what can be done twice.
+    """
 
     @functools.wraps(use_case)
     def retried(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -177,11 +183,10 @@ def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:
 
 
 def open_store(url: str, *, begins_anew: bool = False, key: str = "") -> Store:
-    """Open the database at *url*; make it, or bring it to our schema after a backup, where need be. On a server the
-    number of the playbook *key* is looked up with that, which saves a round trip.
+    """Open the database at *url*; if needed, create it, or migrate it after a backup.
 
-    Raises SchemaTooNewError for a database that a newer playbook-db wrote, DatabaseLostError for one that is gone
-    though there are backups of it, unless it *begins_anew*, DatabaseError for one that can't be used.
+    On a server this looks up the number of the playbook *key*, too, which saves a round trip. Raises SchemaTooNewError,
+    DatabaseLostError if it is gone but has backups (unless it *begins_anew*), DatabaseError.
     """
     dialect = dialect_for(url)
     try:

@@ -1,4 +1,4 @@
-"""The queue: what there is to learn from, until it is learnt."""
+"""The queue of transcripts to learn from."""
 
 from collections.abc import Mapping
 
@@ -13,31 +13,29 @@ from playbook_db.store.tables import jobs, playbooks
 
 _ADD_JOB = sql(hook_sql.ADD_JOB)
 _OPEN = ("queued", "running", "failed")
-_MOST_LOOKED_AT = 50  # projects with a job that is due, when one is claimed
-
-
+_MOST_LOOKED_AT = 50  # projects with a due job, to claim one
 _COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job._fields if name != "key")]
 
 
 def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None], *, now: str) -> None:
-    """Queue *job*, as a hook does, unless its transcript waits already."""
+    """Queue *job*, unless its transcript waits already."""
     fields = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
     columns = {name: value if value is None else as_text(value) for name, value in fields.items()}
     connection.execute(_ADD_JOB, {**columns, "playbook_id": playbook_id, "now": now})
 
 
 def read_all(connection: Connection, key: str | None = None) -> list[Job]:
-    """The jobs of the project *key*, or of all; the oldest first."""
+    """The jobs of the project *key*, or of all, oldest first."""
     return _read(connection, true() if key is None else playbooks.c.key == key)
 
 
 def read_open(connection: Connection, key: str, *, most: int, offset: int) -> list[Job]:
-    """The jobs of the project *key* that aren't done: at most *most*, from the one at *offset* on; the oldest first."""
+    """At most *most* unfinished jobs of the project *key*, from *offset* on, oldest first."""
     return _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN), limit=most, offset=offset)
 
 
 def count_open(connection: Connection, key: str) -> dict[str, int]:
-    """How many jobs of the project *key* there are in each state but done."""
+    """The number of unfinished jobs of the project *key* in each state."""
     of_project = select(playbooks.c.id).where(playbooks.c.key == key).scalar_subquery()
     counted = select(jobs.c.state, func.count()).where(jobs.c.playbook_id == of_project, jobs.c.state.in_(_OPEN))
     rows = connection.execute(counted.group_by(jobs.c.state))
@@ -45,10 +43,10 @@ def count_open(connection: Connection, key: str) -> dict[str, int]:
 
 
 def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
-    """The oldest job that is due, now running until *lease_until*; None where none is.
+    """The oldest due job, now running until *lease_until*; None if none is due.
 
-    A project that is kept out, or whose earlier job runs, is passed over. However many claim at once, each gets another
-    job: who claims one writes to its playbook.
+    Ignored projects, and those with a running job, are skipped. Claiming locks the playbook, so no two claims get the
+    same job.
     """
     due = _is_due(now)
     if dialect_of(connection).is_shared:
@@ -61,8 +59,7 @@ def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
 
 
 def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
-    """The project whose job is the oldest that is *due* among those to which nobody writes, locked from now on; where
-    somebody writes to each, the first that has one when they are done."""
+    """Lock the project with the oldest *due* job, and return its key: an unlocked one, else the first to get free."""
     waiting = select(playbooks.c.key).join(jobs, playbooks.c.id == jobs.c.playbook_id).where(due)
     waiting = waiting.group_by(playbooks.c.key).order_by(func.min(jobs.c.created_at), playbooks.c.key)
     keys = connection.scalars(waiting.limit(_MOST_LOOKED_AT)).all()
@@ -72,62 +69,57 @@ def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
                 locked = dialect_of(connection).lock_playbook(connection, key, waits=waits)
                 if locked and _read(connection, due & (playbooks.c.key == key), limit=1):
                     return str(key)
-                attempt.rollback()  # which lets go of the lock
+                attempt.rollback()  # releases the lock
     return None
 
 
-def finish(connection: Connection, job: Job, *, now: str) -> None:
-    """Keep that *job* is done."""
-    _update(connection, job, state="done", finished_at=now, lease_until=None, error=None)
+def finish(connection: Connection, job: Job, *, now: str, error: str | None = None) -> None:
+    """Mark *job* as done, or with an *error* as failed for good."""
+    state = "done" if error is None else "failed"
+    _update(connection, job, state=state, finished_at=now, lease_until=None, error=error)
 
 
 def put_off(connection: Connection, job: Job, *, not_before: str | None, error: str, counts: bool) -> None:
-    """Queue *job* again, not before a time; *counts* is whether this try counts against it. Where it doesn't, the job
-    waits until that time or until a worker begins, see `release`."""
+    """Queue *job* again, not before a time. *counts*: this try counts; else `release` can end the wait earlier."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
     error = error if counts else hook_sql.WAITS + error
     _queue_again(connection, job, attempts=attempts, not_before=not_before, lease_until=None, error=error)
 
 
 def release(connection: Connection) -> None:
-    """Let all jobs that wait through no fault of their own be due: what they wait for may be there by now."""
+    """Make all jobs due whose wait doesn't count as a try: its cause may be gone."""
     waiting = (jobs.c.state == "queued") & jobs.c.error.startswith(hook_sql.WAITS, autoescape=True)
     connection.execute(update(jobs).where(waiting).values(not_before=None))
 
 
-def fail(connection: Connection, job: Job, *, error: str, now: str) -> None:
-    """Keep that *job* has failed for good."""
-    _update(connection, job, state="failed", error=error, finished_at=now, lease_until=None)
-
-
 def bring_back(connection: Connection, *, lease_over: str, now: str, most_attempts: int) -> int:
-    """Queue again what a worker left running whose lease is over at *lease_over*; how many jobs.
+    """Queue the jobs again that a worker left running and whose lease is over; returns their number.
 
-    One that has been begun *most_attempts* times has failed: it may be what ends the workers.
+    A job that was started *most_attempts* times has failed: it may be what kills the workers.
     """
     is_expired = (jobs.c.state == "running") & (jobs.c.lease_until <= lease_over)
     expired = [job for job in _read(connection, is_expired) if _is_still(connection, job, is_expired)]
     for job in expired:
         if job.attempts >= most_attempts:
-            fail(connection, job, error=f"the worker ended in the middle of it, {job.attempts} times", now=now)
+            finish(connection, job, error=f"the worker ended in the middle of it, {job.attempts} times", now=now)
         else:
             put_off(connection, job, not_before=None, error="the worker ended in the middle of it", counts=True)
     return len(expired)
 
 
 def is_any_due(connection: Connection, *, now: str) -> bool:
-    """Whether a job may be begun now."""
+    """Whether a job is due."""
     return bool(_read(connection, _is_due(now), limit=1))
 
 
 def retry(connection: Connection, key: str, number: int) -> bool:
-    """Queue the job *number* of the project *key* afresh, whether it failed or waits; False where there is none."""
+    """Queue the failed or waiting job *number* of the project *key* again; False if there is none."""
     is_it = (playbooks.c.key == key) & (jobs.c.id == number) & jobs.c.state.in_(("failed", "queued"))
     return bool(_retry(connection, is_it))
 
 
 def retry_all(connection: Connection) -> int:
-    """Queue afresh every job of any project that failed or waits for its next try; how many."""
+    """Queue all jobs again that failed or wait for their next try; returns their number."""
     return _retry(connection, (jobs.c.state == "failed") | ((jobs.c.state == "queued") & jobs.c.error.is_not(None)))
 
 
@@ -139,7 +131,7 @@ def _retry(connection: Connection, which: ColumnElement[bool]) -> int:
 
 
 def drop(connection: Connection, key: str, number: int) -> Job | None:
-    """Remove the job *number* of the project *key*, unless it runs; the job, None where there is none."""
+    """Remove the job *number* of the project *key*, unless it runs; the job, or None."""
     for job in _read(connection, (playbooks.c.key == key) & (jobs.c.id == number) & (jobs.c.state != "running")):
         connection.execute(delete(jobs).where(_is(job)))
         return job
@@ -147,7 +139,7 @@ def drop(connection: Connection, key: str, number: int) -> Job | None:
 
 
 def known_paths(connection: Connection, key: str) -> frozenset[str]:
-    """The transcripts of the project *key* that wait, are being read, or could not be."""
+    """The transcripts of the project *key* with unfinished jobs."""
     waiting = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN))
     return frozenset(job.transcript_path for job in waiting if job.transcript_path)
 
@@ -185,7 +177,7 @@ def _is(job: Job) -> ColumnElement[bool]:
 
 
 def _is_still(connection: Connection, job: Job, condition: ColumnElement[bool]) -> bool:
-    """Whether *condition* holds for *job* once nobody else can change it any more."""
+    """Lock the playbook; whether *condition* holds for *job* then."""
     dialect_of(connection).lock_playbook(connection, job.key)
     return bool(_read(connection, condition & _is(job)))
 
@@ -195,7 +187,7 @@ def _update(connection: Connection, job: Job, **columns: object) -> None:
 
 
 def _queue_again(connection: Connection, job: Job, **columns: object) -> None:
-    """Queue *job* with *columns*; where the same transcript has been queued meanwhile, that job takes over."""
+    """Queue *job* with *columns*; if the same transcript was queued meanwhile, remove *job* instead."""
     dialect_of(connection).lock_playbook(connection, job.key)
     is_twin = (playbooks.c.key == job.key) & (jobs.c.id != job.id) & (jobs.c.kind == job.kind)
     is_twin &= (jobs.c.transcript_path == as_text(job.transcript_path or "")) & (jobs.c.state == "queued")

@@ -1,4 +1,4 @@
-"""Bringing a database to the schema that this code knows: making it, migrating it, refusing a newer one."""
+"""Creating a database, migrating it to our schema, and refusing a newer one."""
 
 import functools
 import os
@@ -6,16 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from playbook_db import settings
-from playbook_db.errors import (
-    DatabaseError,
-    DatabaseLostError,
-    PlaybookError,
-    Remedy,
-    SchemaTooNewError,
-    SchemaTooOldError,
-    UnreleasedSchemaError,
-)
+from playbook_db import errors, settings
 from playbook_db.files import shipped_file
 from playbook_db.store.at_hand import SCHEMA, newest_backup
 from playbook_db.store.connect import dialect_for
@@ -30,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def ensure_current(url: str) -> str | None:
-    """Make or migrate the database at *url*, as somebody asked for by hand; see `bring_to_schema`."""
+    """Create or migrate the database at *url*, for a command; see `bring_to_schema`."""
     with closing(dialect_for(url)) as dialect:
         return bring_to_schema(url, dialect, by_hand=True)
 
@@ -38,22 +29,20 @@ def ensure_current(url: str) -> str | None:
 def bring_to_schema(
     url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False, key: str = ""
 ) -> str | None:
-    """Make or migrate the database at *url*, that of *dialect*, if it isn't at our schema; the backup's path where one
-    was made.
+    """Create or migrate the database at *url*, that of *dialect*, if needed; returns the path of a backup, if made.
 
-    One that is gone is made where it *begins_anew*, else only where there are no backups of it. One that is shared is
-    migrated only *by_hand*. Several processes may call this at once; one does the work. Raises SchemaTooNewError,
-    SchemaTooOldError, DatabaseLostError.
+    A lost one is created if it has no backups, or if it *begins_anew*. A shared one is migrated only *by_hand*. Several
+    processes may call this at once. Raises SchemaTooNewError, SchemaTooOldError, DatabaseLostError.
     """
     version = _version(dialect, key)
     if version and begins_anew:
-        raise DatabaseError(f"{dialect.where} is there; nothing was begun anew. To do so, move it away first.")
+        raise errors.DatabaseError(f"{dialect.where} exists. To create a new database, move it away first.")
     if version == SCHEMA:
         return None
     if not version and not begins_anew:
         refuse_lost(url)
     if version and dialect.is_shared and not by_hand:
-        raise SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=True)
+        raise errors.SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=True)
     dialect.prepare()
     with dialect.exclusive():
         version = _version(dialect)
@@ -67,34 +56,34 @@ def bring_to_schema(
 
 
 def require_current(url: str) -> None:
-    """Raise SchemaTooOldError or SchemaTooNewError unless the database is at our schema; change nothing."""
+    """Raise SchemaTooOldError or SchemaTooNewError unless the database is at our schema."""
     with closing(dialect_for(url)) as dialect:
         version = _version(dialect)
     if not version:
         refuse_lost(url)
         no_database = f"There is no database at {dialect.where}."
         problem = no_database if version is None else f"{dialect.where} is empty: no playbook is in it."
-        raise DatabaseError(problem, Remedy("Run: {}", ("init",)))
+        raise errors.DatabaseError(problem, errors.Remedy("Run: {}", ("init",)))
     if version != SCHEMA:
-        raise SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=dialect.is_shared)
+        raise errors.SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=dialect.is_shared)
 
 
 def refuse_lost(url: str) -> None:
-    """Raise DatabaseLostError where there are backups of the database at *url*, which isn't there or is empty."""
+    """Raise DatabaseLostError if the missing or empty database at *url* has backups."""
     path = sqlite_path(url)
     backup = newest_backup(path) if path else None
     if path and backup:
-        raise DatabaseLostError(path, backup)
+        raise errors.DatabaseLostError(path, backup)
 
 
 def refuse_newer(where: str, version: int) -> None:
-    """Raise SchemaTooNewError where *version*, the schema of the database *where*, is none that this code knows."""
+    """Raise SchemaTooNewError if *version*, the schema of the database *where*, is newer than ours."""
     if version > SCHEMA:
-        raise SchemaTooNewError(where, version, SCHEMA)
+        raise errors.SchemaTooNewError(where, version, SCHEMA)
 
 
 def refuse_unreleased(dialect: Dialect) -> None:
-    """Raise UnreleasedSchemaError where the database has tables of ours, but not as the first migration makes them."""
+    """Raise DatabaseError if the database has tables of ours, but not as the first migration makes them."""
     from sqlalchemy import inspect
 
     with dialect.unchanged() as connection:
@@ -102,11 +91,16 @@ def refuse_unreleased(dialect: Dialect) -> None:
         if not tables.has_table("revisions"):
             return
         if not any(column["name"] == "actor" for column in tables.get_columns("revisions")):
-            raise UnreleasedSchemaError(dialect.where)
+            raise errors.DatabaseError(
+                f"{dialect.where} was made by a checkout from before version 0.1.0, and can't be migrated; it was left "
+                "as it is. With that checkout run `playbook export -o playbook.json` in each project; then move the "
+                "database away. With this one run `playbook init --new` once, then `playbook import playbook.json` in "
+                "each."
+            )
 
 
 def migrate(url: str) -> None:
-    """Run all migrations on the database at *url*, in one transaction; nobody else may be at it."""
+    """Run all migrations on the database at *url*, in one transaction; nobody else may use it."""
     with closing(dialect_for(url)) as dialect:
         dialect.prepare()
         with dialect.make_engine(foreign_keys=False).begin() as connection:
@@ -114,7 +108,7 @@ def migrate(url: str) -> None:
 
 
 def run_migrations(connection: "Connection") -> None:
-    """Run all migrations on *connection*, inside the transaction that is under way there."""
+    """Run all migrations on *connection*, inside its open transaction."""
     from alembic import command
     from alembic.config import Config
 
@@ -124,8 +118,10 @@ def run_migrations(connection: "Connection") -> None:
 
 
 def run_alembic_command(context: Any, url: str | None) -> None:
-    """Run the command that somebody gave to Alembic, which calls `migrations/env.py` with its *context*, on the
-    database at *url*, else on the configured one. Commands that only look change nothing and make no file."""
+    """Run a command of Alembic, which calls `migrations/env.py` with its *context*, on the database at *url*.
+
+    The default is the configured database. Commands that only read change nothing and create no file.
+    """
     from alembic.util import CommandError
     from sqlalchemy.exc import DBAPIError
 
@@ -147,7 +143,7 @@ def run_alembic_command(context: Any, url: str | None) -> None:
                     dialect.back_up_before_migration(version)
                 with dialect.make_engine(foreign_keys=False).begin() as connection:
                     run_alembic(context, connection)
-    except PlaybookError as error:
+    except errors.PlaybookError as error:
         raise CommandError(str(error)) from error
     except DBAPIError as error:
         raise CommandError(
@@ -168,8 +164,8 @@ def print_sql(context: Any, url: str | None) -> None:
     start = context.get_starting_revision_argument()
     if start and int(start) < _ROWS_READ_BY:
         raise CommandError(
-            f"The migrations up to {_ROWS_READ_BY:04d} compute what they write from the rows that are there. Begin "
-            f"later, as in {_ROWS_READ_BY:04d}:head, or run the upgrade without --sql."
+            f"The migrations up to {_ROWS_READ_BY:04d} compute values from the present rows. Begin later, as in "
+            f"{_ROWS_READ_BY:04d}:head, or run the upgrade without --sql."
         )
 
     def print_all(statements: Iterable[str]) -> None:
@@ -189,9 +185,9 @@ def print_sql(context: Any, url: str | None) -> None:
 
 
 def run_alembic(context: Any, connection: "Connection") -> None:
-    """Run Alembic's *context* on *connection*, inside the transaction that is under way there.
+    """Run Alembic's *context* on *connection*, inside its open transaction.
 
-    Before migrations run, views and triggers are dropped. They are made again at the newest schema, which they fit.
+    Views and triggers are dropped before migrations, and created again at the newest schema.
     """
     from alembic.util import CommandError
     from sqlalchemy import inspect
@@ -218,14 +214,16 @@ def run_alembic(context: Any, connection: "Connection") -> None:
         dialect.make_views_and_triggers(connection)
         broken = dialect.broken_references(connection)
         if broken:
-            raise DatabaseError(
-                f"A migration would have left {len(broken)} rows without their parents; nothing was changed."
+            raise errors.DatabaseError(
+                f"The migration would leave {len(broken)} rows without their parents, so nothing was changed."
             )
 
 
 def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> list[Any]:
-    """Configure Alembic's *context* so that it calls *begin* before it takes a step, and says if it migrates. Returns a
-    list that gets the migrations then."""
+    """Configure Alembic's *context* to call *begin* before its steps, with whether there are migrations.
+
+    Returns a list that gets those migrations.
+    """
     from alembic.runtime.migration import RevisionStep
     from alembic.util import CommandError
 
@@ -238,8 +236,8 @@ def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> l
         migrations.extend(step for step in steps if isinstance(step, RevisionStep))
         if any(step.is_downgrade for step in migrations):
             raise CommandError(
-                "playbook-db doesn't migrate down, which would lose what was written since; put back the backup that "
-                "was taken before the upgrade: playbook restore-backup FILE"
+                "playbook-db doesn't migrate down, which would lose later changes; restore the backup from before the "
+                "upgrade: playbook restore-backup FILE"
             )
         if steps:
             begin(bool(migrations))
@@ -253,13 +251,13 @@ def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> l
 
 
 def _is_read_only(options: dict[str, Any]) -> bool:
-    """Whether a command with these *options* of Alembic's changes nothing: upgrade, downgrade and stamp have an aim."""
+    """Whether an Alembic command with these *options* only reads: upgrade, downgrade and stamp have a target."""
     return "destination_rev" not in options
 
 
 def migrations_folder() -> str:
-    """Where the migrations are: in the installed package, else in the repository's own folder."""
-    return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=DatabaseError))
+    """The folder of the migrations: in the installed package, else in the repository."""
+    return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=errors.DatabaseError))
 
 
 def _version(dialect: Dialect, key: str = "") -> int | None:
@@ -269,24 +267,24 @@ def _version(dialect: Dialect, key: str = "") -> int | None:
 
 
 def _is_of_migrations(name: str | None, kind: str, _parents: Any) -> bool:
-    """Whether migrations make what is called *name*: the index for full text is made after them."""
+    """Whether migrations create the table or index *name*: the full-text index is created after them."""
     return (kind, name) != ("index", "ix_key_points_search") and not (kind == "table" and name in full_text.TABLES)
 
 
 def _number(context: Any, _migration_context: Any, _revision: Any, scripts: "list[Any]") -> None:
-    """Give a new migration the next number, unless `--rev-id` gave it one."""
+    """Number a new migration, unless `--rev-id` did."""
     for script in scripts:
         if not getattr(context.config.cmd_opts, "rev_id", None):
             script.rev_id = f"{int(context.script.get_current_head() or 0) + 1:04d}"
 
 
 def _mirror_version(scripts: Any, *, ctx: Any, heads: Iterable[str], **_: Any) -> None:
-    """Note beside the tables which migration the database is at: reading that takes no Alembic."""
+    """Write the schema's version outside Alembic's table, so that reading it needs no Alembic."""
     version = int(max(heads, default="0"))
     dialect_of(ctx.connection).mark_version(ctx.connection, version, _oldest_program(scripts, version))
 
 
 def _oldest_program(scripts: Any, version: int) -> int:
-    """The oldest program that may write at *version*: the migration that lets in the fewest counts."""
+    """The oldest program that may write at *version*, by the strictest migration."""
     stated = {each.revision: getattr(each.module, "oldest_program", each.revision) for each in scripts.walk_revisions()}
     return max((int(oldest) for revision, oldest in stated.items() if int(revision) <= version), default=version)

@@ -1,7 +1,7 @@
--- What SQLite's planner is told of the tables, in the form of its own ANALYZE: rows, then rows for each further column of
--- the index. Told nothing it takes the playbook's number, with which every key begins, for a search that finds ten rows.
--- The figures are of a large database, not of this one, so that a query has the same plan on every machine; those of
--- a point's rows are too high on purpose: who asks for all reads them in the order in which they are kept.
+-- Statistics for SQLite's planner, in the form of its own ANALYZE: rows, then rows for each further column of the index.
+-- Without them it assumes that a playbook's number finds ten rows. The figures are those of a large database, so that a
+-- query has the same plan on every machine. Those for a point's rows are too high on purpose: a query for all points
+-- reads them in their stored order.
 
 ANALYZE playbooks;
 DELETE FROM sqlite_stat1;

@@ -1,7 +1,6 @@
--- What the index for full text, `point_search`, is made of: live points alone, so that what has left costs a search
--- nothing. It holds no texts of its own; they are read, for a rebuild as for a change, as this view has them. A row's
--- number tells playbook and point, which keeps a search to one stretch of the index. Scripts that put no spaces between
--- words are kept by character: trigrams would not find a word of two, and those are the most.
+-- The source of the full-text index, `point_search`: live points alone, so that retired ones cost a search nothing. The
+-- index holds no texts; it reads them from this view. A row's number combines playbook and point, which limits a search to
+-- one range of the index. Scripts without spaces between words are indexed by character: trigrams would miss words of two.
 
 CREATE VIEW search_texts AS
 SELECT k.playbook_id, k.id AS point_id, k.playbook_id * 4294967296 + k.id AS id, k.name,
@@ -14,5 +13,5 @@ SELECT k.playbook_id, k.id AS point_id, k.playbook_id * 4294967296 + k.id AS id,
                                ELSE letter END, '') FROM letters) END AS text
 FROM key_points AS k WHERE k.retired_in IS NULL;
 
--- The points whose last change the index hasn't got yet, with what it has of them; NULL is nothing.
+-- The points whose last change the index lacks, with their indexed text, or NULL.
 CREATE TABLE IF NOT EXISTS point_search_waiting (id INTEGER PRIMARY KEY, text TEXT) STRICT;

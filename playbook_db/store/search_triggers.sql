@@ -1,6 +1,5 @@
--- What becomes of the live points waits for the index, which takes it in at a transaction's end: all at once, as each
--- statement that writes to it costs it a piece of its own. So whoever writes, and with whatever SQLite, nothing is missed,
--- and an index that is damaged or can't be read stops nobody.
+-- Changes of live points wait for the index, which is updated at a transaction's end, all at once: each statement that
+-- writes to it adds a segment. So any SQLite can write, nothing is missed, and a damaged index stops no writer.
 
 CREATE TRIGGER point_search_added AFTER INSERT ON key_points WHEN NEW.retired_in IS NULL BEGIN
     INSERT INTO point_search_waiting (id) VALUES (NEW.playbook_id * 4294967296 + NEW.id) ON CONFLICT DO NOTHING;

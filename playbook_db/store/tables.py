@@ -1,32 +1,13 @@
-"""All tables, as SQLAlchemy knows them: columns, named constraints, indexes.
+"""All tables in SQLAlchemy: columns, named constraints, indexes.
 
-`migrations/` makes them, and a test holds both to the same schema. Every table but `playbooks` and `sections` carries
-`playbook_id`, and its unique keys begin with it, so that a distributed PostgreSQL can shard by playbook. Times are
-UTC, ISO 8601, as text. docs/sql.md tells what each column means.
-
-What databases word differently stands here once for each: a text's order, which rows a partial index holds, what a
-check says.
+`migrations/` creates them; a test compares both. Every table but `playbooks` and `sections` has `playbook_id`, which
+begins its unique keys, so that a distributed PostgreSQL can shard by playbook. Times are UTC, ISO 8601, as text.
+docs/sql.md explains each column. Texts' order, partial indexes and some checks differ by database.
 """
 
 from typing import Any
 
-from sqlalchemy import (
-    REAL,
-    BigInteger,
-    CheckConstraint,
-    Column,
-    ColumnElement,
-    Double,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    MetaData,
-    PrimaryKeyConstraint,
-    Table,
-    Text,
-    UniqueConstraint,
-    and_,
-)
+import sqlalchemy as sa
 from sqlalchemy import text as sql
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
@@ -35,164 +16,168 @@ from playbook_db.domain.merging.undo import SOURCES
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.trust import outcomes
 
-COUNT = BigInteger().with_variant(Integer(), "sqlite")  # STRICT tables know INTEGER alone
-TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by its characters' numbers, as in SQLite
-REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
+COUNT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # STRICT tables know INTEGER alone
+TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")  # compared by code points, as in SQLite
+REAL_NUMBER: TypeEngine[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
 EVENTS = tuple(outcomes.EVENTS)
 _WHITE_SPACE = (
     9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288,
 )  # fmt: skip
 _FIRST_HEADER = """'{"version": "1.0", "last_updated": null, "sections": null}'"""
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
 
-def not_blank(table: str, column: str) -> list[CheckConstraint]:
-    """A check that *column* holds more than white space, as `str.strip` understands it, in each database's words."""
+def not_blank(table: str, column: str) -> list[sa.CheckConstraint]:
+    """A check that *column* has more than white space (as in `str.strip`), for each kind of database."""
     codes, characters = ", ".join(map(str, _WHITE_SPACE)), "".join(f"\\u{code:04x}" for code in _WHITE_SPACE)
     words = {"sqlite": f"char({codes})", "postgresql": f"E'{characters}'"}
     name = f"ck_{table}_{column}_not_blank"
     return [
-        CheckConstraint(f"trim({column}, {white}) <> ''", name=name).ddl_if(dialect=dialect)
+        sa.CheckConstraint(f"trim({column}, {white}) <> ''", name=name).ddl_if(dialect=dialect)
         for dialect, white in words.items()
     ]
 
 
-def one_of(table: str, column: str, *values: str) -> CheckConstraint:
+def one_of(table: str, column: str, *values: str) -> sa.CheckConstraint:
     listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=f"ck_{table}_{column}")
+    return sa.CheckConstraint(f"{column} IN ({listed})", name=f"ck_{table}_{column}")
 
 
-def at_least(least: int, table: str, *columns: str) -> list[CheckConstraint]:
-    return [CheckConstraint(f"{column} >= {least}", name=f"ck_{table}_{column}") for column in columns]
+def at_least(least: int, table: str, *columns: str) -> list[sa.CheckConstraint]:
+    return [sa.CheckConstraint(f"{column} >= {least}", name=f"ck_{table}_{column}") for column in columns]
 
 
 def index(
     name: str,
-    table: Table,
-    *columns: str | ColumnElement[Any],
-    where: ColumnElement[bool] | None = None,
+    table: sa.Table,
+    *columns: str | sa.ColumnElement[Any],
+    where: sa.ColumnElement[bool] | None = None,
     unique: bool = False,
 ) -> None:
-    """An index on *columns* in each playbook, of all rows or of those for which *where* holds."""
+    """An index on *columns* in each playbook, of all rows or of those that match *where*."""
     of_table = (table.c[column] if isinstance(column, str) else column for column in ("playbook_id", *columns))
-    info = {} if where is None else {"where": where}  # for any other database, whose part of SQLAlchemy stays out so
-    Index(name, *of_table, unique=unique, sqlite_where=where, info=info)
+    info = {} if where is None else {"where": where}  # for PostgreSQL, whose part of SQLAlchemy isn't imported here
+    sa.Index(name, *of_table, unique=unique, sqlite_where=where, info=info)
 
 
-def table(name: str, *items: SchemaItem, with_rowid: bool = True) -> Table:
-    columns_first = sorted(items, key=lambda item: not isinstance(item, Column))
-    return Table(name, metadata, *columns_first, sqlite_strict=True, sqlite_with_rowid=with_rowid)
+def table(name: str, *items: SchemaItem, with_rowid: bool = True) -> sa.Table:
+    columns_first = sorted(items, key=lambda item: not isinstance(item, sa.Column))
+    return sa.Table(name, metadata, *columns_first, sqlite_strict=True, sqlite_with_rowid=with_rowid)
 
 
 def in_playbook(table: str, *key: str) -> tuple[SchemaItem, ...]:
-    """What makes the rows of *table* those of a playbook; *key* tells them apart there."""
+    """The number of the playbook, and the primary key of *table* with *key*."""
     return (
-        Column("playbook_id", Integer, nullable=False),
-        PrimaryKeyConstraint("playbook_id", *key, name=f"pk_{table}"),
-        ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name=f"fk_{table}_playbook"),
+        sa.Column("playbook_id", sa.Integer, nullable=False),
+        sa.PrimaryKeyConstraint("playbook_id", *key, name=f"pk_{table}"),
+        sa.ForeignKeyConstraint(["playbook_id"], ["playbooks.id"], name=f"fk_{table}_playbook"),
     )
 
 
 def in_revision(table: str) -> tuple[SchemaItem, ...]:
-    """What makes the rows of *table* those of a revision, in an order."""
+    """The revision of a row of *table*, and its place there: its primary key."""
     return (
-        Column("playbook_id", Integer, nullable=False),
-        Column("revision", COUNT, nullable=False),
-        Column("seq", Integer, nullable=False),
-        PrimaryKeyConstraint("playbook_id", "revision", "seq", name=f"pk_{table}"),
+        sa.Column("playbook_id", sa.Integer, nullable=False),
+        sa.Column("revision", COUNT, nullable=False),
+        sa.Column("seq", sa.Integer, nullable=False),
+        sa.PrimaryKeyConstraint("playbook_id", "revision", "seq", name=f"pk_{table}"),
         of_revision(table),
     )
 
 
-def yes_or_no(table: str, column: str) -> Column[int]:
-    """A column that came with a later migration; its check stands in the column, as SQLite adds it."""
-    check = CheckConstraint(f"{column} IN (0, 1)", name=f"ck_{table}_{column}")
-    return Column(column, Integer, check, nullable=False, server_default=sql("0"))
+def checked(table: str, name: str, kind: TypeEngine[Any], condition: str, default: str) -> sa.Column[Any]:
+    """A column that a later migration added: its check is part of the column, as SQLite adds it."""
+    check = sa.CheckConstraint(f"{name} {condition}", name=f"ck_{table}_{name}")
+    return sa.Column(name, kind, check, nullable=False, server_default=sql(default))
 
 
-def event(table: str) -> Column[str]:
-    """By which event of a session points were shown; it came with a later migration, too."""
-    values = ", ".join(f"'{name}'" for name in EVENTS)
-    check = CheckConstraint(f"event IN ({values})", name=f"ck_{table}_event")
-    return Column("event", TEXT, check, nullable=False, server_default=sql("'SessionStart'"))
+def yes_or_no(table: str, column: str) -> sa.Column[int]:
+    return checked(table, column, sa.Integer(), "IN (0, 1)", "0")
 
 
-def required(kind: TypeEngine[Any], *names: str) -> list[Column[Any]]:
-    return [Column(name, kind, nullable=False) for name in names]
+def event(table: str) -> sa.Column[str]:
+    """The event of a session that showed points."""
+    return checked(table, "event", TEXT, f"IN {EVENTS}", "'SessionStart'")
 
 
-def optional(kind: TypeEngine[Any], *names: str) -> list[Column[Any]]:
-    return [Column(name, kind) for name in names]
+def required(kind: TypeEngine[Any], *names: str) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind, nullable=False) for name in names]
 
 
-def counted(kind: TypeEngine[Any], *names: str) -> list[Column[Any]]:
-    return [Column(name, kind, nullable=False, server_default=sql("0")) for name in names]
+def optional(kind: TypeEngine[Any], *names: str) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind) for name in names]
 
 
-def of_revision(table: str, column: str = "revision") -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(
-        ["playbook_id", column], ["revisions.playbook_id", "revisions.number"], name=f"fk_{table}_{column}"
-    )
+def counted(kind: TypeEngine[Any], *names: str) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind, nullable=False, server_default=sql("0")) for name in names]
 
 
-def of_point(table: str, column: str = "point_id") -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(
-        ["playbook_id", column], ["key_points.playbook_id", "key_points.id"], name=f"fk_{table}_{column}"
-    )
+def refers(table: str, column: str, parent: str) -> sa.ForeignKeyConstraint:
+    """A reference to *parent* (`revisions.number`) in the same playbook."""
+    parent_key = [f"{parent.partition('.')[0]}.playbook_id", parent]
+    return sa.ForeignKeyConstraint(["playbook_id", column], parent_key, name=f"fk_{table}_{column}")
+
+
+def of_revision(table: str, column: str = "revision") -> sa.ForeignKeyConstraint:
+    return refers(table, column, "revisions.number")
+
+
+def of_point(table: str, column: str = "point_id") -> sa.ForeignKeyConstraint:
+    return refers(table, column, "key_points.id")
 
 
 playbooks = table(
     "playbooks",
-    Column("id", Integer, primary_key=True),
-    Column("key", TEXT, nullable=False),
-    Column("kind", TEXT, nullable=False, server_default=sql("'project'")),
-    Column("mirror", TEXT, nullable=False, server_default=sql("'undecided'")),
-    Column("created_at", TEXT, nullable=False),
-    Column("ignored", Integer, nullable=False, server_default=sql("0")),
-    UniqueConstraint("key", name="uq_playbooks_key"),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("key", TEXT, nullable=False),
+    sa.Column("kind", TEXT, nullable=False, server_default=sql("'project'")),
+    sa.Column("mirror", TEXT, nullable=False, server_default=sql("'undecided'")),
+    sa.Column("created_at", TEXT, nullable=False),
+    sa.Column("ignored", sa.Integer, nullable=False, server_default=sql("0")),
+    sa.UniqueConstraint("key", name="uq_playbooks_key"),
     *not_blank("playbooks", "key"),
     one_of("playbooks", "kind", "project", "user"),
     one_of("playbooks", "mirror", "undecided", "on", "found", "off"),
-    CheckConstraint("ignored IN (0, 1)", name="ck_playbooks_ignored"),
+    sa.CheckConstraint("ignored IN (0, 1)", name="ck_playbooks_ignored"),
 )
 
-# What every commit changes of a playbook besides its points; where a database locks rows, what its writers lock, one
-# after the other. Not in the playbook's own row: where playbooks are spread over servers, each has all of `playbooks`.
+# The columns that every commit changes, and the row that a server's writers lock. Apart from `playbooks`, of which each
+# server of a distributed database has a copy.
 heads = table(
     "heads",
     *in_playbook("heads"),
-    Column("header", TEXT, nullable=False, server_default=sql(_FIRST_HEADER)),
-    Column("final_newline", Integer, nullable=False, server_default=sql("1")),
-    Column("live_points", COUNT, nullable=False, server_default=sql("0")),
-    CheckConstraint("final_newline IN (0, 1)", name="ck_heads_final_newline"),
+    sa.Column("header", TEXT, nullable=False, server_default=sql(_FIRST_HEADER)),
+    sa.Column("final_newline", sa.Integer, nullable=False, server_default=sql("1")),
+    sa.Column("live_points", COUNT, nullable=False, server_default=sql("0")),
+    sa.CheckConstraint("final_newline IN (0, 1)", name="ck_heads_final_newline"),
     *at_least(0, "heads", "live_points"),
 )
 
 sections = table(
     "sections",
-    Column("slug", TEXT, primary_key=True),
-    Column("name", TEXT, nullable=False),
-    Column("position", Integer, nullable=False),
-    UniqueConstraint("name", name="uq_sections_name"),
-    UniqueConstraint("position", name="uq_sections_position"),
+    sa.Column("slug", TEXT, primary_key=True),
+    sa.Column("name", TEXT, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.UniqueConstraint("name", name="uq_sections_name"),
+    sa.UniqueConstraint("position", name="uq_sections_position"),
     one_of("sections", "slug", *SLUG_SECTIONS),
 )
 
 revisions = table(
     "revisions",
     *in_playbook("revisions", "number"),
-    Column("number", COUNT, nullable=False),
+    sa.Column("number", COUNT, nullable=False),
     *required(TEXT, "time", "source", "actor"),
     *optional(TEXT, "session_id", "message", "header"),
-    Column("final_newline", Integer),
+    sa.Column("final_newline", sa.Integer),
     *optional(COUNT, "undoes_from", "undoes_to"),
-    Column("role", TEXT),
+    sa.Column("role", TEXT),
     *at_least(1, "revisions", "number"),
     one_of("revisions", "source", *SOURCES),
     *not_blank("revisions", "actor"),
-    CheckConstraint("(header IS NULL) = (final_newline IS NULL)", name="ck_revisions_header"),
-    CheckConstraint(
+    sa.CheckConstraint("(header IS NULL) = (final_newline IS NULL)", name="ck_revisions_header"),
+    sa.CheckConstraint(
         "(undoes_from IS NULL) = (undoes_to IS NULL) AND undoes_from >= 1"
         " AND undoes_from <= undoes_to AND undoes_to < number",
         name="ck_revisions_undoes",
@@ -202,43 +187,43 @@ revisions = table(
 index("ix_revisions_session", revisions, "session_id", where=revisions.c.session_id.is_not(None))
 index("ix_revisions_undo", revisions, "number", where=revisions.c.undoes_from.is_not(None))
 
-# What the undos in force undo, kept beside the revisions: ranges that don't overlap.
+# The revisions that undos in force undo: ranges that don't overlap.
 undone_ranges = table(
     "undone_ranges",
     *in_playbook("undone_ranges", "first"),
     *required(COUNT, "first", "last", "undo"),
     of_revision("undone_ranges", "undo"),
-    CheckConstraint("first >= 1 AND first <= last AND last < undo", name="ck_undone_ranges_order"),
+    sa.CheckConstraint("first >= 1 AND first <= last AND last < undo", name="ck_undone_ranges_order"),
     with_rowid=False,
 )
 
 key_points = table(
     "key_points",
-    UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
+    sa.UniqueConstraint("playbook_id", "name", name="uq_key_points_name"),
     *in_playbook("key_points", "id"),
-    Column("id", COUNT, nullable=False),
+    sa.Column("id", COUNT, nullable=False),
     *required(TEXT, "name", "section"),
-    Column("position", COUNT, nullable=False),
-    Column("text", TEXT, nullable=False),
+    sa.Column("position", COUNT, nullable=False),
+    sa.Column("text", TEXT, nullable=False),
     *counted(COUNT, "helpful", "harmful"),
-    Column("created_in", COUNT, nullable=False),
-    Column("retired_in", COUNT),
-    Column("retired_reason", TEXT),
-    Column("rank", REAL_NUMBER, nullable=False, server_default=sql("0")),
-    Column("forgotten", Integer, nullable=False, server_default=sql("0")),
+    sa.Column("created_in", COUNT, nullable=False),
+    sa.Column("retired_in", COUNT),
+    sa.Column("retired_reason", TEXT),
+    sa.Column("rank", REAL_NUMBER, nullable=False, server_default=sql("0")),
+    sa.Column("forgotten", sa.Integer, nullable=False, server_default=sql("0")),
     yes_or_no("key_points", "pinned"),
     yes_or_no("key_points", "resting"),
-    Column("confirmed_at", TEXT),
-    ForeignKeyConstraint(["section"], ["sections.slug"], name="fk_key_points_section"),
+    sa.Column("confirmed_at", TEXT),
+    sa.ForeignKeyConstraint(["section"], ["sections.slug"], name="fk_key_points_section"),
     of_revision("key_points", "created_in"),
     of_revision("key_points", "retired_in"),
-    # Said twice on purpose: foreign keys are off in a plain `sqlite3` shell, checks never are.
+    # A check, too: foreign keys are off in a plain `sqlite3` shell.
     one_of("key_points", "section", *SLUG_SECTIONS),
     *not_blank("key_points", "name"),
     *not_blank("key_points", "text"),
     *at_least(0, "key_points", "helpful", "harmful"),
-    CheckConstraint("retired_reason IS NULL OR retired_in IS NOT NULL", name="ck_key_points_retired"),
-    CheckConstraint("forgotten = 0 OR (forgotten = 1 AND retired_in IS NOT NULL)", name="ck_key_points_forgotten"),
+    sa.CheckConstraint("retired_reason IS NULL OR retired_in IS NOT NULL", name="ck_key_points_retired"),
+    sa.CheckConstraint("forgotten = 0 OR (forgotten = 1 AND retired_in IS NOT NULL)", name="ck_key_points_forgotten"),
 )
 index("ix_key_points_live", key_points, "section", "position", where=key_points.c.retired_in.is_(None))
 index(
@@ -247,28 +232,28 @@ index(
     key_points.c.pinned.desc(),
     key_points.c.rank.desc(),
     "id",
-    where=and_(key_points.c.retired_in.is_(None), key_points.c.resting == 0),
+    where=sa.and_(key_points.c.retired_in.is_(None), key_points.c.resting == 0),
 )
-index("ix_key_points_position", key_points, "position")  # the last position, at once
+index("ix_key_points_position", key_points, "position")  # for the last position
 
-# What the entries of playbook files say of points beside what a point is: a JSON object for each that says more.
+# Other fields of points in playbook files: a JSON object for each point with any.
 extra_fields = table(
     "extra_fields",
     *in_playbook("extra_fields", "point_id"),
-    Column("point_id", COUNT, nullable=False),
-    Column("fields", TEXT, nullable=False),
+    sa.Column("point_id", COUNT, nullable=False),
+    sa.Column("fields", TEXT, nullable=False),
     of_point("extra_fields"),
 )
 
 changes = table(
     "changes",
     *in_revision("changes"),
-    Column("point_id", COUNT, nullable=False),
+    sa.Column("point_id", COUNT, nullable=False),
     *required(TEXT, "kind", "section"),
     *required(COUNT, "position", "helpful", "harmful"),
     *optional(TEXT, "text", "reason"),
-    Column("successor_id", COUNT),
-    Column("evidence", TEXT),
+    sa.Column("successor_id", COUNT),
+    sa.Column("evidence", TEXT),
     of_point("changes"),
     of_point("changes", "successor_id"),
     one_of("changes", "kind", "add", "vote", "edit", "move", "retire", "restore"),
@@ -283,15 +268,15 @@ index("ix_changes_successor", changes, "successor_id", where=changes.c.successor
 votes = table(
     "votes",
     *in_revision("votes"),
-    Column("point_id", COUNT),
-    Column("name", TEXT),
-    Column("tag", TEXT, nullable=False),
-    Column("rationale", TEXT),
+    sa.Column("point_id", COUNT),
+    sa.Column("name", TEXT),
+    sa.Column("tag", TEXT, nullable=False),
+    sa.Column("rationale", TEXT),
     yes_or_no("votes", "ignored"),
-    Column("evidence", TEXT),
+    sa.Column("evidence", TEXT),
     of_point("votes"),
     one_of("votes", "tag", "helpful", "harmful", "neutral"),
-    CheckConstraint("(point_id IS NULL) <> (name IS NULL)", name="ck_votes_point_or_name"),
+    sa.CheckConstraint("(point_id IS NULL) <> (name IS NULL)", name="ck_votes_point_or_name"),
     with_rowid=False,
 )
 index("ix_votes_point", votes, "point_id", where=votes.c.point_id.is_not(None))
@@ -304,28 +289,28 @@ skipped_operations = table(
     with_rowid=False,
 )
 
-# What learning would change and a person is asked about first: an operation of the curator's, or a harmful vote.
+# Changes of learning that a person decides first: operations of the curator, or harmful votes.
 proposals = table(
     "proposals",
     *in_playbook("proposals", "id"),
-    Column("id", COUNT, nullable=False),
+    sa.Column("id", COUNT, nullable=False),
     *required(TEXT, "kind", "operation", "evidence", "trust"),
-    Column("session_id", TEXT),
-    Column("sessions", COUNT, nullable=False, server_default=sql("1")),
-    Column("created_at", TEXT, nullable=False),
-    Column("state", TEXT, nullable=False, server_default=sql("'waiting'")),
+    sa.Column("session_id", TEXT),
+    sa.Column("sessions", COUNT, nullable=False, server_default=sql("1")),
+    sa.Column("created_at", TEXT, nullable=False),
+    sa.Column("state", TEXT, nullable=False, server_default=sql("'waiting'")),
     *optional(TEXT, "decided_at", "decided_by"),
-    Column("revision", COUNT),
+    sa.Column("revision", COUNT),
     of_revision("proposals"),
     one_of("proposals", "kind", "ADD", "UPDATE", "MERGE", "DELETE", "VOTE"),
     one_of("proposals", "trust", "user", "tests", "files", "fetched"),
     one_of("proposals", "state", "waiting", "accepted", "rejected"),
-    CheckConstraint("(state = 'waiting') = (decided_at IS NULL)", name="ck_proposals_decided"),
+    sa.CheckConstraint("(state = 'waiting') = (decided_at IS NULL)", name="ck_proposals_decided"),
     *at_least(1, "proposals", "sessions"),
 )
 index("ix_proposals_waiting", proposals, "id", where=proposals.c.state == "waiting")
 
-# Points that nearly say the same and stay apart, as somebody decided when the playbook was at that revision.
+# Similar points that stay apart, as somebody decided at that revision.
 distinct_points = table(
     "distinct_points",
     *in_playbook("distinct_points", "first_id", "second_id"),
@@ -333,27 +318,27 @@ distinct_points = table(
     *required(TEXT, "time", "actor"),
     of_point("distinct_points", "first_id"),
     of_point("distinct_points", "second_id"),
-    CheckConstraint("first_id < second_id", name="ck_distinct_points_order"),
+    sa.CheckConstraint("first_id < second_id", name="ck_distinct_points_order"),
     with_rowid=False,
 )
 
 mirrors = table(
     "mirrors",
     *in_playbook("mirrors", "path"),
-    Column("path", TEXT, nullable=False),
-    Column("revision", COUNT),
-    Column("sha256", TEXT, nullable=False),
+    sa.Column("path", TEXT, nullable=False),
+    sa.Column("revision", COUNT),
+    sa.Column("sha256", TEXT, nullable=False),
     *optional(COUNT, "size_bytes", "mtime_ns"),
     of_revision("mirrors"),
     *not_blank("mirrors", "path"),
 )
 
-# Which playbooks' projects have joined a team: where its database is, without the password, and their names there.
+# The playbooks whose projects have joined a team: its database, without the password, and their names there.
 memberships = table(
     "memberships",
     *in_playbook("memberships"),
     *required(TEXT, "url", "name", "joined_at"),
-    CheckConstraint("url <> '' AND name <> ''", name="ck_memberships_named"),
+    sa.CheckConstraint("url <> '' AND name <> ''", name="ck_memberships_named"),
     with_rowid=False,
 )
 
@@ -362,8 +347,8 @@ erasures = table(
     *in_playbook("erasures", "id"),
     *required(COUNT, "id", "revision"),
     *required(TEXT, "selected_by", "points"),
-    Column("fields", COUNT, nullable=False, server_default=sql("0")),
-    Column("time", TEXT, nullable=False),
+    sa.Column("fields", COUNT, nullable=False, server_default=sql("0")),
+    sa.Column("time", TEXT, nullable=False),
     *optional(TEXT, "finished_at", "purged_at"),
     of_revision("erasures"),
     one_of("erasures", "selected_by", "name", "match"),
@@ -371,16 +356,16 @@ erasures = table(
 )
 
 
-# Sessions: their transcripts, what was learned from them and at what cost, what they were shown and cited.
+# Sessions: their transcripts, what was learned from them at what cost, and the points that they were shown or cited.
 
 transcripts = table(
     "transcripts",
     *in_playbook("transcripts", "path"),
     *required(TEXT, "path", "session_id"),
-    Column("learned_offset", COUNT, nullable=False, server_default=sql("0")),
-    Column("last_uuid", TEXT),
-    Column("updated_at", TEXT, nullable=False),
-    Column("first_uuid", TEXT),
+    sa.Column("learned_offset", COUNT, nullable=False, server_default=sql("0")),
+    sa.Column("last_uuid", TEXT),
+    sa.Column("updated_at", TEXT, nullable=False),
+    sa.Column("first_uuid", TEXT),
     *not_blank("transcripts", "path"),
     *at_least(0, "transcripts", "learned_offset"),
 )
@@ -389,20 +374,20 @@ index("ix_transcripts_first", transcripts, "first_uuid")
 reflections = table(
     "reflections",
     *in_playbook("reflections", "id"),
-    Column("id", COUNT, nullable=False),
-    Column("revision", COUNT),
-    Column("session_id", TEXT, nullable=False),
-    Column("transcript_path", TEXT),
+    sa.Column("id", COUNT, nullable=False),
+    sa.Column("revision", COUNT),
+    sa.Column("session_id", TEXT, nullable=False),
+    sa.Column("transcript_path", TEXT),
     *optional(COUNT, "from_offset", "to_offset"),
     *optional(TEXT, "analysis", "curator_reasoning", "model"),
     *counted(COUNT, "input_tokens", "output_tokens", "cached_tokens"),
-    Column("cost_usd", REAL_NUMBER),
-    Column("duration_ms", COUNT),
-    Column("created_at", TEXT, nullable=False),
+    sa.Column("cost_usd", REAL_NUMBER),
+    sa.Column("duration_ms", COUNT),
+    sa.Column("created_at", TEXT, nullable=False),
     *optional(TEXT, "bullet_tags", "finished_at", "lessons"),
     of_revision("reflections"),
     *at_least(0, "reflections", "input_tokens", "output_tokens", "cached_tokens"),
-    CheckConstraint("from_offset <= to_offset", name="ck_reflections_offsets"),
+    sa.CheckConstraint("from_offset <= to_offset", name="ck_reflections_offsets"),
 )
 index("ix_reflections_revision", reflections, "revision")
 index("ix_reflections_session", reflections, "session_id")
@@ -411,13 +396,13 @@ index("ix_reflections_unfinished", reflections, "transcript_path", where=reflect
 model_calls = table(
     "model_calls",
     *in_playbook("model_calls", "id"),
-    Column("id", COUNT, nullable=False),
-    Column("kind", TEXT, nullable=False),
+    sa.Column("id", COUNT, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
     *optional(TEXT, "session_id", "model"),
     *required(COUNT, "input_tokens", "output_tokens", "cached_tokens"),
-    Column("cost_usd", REAL_NUMBER),
-    Column("duration_ms", COUNT, nullable=False),
-    Column("time", TEXT, nullable=False),
+    sa.Column("cost_usd", REAL_NUMBER),
+    sa.Column("duration_ms", COUNT, nullable=False),
+    sa.Column("time", TEXT, nullable=False),
     yes_or_no("model_calls", "agreed"),
     one_of("model_calls", "kind", "reflect", "curate"),
     *at_least(0, "model_calls", "input_tokens", "output_tokens", "cached_tokens"),
@@ -427,67 +412,61 @@ index("ix_model_calls_time", model_calls, "time")
 jobs = table(
     "jobs",
     *in_playbook("jobs", "id"),
-    Column("id", COUNT, nullable=False),
-    Column("kind", TEXT, nullable=False),
+    sa.Column("id", COUNT, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
     *optional(TEXT, "session_id", "transcript_path", "reason"),
-    Column("state", TEXT, nullable=False, server_default=sql("'queued'")),
-    Column("attempts", Integer, nullable=False, server_default=sql("0")),
+    sa.Column("state", TEXT, nullable=False, server_default=sql("'queued'")),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default=sql("0")),
     *optional(TEXT, "not_before", "lease_until", "error"),
-    Column("created_at", TEXT, nullable=False),
+    sa.Column("created_at", TEXT, nullable=False),
     *optional(TEXT, "finished_at", "parent_path", "agent_id"),
     *not_blank("jobs", "kind"),
     one_of("jobs", "state", "queued", "running", "done", "failed"),
     *at_least(0, "jobs", "attempts"),
 )
 index("ix_jobs_state", jobs, "state", "id")
-# A transcript that waits to be read waits once, however many hooks have seen it.
+# A transcript waits once, however many hooks have seen it.
 index("uq_jobs_waiting", jobs, "kind", "transcript_path", where=jobs.c.state == "queued", unique=True)
 
 injections = table(
     "injections",
     *in_playbook("injections", "session_id", "seq"),
-    Column("session_id", TEXT, nullable=False),
-    Column("seq", Integer, nullable=False),
-    Column("source", TEXT, nullable=False),
-    Column("revision", COUNT, nullable=False),
-    Column("points", TEXT, nullable=False),
-    Column("left_out", COUNT, nullable=False),
-    Column("time", TEXT, nullable=False),
+    sa.Column("session_id", TEXT, nullable=False),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("source", TEXT, nullable=False),
+    sa.Column("revision", COUNT, nullable=False),
+    sa.Column("points", TEXT, nullable=False),
+    sa.Column("left_out", COUNT, nullable=False),
+    sa.Column("time", TEXT, nullable=False),
     event("injections"),
     *at_least(0, "injections", "left_out"),
     with_rowid=False,  # one page to write at a session's start, not three
 )
 
-# What sessions were shown of a team's playbook, until the team's database has it, and as long afterwards as a session
-# may go on: points and revision are those there.
+# Points of a team's playbook that sessions were shown, until the team's database has them and the session has ended.
+# Points and revision are those of the team.
 unsent_injections = table(
     "unsent_injections",
     *in_playbook("unsent_injections", "session_id", "time"),
     *required(TEXT, "session_id", "time", "source"),
-    Column("revision", COUNT, nullable=False),
-    Column("points", TEXT, nullable=False),
-    Column("left_out", COUNT, nullable=False),
+    sa.Column("revision", COUNT, nullable=False),
+    sa.Column("points", TEXT, nullable=False),
+    sa.Column("left_out", COUNT, nullable=False),
     event("unsent_injections"),
-    Column("sent_at", TEXT),
+    sa.Column("sent_at", TEXT),
     *at_least(0, "unsent_injections", "left_out"),
     with_rowid=False,
 )
 
-# Counted beside the injections, whose lists would all have to be read for one point; a trigger keeps it. `sessions` are
-# all; those that another event than their start told of the point are counted beside.
+# Counts for each point, by a trigger, so that not all lists of `injections` are read. `sessions` are all of them; those
+# in which another event than the start showed the point are also counted by event.
 showings = table(
     "showings",
     *in_playbook("showings", "point_id"),
     *required(COUNT, "point_id", "sessions"),
-    Column("last_at", TEXT, nullable=False),
+    sa.Column("last_at", TEXT, nullable=False),
     *(
-        Column(
-            name,
-            COUNT,
-            CheckConstraint(f"{name} >= 0", name=f"ck_showings_{name}"),
-            nullable=False,
-            server_default=sql("0"),
-        )
+        checked("showings", name, COUNT, ">= 0", "0")
         for name in ("sessions_at_last_use", "by_prompt", "at_error", "to_subagent")
     ),
     of_point("showings"),
@@ -498,22 +477,22 @@ showings = table(
 citations = table(
     "citations",
     *in_playbook("citations", "session_id", "point_id"),
-    Column("session_id", TEXT, nullable=False),
+    sa.Column("session_id", TEXT, nullable=False),
     *required(COUNT, "point_id", "chunks"),
-    Column("time", TEXT, nullable=False),
+    sa.Column("time", TEXT, nullable=False),
     of_point("citations"),
     *at_least(1, "citations", "chunks"),
     with_rowid=False,
 )
 index("ix_citations_point", citations, "point_id")
 
-# How sessions went, counted by us in their transcripts.
+# Counts of how sessions went, from their transcripts.
 session_outcomes = table(
     "session_outcomes",
     *in_playbook("session_outcomes", "session_id"),
-    Column("session_id", TEXT, nullable=False),
+    sa.Column("session_id", TEXT, nullable=False),
     *counted(COUNT, "tool_calls", "failed_calls", "corrections", "turns", "tokens"),
-    Column("updated_at", TEXT, nullable=False),
+    sa.Column("updated_at", TEXT, nullable=False),
     *at_least(0, "session_outcomes", "tool_calls", "failed_calls", "corrections", "turns", "tokens"),
     with_rowid=False,
 )

@@ -1,4 +1,4 @@
-"""What the URL of a database means: its file, its words in a message, its password."""
+"""The URL of a database: its file, its description in messages, its password."""
 
 import os
 from importlib.util import find_spec
@@ -11,7 +11,7 @@ from playbook_db.errors import MissingExtraError, Remedy, SettingError
 
 
 def described(url: URL | str) -> str:
-    """*url* in words for a message: an SQLite file's path, else the URL without user and password."""
+    """*url* for messages: an SQLite file's path, else the URL without user and password."""
     parsed_url = parsed(url)
     backend, place = parsed_url.get_backend_name(), _place(parsed_url)
     plain = URL.create(backend, host=parsed_url.host, port=parsed_url.port, database=parsed_url.database, query=place)
@@ -19,21 +19,17 @@ def described(url: URL | str) -> str:
 
 
 def sqlite_path(url: URL | str) -> str | None:
-    """The file of an SQLite database, None for any other database.
-
-    Links are resolved: SQLite keeps its log beside the real file.
-    """
+    """The file of an SQLite database, else None. Links are resolved: SQLite keeps its log beside the real file."""
     parsed_url = parsed(url)
     path = parsed_url.database if parsed_url.get_backend_name() == "sqlite" else None
     return os.path.realpath(path) if path and os.path.islink(path) else path
 
 
 def without_password(url: URL | str) -> tuple[str, str | None]:
-    """*url* as text without its password, and that, wherever in the URL it stands; None without one. Raises
-    SettingError where it has another secret."""
+    """*url* as text without its password, and the password (or None). Raises SettingError if it has another secret."""
     parsed_url = parsed(url)
     if "sslpassword" in parsed_url.query:
-        raise SettingError("A URL that is kept can't hold `sslpassword`. Put it into a service file: ?service=NAME")
+        raise SettingError("A stored URL can't have `sslpassword`. Put it into a service file: ?service=NAME")
     in_query = parsed_url.query.get("password")
     password = parsed_url.password or (in_query if isinstance(in_query, str) else None)
     return _with(parsed_url.difference_update_query(["password"]), None), None if password is None else str(password)
@@ -45,7 +41,7 @@ def with_password(url: URL | str, password: str) -> str:
 
 
 def is_same_database(url: URL | str, other: URL | str) -> bool:
-    """Whether both mean one database, whoever comes to it."""
+    """Whether both are the same database, for any user."""
     first, second = (_with(parsed(each).set(username=""), None) for each in (url, other))
     return first == second
 
@@ -58,14 +54,13 @@ def _with(url: URL, password: str | None) -> str:
 
 
 def dump_of(url: URL | str) -> Remedy:
-    """What backs a database on a server up, and what reads that: the server's own programs."""
+    """How to back up, and restore, a database on a server: with the server's own programs."""
     dump = f"pg_dump --format=custom --file=playbooks.dump '{described(url)}'"
     return Remedy(f"Run: {dump} (back, into an empty database: pg_restore --dbname=URL playbooks.dump)")
 
 
 def rewrite_of(url: URL | str) -> Remedy:
-    """What lets no deleted row stay in a database on a server, nor in the samples that its planner keeps of them, which
-    must be new before all is written anew."""
+    """How to remove the bytes of deleted rows on a server: new samples of the planner first, then a rewrite."""
     where = described(url)
     return Remedy(f"Its owner runs: vacuumdb --analyze-only --dbname='{where}' && vacuumdb --full --dbname='{where}'")
 
@@ -85,20 +80,20 @@ def parsed(url: URL | str) -> URL:
         raise SettingError(
             f"{_without_secrets(url)!r} is no database that playbook-db can open. "
             "Give an SQLite file's path, or a URL, with --db or PLAYBOOK_DB_URL."
-        ) from None  # the library's words hold what it took for a port
+        ) from None  # the library's message may have the password
     return parsed_url
 
 
 def _with_driver(url: URL) -> URL:
-    """*url*, of PostgreSQL, with our driver. Raises MissingExtraError where that isn't installed."""
+    """*url*, of PostgreSQL, with our driver. Raises MissingExtraError."""
     if find_spec("psycopg") is None:
         raise MissingExtraError("A database on PostgreSQL", "psycopg", extra="postgres")
     return url.set(drivername="postgresql+psycopg")
 
 
 def _without_secrets(url: URL | str) -> str:
-    from playbook_db.domain.redaction.redact import redact_message  # late: its patterns take a fifth of a second
+    from playbook_db.domain.redaction.redact import redact_message  # late: it takes 0.2 s
 
     scheme, separator, rest = (url if isinstance(url, str) else url.render_as_string()).partition("://")
-    _, _, without_user = rest.rpartition("@")  # a password may hold a blank, which no other text's URL would
+    _, _, without_user = rest.rpartition("@")  # a password may have a blank
     return redact_message(f"{scheme}{separator}{without_user}", os.environ)

@@ -1,7 +1,7 @@
-"""People's own SQL: one statement, which can read and nothing else.
+"""The user's own SQL: one statement, which can only read.
 
-Three things hold it: the file is opened read-only, the connection refuses to write, and SQLite asks of each thing that
-a statement would do whether it may. The first two alone would let it make other files.
+The file is opened read-only, the connection refuses writes, and an authorizer allows each action. The first two alone
+would let a statement create other files.
 """
 
 import math
@@ -22,26 +22,26 @@ from playbook_db.store.sqlite import files
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _OUTWARD_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
 _READING_PRAGMAS = ("table_list", "table_info", "table_xinfo", "index_list", "index_info", "foreign_key_list")
-_REFUSALS = ("not authorized", "authorization denied")  # some come without a number of their own
+_REFUSALS = ("not authorized", "authorization denied")  # some have no error code of their own
 _OF_THE_FILE = {
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL,
 }  # fmt: skip
-_CELL_BYTES, _MEMORY_BYTES = 64 << 20, 512 << 20  # of one value, of SQLite's whole work; no question takes the machine
-_STEPS_PER_CHECK = 20_000  # of SQLite's machine between two looks at Ctrl-C and the clock; some milliseconds
-_CHECK_S = 0.1  # between two looks of the watch, for steps that take long
+_CELL_BYTES, _MEMORY_BYTES = 64 << 20, 512 << 20  # of one value, of SQLite as a whole
+_STEPS_PER_CHECK = 20_000  # of SQLite's machine between checks of Ctrl-C and the clock; some milliseconds
+_CHECK_S = 0.1  # between checks of the clock in a thread, for long steps
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The titles of the columns as SQLite has them, two may be equal, and the rows, read as they are asked for."""
+    """The columns' titles, of which two may be equal, and the rows, read on demand."""
 
     columns: tuple[str, ...]
     rows: Iterator[tuple[Any, ...]]
 
 
 class _Clock:
-    """How long SQLite has worked on a question; the time of who reads the rows, such as a pager, doesn't count."""
+    """The time that SQLite works on a query, without that of the rows' reader, such as a pager."""
 
     def __init__(self, timeout_s: float) -> None:
         self.timeout_s = timeout_s
@@ -50,8 +50,7 @@ class _Clock:
 
     @contextmanager
     def watching(self, connection: sqlite3.Connection) -> Iterator[None]:
-        """Interrupt *connection* when the time is over, at each row that SQLite looks at; only a function that works on
-        one huge text is waited for."""
+        """Interrupt *connection* when the time is over. Only a function on one huge text can't be interrupted."""
 
         def watch() -> None:
             while not self._is_answered.wait(_CHECK_S):
@@ -78,14 +77,13 @@ class _Clock:
 
 @contextmanager
 def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.QUERY_TIMEOUT_S) -> Iterator[Answer]:
-    """What the database at *url* answers to one SQL statement; `:project` in it is *project_key*.
+    """The answer of the database at *url* to one SQL statement, in which `:project` is *project_key*.
 
-    Raises QueryError where it is no SQL that can be run, or takes SQLite longer than *timeout_s* seconds,
-    QueryRefusedError where it would do more than read, and DatabaseError and its kin where the database can't be used.
-    Nothing is migrated, nothing is left beside the file.
+    Nothing is migrated, and no file is left. Raises QueryError for invalid SQL, QueryTimeoutError after *timeout_s*
+    seconds, QueryRefusedError if it would do more than read, DatabaseError.
     """
-    if any(0xD800 <= ord(char) <= 0xDFFF for char in query):  # what Python makes of bytes that are none
-        raise QueryError("the statement is no UTF-8 text")
+    if any(0xD800 <= ord(char) <= 0xDFFF for char in query):  # invalid bytes, in Python
+        raise QueryError("the statement is not UTF-8")
     if not query.strip("; \t\r\n"):
         raise QueryError("there is no statement")
     path = at_hand.file_of(url)
@@ -103,7 +101,7 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
         clock = _Clock(timeout_s)
         with closing(files.open_file(path, "read")) as connection, _explained(connection, path, clock):
             _allow_reading_only(connection)
-            # Between two lines of Python a Ctrl-C is heard, and SQLite alone would not hear it.
+            # Python code can get a Ctrl-C; SQLite alone can't.
             connection.set_progress_handler(clock.is_over, _STEPS_PER_CHECK)
             with clock.watching(connection), closing(connection.execute(query, {"project": project_key})) as cursor:
                 if cursor.description is None:
@@ -115,20 +113,19 @@ def _require_current(url: str, path: str) -> None:
     """Raise DatabaseError unless the file *path* is a database at our schema."""
     if os.path.exists(path) and not at_hand.no_regular_file(path) and os.path.getsize(path):
         with closing(files.open_file(path, "read")) as connection:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            version, application, _ = connection.execute(files.VERSIONS).fetchone()
         if (version, application) == (at_hand.SCHEMA, files.APPLICATION_ID):
             return
-    from playbook_db.store import migrate  # late: it brings SQLAlchemy, and says what is wrong
+    from playbook_db.store import migrate  # late: it imports SQLAlchemy
 
     migrate.require_current(url)
 
 
 def _allow_reading_only(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA query_only = ON")
-    connection.execute("PRAGMA trusted_schema = ON")  # off, SQLite 3.40 refuses JSON in views; `_may` asks of all
-    connection.execute("PRAGMA temp_store = MEMORY")  # a long sort makes no file either
-    # SQLite makes these tables at their first use, and asks for that as if it were a change of the schema.
+    connection.execute("PRAGMA trusted_schema = ON")  # off, SQLite 3.40 refuses JSON in views; `_may` checks all
+    connection.execute("PRAGMA temp_store = MEMORY")  # a long sort creates no file
+    # SQLite creates these tables at their first use, which `_may` would refuse as a change of the schema.
     for table in ("json_each", "json_tree", "dbstat", *(f"pragma_{name}" for name in _READING_PRAGMAS)):
         with suppress(sqlite3.OperationalError):  # not every SQLite has dbstat
             connection.execute(f"SELECT * FROM {table} LIMIT 0")
@@ -139,7 +136,7 @@ def _allow_reading_only(connection: sqlite3.Connection) -> None:
 
 
 def _may(action: int, first: str | None, second: str | None, _database: str | None, _inside: str | None) -> int:
-    """Whether a statement may do *action*, which SQLite says with a number and up to two names."""
+    """Whether a statement may do *action*, an SQLite code with up to two names."""
     if action == sqlite3.SQLITE_FUNCTION:
         return sqlite3.SQLITE_DENY if (second or "").lower() in _OUTWARD_FUNCTIONS else sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA:
@@ -149,11 +146,11 @@ def _may(action: int, first: str | None, second: str | None, _database: str | No
 
 @contextmanager
 def _explained(connection: sqlite3.Connection, path: str, clock: _Clock) -> Iterator[None]:
-    """Turn the driver's errors into ours: those about the statement, and those about the file *path*."""
+    """Turn the driver's errors about the statement, and about the file *path*, into ours."""
     try:
         yield
     except MemoryError as error:
-        raise QueryError("the question takes more memory than there is for one") from error
+        raise QueryError("the query takes too much memory") from error
     except (sqlite3.Error, sqlite3.Warning) as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code == sqlite3.SQLITE_INTERRUPT and clock.is_over():

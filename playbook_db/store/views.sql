@@ -1,5 +1,5 @@
 -- Stable names for people to query; every column is described in docs/sql.md.
--- Dropped before a migration and made again after it.
+-- Dropped before a migration and created again after it.
 
 CREATE VIEW live_key_points AS
 SELECT p.key AS playbook, k.name, s.name AS section, k.text, k.helpful, k.harmful,
@@ -99,7 +99,7 @@ WHERE coalesce((SELECT t.last FROM undone_ranges AS t
                 ORDER BY t.first DESC LIMIT 1), 0) < v.revision
 GROUP BY p.key, k.name;
 
--- Asked for one point, it passes over lists without its number before they are taken apart.
+-- A query for one point skips lists without its number before it parses them.
 CREATE VIEW shown_points AS
 SELECT p.key AS playbook, i.session_id, i.time, i.source, i.revision, k.name, i.event
 FROM playbooks AS p
@@ -114,7 +114,7 @@ FROM citations AS c
 JOIN playbooks AS p ON p.id = c.playbook_id
 JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id;
 
--- A session that is resumed or compacted is shown its points anew, and counts once.
+-- A session that is resumed or compacted is shown its points again, but counts once.
 CREATE VIEW point_use AS
 SELECT p.key AS playbook, k.name, s.name AS section, k.text,
        coalesce(w.sessions, 0) AS sessions_shown,
@@ -142,9 +142,8 @@ LEFT JOIN votes AS v ON v.playbook_id = k.playbook_id AND v.point_id = k.id
 WHERE k.retired_in IS NULL
 GROUP BY p.key, k.name, p.id, k.playbook_id, k.id, s.slug, w.playbook_id, w.point_id;
 
--- Rows to add up: by the event that first told a session of a point, how many sessions that was, and what they made of
--- it. A list of numbers is searched as text, which takes a tenth of the time of taking it apart; first for what any longer
--- number may hold too, as most lists don't.
+-- Rows to sum: for the event that first showed a point, its sessions, citations and votes. Lists of numbers are searched as
+-- text, ten times as fast as parsing them; first for a text that a longer number may contain, too, as most lists don't.
 CREATE VIEW use_by_event AS
 SELECT p.key AS playbook, k.name, e.event, CAST(NULL AS TEXT) AS session_id,
        CASE e.event WHEN 'UserPromptSubmit' THEN w.by_prompt WHEN 'PostToolUseFailure' THEN w.at_error
@@ -216,7 +215,7 @@ LEFT JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.numbe
 WHERE r.session_id IS NOT NULL
 GROUP BY p.key, r.session_id;
 
--- Sessions of which both is known: what they were shown, and how they went.
+-- Sessions with both: what they were shown, and how they went.
 CREATE VIEW session_comparison AS
 SELECT p.key AS playbook, o.session_id, f.time AS first_at,
        CASE WHEN EXISTS (SELECT 1 FROM injections AS i

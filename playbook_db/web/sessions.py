@@ -10,7 +10,7 @@ from playbook_db.claude_code.hooks.events import session_folder_name
 from playbook_db.claude_code.transcripts import transcript
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.trust import outcomes
-from playbook_db.errors import JobError, PlaybookError, Remedy
+from playbook_db.errors import PlaybookError, Remedy
 from playbook_db.llm import choose
 from playbook_db.services.learning import queue
 from playbook_db.services.learning.budget import tokens_today
@@ -78,11 +78,11 @@ def change(request: PageRequest) -> Response:
     number = as_number(request.form.get("id", "")) or 0
     if action == "retry":
         if not queue.retry(own.store, own.key, number):
-            raise JobError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
+            raise PlaybookError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
         return request.back("sessions", notice=f"Job {number} is queued. {_BEGIN}")
     if action == "drop":
         if not queue.drop(own.store, own.key, number):
-            raise JobError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
+            raise PlaybookError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
         return request.back("sessions", notice=f"Job {number} is removed.")
     raise PlaybookError(f"There is no action {action!r}. Nothing was changed.")
 

@@ -46,7 +46,7 @@ def test_what_is_there_is_never_overwritten(playbook: Playbook, data: Path, fold
     done = playbook("backup", "copy.db")
 
     assert (done.code, done.out) == (1, "")
-    assert "copy.db is there already; nothing is overwritten. Remove it, or name another file." in done.err
+    assert "copy.db exists already, and was not overwritten. Remove it, or name another file." in done.err
     assert (folder / "copy.db").read_bytes() == before
 
 
@@ -228,7 +228,7 @@ def test_a_database_that_is_gone_is_begun_anew_where_somebody_says_so(playbook: 
 
     playbook("add", "another")
     again = playbook("init", "--new")
-    assert (again.code, "is there" in again.err) == (1, True)
+    assert (again.code, "exists" in again.err) == (1, True)
     assert "another" in playbook("list").out
 
 

@@ -78,24 +78,28 @@ def test_a_sound_database_is_called_well(playbook: Playbook, database: Path) -> 
 @pytest.mark.parametrize(
     ("spoil", "told", "is_seen_quickly"),
     [
-        ("DELETE FROM revisions WHERE number = 5", "not counted from 1 to 13: they go from 1 to 14", True),
+        ("DELETE FROM revisions WHERE number = 5", "don't go from 1 to 13, but from 1 to 14", True),
         ("UPDATE heads SET live_points = 7", "the count of live points of", True),
         ("DROP TRIGGER changes_no_update", "the trigger changes_no_update is missing", True),
         ("DROP VIEW history", "the view history is missing", True),
         ("DROP INDEX ix_jobs_state", "the index ix_jobs_state is missing", True),
-        ("CREATE TRIGGER spy AFTER INSERT ON votes BEGIN SELECT 1; END", "the trigger spy is none of ours", True),
-        ("ALTER TABLE jobs ADD COLUMN more TEXT", "the table jobs isn't as it should be", True),
+        (
+            "CREATE TRIGGER spy AFTER INSERT ON votes BEGIN SELECT 1; END",
+            "the trigger spy is not from playbook-db",
+            True,
+        ),
+        ("ALTER TABLE jobs ADD COLUMN more TEXT", "the table jobs was changed", True),
         ("UPDATE key_points SET section = 'xyz' WHERE id = 3", "CHECK constraint failed", True),
         ("UPDATE heads SET header = 'no json'", "can't be read: JSONDecodeError", False),
         ("UPDATE heads SET header = '[1]'", "can't be read", False),
-        ("UPDATE key_points SET text = 'another' WHERE id = 3", "is not what its history says", False),
+        ("UPDATE key_points SET text = 'another' WHERE id = 3", "doesn't match its history", False),
         ("UPDATE key_points SET text = CAST(x'ff' AS TEXT) WHERE id = 3", "can't be read", False),
-        ("UPDATE key_points SET helpful = 5 WHERE id = 3", "is not what its history says", False),
+        ("UPDATE key_points SET helpful = 5 WHERE id = 3", "doesn't match its history", False),
         ("UPDATE key_points SET rank = 5 WHERE id = 3", "the rank of oth-003", False),
         ("INSERT INTO undone_ranges VALUES (1, 1, 1, 2)", "don't match its undos", False),
         (
             "INSERT INTO showings VALUES (1, 3, 1, '2026', 0, 0, 0, 0)",
-            "were shown isn't what the sessions' lists say",
+            "that were shown points of",
             False,
         ),
         ("UPDATE changes SET point_id = 99 WHERE revision = 3", "refers to a row of key_points", False),
@@ -277,7 +281,7 @@ def test_a_file_can_not_be_distributed(playbook: Playbook, database: Path) -> No
 def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path) -> None:
     """What they are is told; a file is refused in words, and so is a right that there isn't."""
     refused = playbook("db", "grant", "ben", "reader")
-    assert refused.err.startswith(f"playbook: {database} is a file, for whose rights the system has chmod.")
+    assert refused.err.startswith(f"playbook: {database} is a file: set its rights with chmod.")
     assert "'reader', 'member', 'owner'" in playbook("db", "grant", "ben", "boss").err
     server = postgres.require_server()
     if postgres.GIVEN:

@@ -66,7 +66,7 @@ def test_a_wrong_index_for_full_text_is_told_with_what_makes_it_anew(playbook: P
 
     (database,) = findings()["database"]
 
-    assert "the index for full text isn't what the points give" in database["message"]
+    assert "the full-text index doesn't match the points" in database["message"]
     assert database["remedy"] == "playbook db check --rebuild-search"
 
 

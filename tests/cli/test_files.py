@@ -153,7 +153,7 @@ def test_db_check_finds_points_that_are_not_what_their_history_says(playbook: Pl
 
     assert result.code == 1
     assert result.json["ok"] is False
-    assert "is not what its history says" in result.json["problems"][0]
+    assert "doesn't match its history" in result.json["problems"][0]
 
 
 def test_db_upgrade_tells_where_the_database_stands(playbook: Playbook) -> None:

@@ -79,7 +79,7 @@ def test_foreign_triggers_and_views_in_place_of_ours_are_refused(
     for way in _ways(foreign):
         done = playbook(*way)
         assert (done.code, done.out) == (1, ""), way
-        assert f"{foreign} has SQL that playbook-db didn't make" in done.err
+        assert f"{foreign} has SQL that is not from playbook-db" in done.err
         assert named in done.err
         assert "drop it with sqlite3" in done.err
 
@@ -130,7 +130,7 @@ def test_triggers_and_views_of_older_schemas_are_ours(playbook: Playbook, tmp_pa
         path = tmp_path / f"{way}.db"
         shutil.copy(Path(__file__).parents[1] / "frozen" / f"{version:04d}.db", path)
         _bait(path, _TRIGGER.format("helper"))
-        assert "SQL that playbook-db didn't make" not in playbook(*_ways(path)[way]).err
+        assert "SQL that is not from playbook-db" not in playbook(*_ways(path)[way]).err
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("SELECT count(*) FROM key_points WHERE text = 'evil'").fetchone() == (0,)
 

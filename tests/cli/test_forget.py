@@ -119,7 +119,7 @@ def test_backups_that_hold_it_are_named_before_and_after(playbook: Playbook) -> 
     (new,) = [backup["path"] for backup in playbook("backup", "--list", "--json").json]
     assert f"backup    {old}, replaced by a new one" in dry_run.out.splitlines()
     assert f"backup    {old}, replaced by {new}" in result.out.splitlines()
-    assert all("older states of the database in these backups go with them" in said.err for said in (dry_run, result))
+    assert all("older states of the database are deleted with them" in said.err for said in (dry_run, result))
 
 
 def test_what_matches_nothing_is_nothing(playbook: Playbook) -> None:

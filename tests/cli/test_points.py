@@ -340,9 +340,9 @@ def test_a_text_that_no_session_can_be_shown_is_refused_or_told(playbook: Playbo
         assert "it has 10,000 characters, and a session is shown 9,800 at most" in refused.err
     assert playbook("list").out.count("\n") == 1
     (folder / "long.json").write_text(json.dumps(a_flat_dict("z" * 10_000)))
-    assert "too long for any session" in playbook("import", "long.json").err
+    assert "too long to be shown in any session" in playbook("import", "long.json").err
     batch = [{"type": "ADD", "text": "w" * 10_000, "section": "OTHERS"}]
-    assert "too long for any session" in playbook("apply", "-", stdin=json.dumps(batch)).err
+    assert "too long to be shown in any session" in playbook("apply", "-", stdin=json.dumps(batch)).err
 
 
 def test_a_pinned_point_comes_first_in_what_a_session_gets(playbook: Playbook) -> None:
@@ -399,12 +399,12 @@ def test_pinning_warns_of_what_it_does_not_help(playbook: Playbook) -> None:
 
     assert first.code == second.code == 0
     assert first.err == (
-        "playbook: pat-001 has 3 harmful votes and 0 helpful ones: pinned or not, the next pruning retires it. "
-        "Why it has them: playbook why pat-001\n"
+        "playbook: pat-001 has 3 harmful votes and 0 helpful ones: the next pruning retires it, pinned or not. "
+        "To see why it has them: playbook why pat-001\n"
     )
     assert second.err == (
-        "playbook: what is pinned no longer fits into a session's text; pat-001 isn't shown. "
-        "Shorten some of it (playbook edit NAME), or let some go: playbook unpin pat-001\n"
+        "playbook: the pinned points no longer fit into a session's text; pat-001 isn't shown. "
+        "Shorten some (playbook edit NAME), or unpin some: playbook unpin pat-001\n"
     )
     assert playbook("prune").out.startswith("retire    pat-001")
 

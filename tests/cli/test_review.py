@@ -127,7 +127,7 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
 
     assert done.code == 1
     assert "accepted  p1, but nothing had to be done: the playbook says this already\n" in done.out
-    assert "accepted  p4, but nothing had to be done: pat-001 isn't in the playbook any more\n" in done.out
+    assert "accepted  p4, but nothing had to be done: pat-001 is no longer in the playbook\n" in done.out
     assert "p2 still waits: there is no point pat-001" in done.err
     assert "missing: pat-002" in done.err
     assert _waiting(playbook) == ["p2", "p3", "p5"]
@@ -139,7 +139,7 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
     ("words", "code", "why"),
     [
         (["--accept", "p9"], 1, "No proposal 'p9' waits"),
-        (["--accept", "pat-001"], 1, "pat-001 is what p2, p4, p5 are about"),
+        (["--accept", "pat-001"], 1, "pat-001 matches p2, p4, p5"),
         (["--reject", "1", "nothing"], 1, "No proposal 'nothing' waits"),
         (["--accept", "1", "--reject", "p1"], 2, "can't be both"),
         (["--accept", "1", "--edit"], 2, "Give --edit alone"),

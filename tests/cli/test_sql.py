@@ -185,7 +185,7 @@ def test_sql_that_is_no_text_is_explained(playbook: Playbook, monkeypatch: pytes
     )
 
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"no UTF-8 text" in done.stderr
+    assert b"not UTF-8" in done.stderr
 
 
 @pytest.mark.slow

@@ -221,7 +221,7 @@ def test_with_the_server_away_what_is_here_is_shown_and_the_rest_says_what_to_do
         assert done.code == 0
         assert "the team's" in done.out
         assert "can't be reached" in done.err
-        assert "What follows is what this machine knew of it; that was current" in done.err
+        assert "This is the last state that this machine knows; it was current" in done.err
     for command in (("add", "x"), ("log",), ("export",), ("stats",), ("sql", "SELECT 1"), ("init",), ("undo",)):
         done = joined(*command)
         assert (done.code, done.out) == (1, "")
@@ -316,9 +316,9 @@ def test_a_team_keeps_what_one_promotes_and_gets_what_one_demotes_only_if_one_sa
     assert joined("promote", "oth-001", "--retire").code == 0
     assert "oth-001" not in read_playbook(shared).by_name
     undone = joined("undo")
-    assert "uoth-001 of your own playbook stays there; to undo that, too: playbook --user undo 1" in undone.err
+    assert "uoth-001 of your personal playbook stays there; to undo that, too: playbook --user undo 1" in undone.err
     undone = joined("--user", "undo")
-    assert f"oth-001 of {folder} is as the move left it; to undo that, too: playbook --project" in undone.err
+    assert f"oth-001 of {folder} stays as the move left it; to undo that, too: playbook --project" in undone.err
 
     joined("add", "--user", "say it briefly")
     refused = joined("demote", "uoth-002")

@@ -176,7 +176,7 @@ def test_a_mirror_that_can_not_be_taken_in_is_told_of_once(playbook: Playbook, f
     playbook("mirror", "on")
     (folder / ".claude" / "playbook.json").write_text('{"sections": {"OTHERS": [{"name": "oth-009"}]}}')
 
-    assert playbook("undo").err.count("Nothing of it was taken in.") == 1
+    assert playbook("undo").err.count("Nothing was imported from it.") == 1
 
 
 @pytest.fixture

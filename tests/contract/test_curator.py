@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from playbook_db import contract
 from playbook_db.contract import update_playbook_data
 from playbook_db.domain import operations as operation_rules
-from playbook_db.services.playbook.edit import apply_batch, list_retired, restore
+from playbook_db.services.playbook.edit import apply_batch, restore
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import Store
-from tests.builders import a_flat_dict, a_sections_dict, an_entry, last_revision, section_names
+from tests.builders import a_flat_dict, a_sections_dict, an_entry, last_revision, list_retired, section_names
 from tests.contract.playbooks import (
     CONTEXT,
     MISTAKES,

@@ -14,10 +14,9 @@ from playbook_db.contract import (
     update_playbook_data,
 )
 from playbook_db.errors import PlaybookFileError
-from playbook_db.services.playbook.edit import list_retired
 from playbook_db.services.project import Project
 from playbook_db.services.sharing import mirror
-from tests.builders import a_flat_dict, a_sections_dict, an_entry
+from tests.builders import a_flat_dict, a_sections_dict, an_entry, list_retired
 from tests.contract.playbooks import (
     CONTEXT,
     DATED,

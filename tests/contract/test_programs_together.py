@@ -13,9 +13,8 @@ from playbook_db.contract import (
     save_playbook,
     update_playbook_data,
 )
-from playbook_db.services.playbook.edit import list_retired
 from playbook_db.services.project import Project
-from tests.builders import a_flat_dict, a_sections_dict, an_entry
+from tests.builders import a_flat_dict, a_sections_dict, an_entry, list_retired
 from tests.contract.playbooks import (
     DATED,
     MISTAKES,

@@ -24,14 +24,13 @@ from playbook_db.contract import (
 )
 from playbook_db.domain.playbook import KeyPoint, Playbook
 from playbook_db.domain.sections import SECTION_ORDER
-from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
 from playbook_db.services.reading import sql as sql_service
 from playbook_db.store import user_sql
 from playbook_db.store.engine import open_store
 from playbook_db.store.revision_log import LoggedRevision
-from tests.builders import a_sections_dict, an_entry
+from tests.builders import a_sections_dict, an_entry, list_retired
 from tests.claude_code import running
 from tests.claude_code.running import Client
 from tests.cli.conftest import Playbook as Command
@@ -232,7 +231,7 @@ def _sum(rows: list[tuple[Any, ...]], column: int) -> Any:
 def expected(life: Life) -> dict[str, Any]:
     """The answers, all columns or the first ones; a callable looks at the rows itself."""
     now, log, steps = life.now, life.log, life.steps()
-    retired = edit.list_retired(life.project)
+    retired = list_retired(life.project)
     times = {revision.number: revision.time for revision in log}
     counted = [vote for vote in life.counted if vote.is_matched]
     helped = Counter(vote.name for vote in counted if vote.tag == "helpful" and vote.name in now.by_name)

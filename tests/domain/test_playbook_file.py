@@ -51,7 +51,7 @@ def refusal_of(data: bytes | str) -> PlaybookFileError:
     with pytest.raises(PlaybookFileError) as caught:
         decode(data, source=SOURCE)
     assert str(caught.value).startswith(f"{SOURCE}{', ' if caught.value.place else ''}{caught.value.place}: ")
-    assert str(caught.value).endswith("Nothing of it was taken in.")
+    assert str(caught.value).endswith("Nothing was imported from it.")
     return caught.value
 
 
@@ -375,7 +375,7 @@ def content_refusal(data: object) -> PlaybookFileError:
     with pytest.raises(PlaybookFileError) as caught:
         read(data)
     assert str(caught.value).startswith(SOURCE)
-    assert str(caught.value).endswith("Nothing of it was taken in.")
+    assert str(caught.value).endswith("Nothing was imported from it.")
     assert not caught.value.damaged
     return caught.value
 

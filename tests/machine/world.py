@@ -26,9 +26,9 @@ _BY_KIND = (
     (re.compile(r'postgresql[^\s",]+'), "DATABASE"),
     (re.compile(r'"role": "postgres"'), '"role": null'),  # who was logged in
     (re.compile(r'"actor": "(session|tools)-[0-9]+"'), '"actor": "ann"'),  # a member on a server, else a session
-    (re.compile(r"playbook: (DATABASE keeps the erased rows|its server's backups).*\n"), ""),  # what else to see to
+    (re.compile(r"playbook: (DATABASE keeps the erased rows|the server's backups).*\n"), ""),  # what else to see to
     (re.compile(r"user:postgres"), "user"),  # whose own playbook
-    (re.compile(r"(backup    |playbook: the older states of the database in these backups).*\n"), ""),  # of a file
+    (re.compile(r"(backup    |playbook: these backups' older states).*\n"), ""),  # of a file
     (re.compile(r',\n  "file": \{.*\n  \}', re.DOTALL), ""),  # sizes in bytes
     (re.compile(r',\n  "members": \[.*?\n  \]', re.DOTALL), ""),  # a session counts for its member on a server
 )

@@ -29,12 +29,11 @@ from playbook_db.services.playbook.forget import Request
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import open_store
-from playbook_db.store.playbook import erasure as erasure_rows
 from playbook_db.store.playbook.learning import ChunkKey
 from playbook_db.store.playbook.proposals import Kind
 from playbook_db.store.sqlite import backups
 from playbook_db.store.upkeep import database_file
-from tests.builders import few_texts, last_revision
+from tests.builders import few_texts, last_revision, list_retired
 from tests.databases import NewProject
 from tests.tiers import few
 
@@ -161,7 +160,7 @@ def test_what_a_pattern_matches_goes_and_reworded_advice_stays(spread: Project, 
 
     assert _holding(tmp_path) == []
     assert done.erasures[spread.key].names == ("ctx-001",)
-    assert edit.list_retired(spread)["ctx-001"].reason == "forgotten"
+    assert list_retired(spread)["ctx-001"].reason == "forgotten"
     assert {point.text for point in read_playbook(spread).points} == {
         "the token is in the vault", "use ruff", "never print tokens"
     }  # fmt: skip
@@ -197,7 +196,7 @@ def test_where_no_new_backup_can_be_taken_the_old_ones_stay_and_are_named(
     """Nothing else is kept from being erased by it, and who comes next tries again."""
 
     def fail(*_: object, **__: object) -> None:
-        raise BackupError("The disk is full. No backup was taken.")
+        raise BackupError("The disk is full. No backup was made.")
 
     with monkeypatch.context() as patched:
         patched.setattr(database_file, "take", fail)
@@ -362,25 +361,6 @@ def test_two_erasures_at_once_leave_nothing_of_either(project: Project, monkeypa
     ]
 
 
-@pytest.mark.smoke
-def test_history_is_read_before_the_lock_and_not_again_under_it(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever waits to write doesn't wait for a million votes to be gone through."""
-    edit.add(project, _TEXT)
-    real, asked = erasure_rows.find, []
-
-    def find(*given: Any, after: int = 0, **how: Any) -> Any:
-        asked.append(after)
-        return real(*given, after=after, **how)
-
-    monkeypatch.setattr(erasure_rows, "find", find)
-
-    forget.forget(project, Request(name="oth-001"))
-
-    assert asked[:2] == [0, 1]
-
-
 class _KilledError(BaseException):
     """What a kill is to a test."""
 
@@ -484,7 +464,7 @@ def test_what_is_not_there_can_not_be_forgotten(project: Project) -> None:
     assert last_revision(project) == 1
 
     forget.forget(project, Request(name="oth-001"))
-    with pytest.raises(PointRuleError, match="forgotten for good already"):
+    with pytest.raises(PointRuleError, match="forgotten already"):
         forget.forget(project, Request(name="oth-001"))
 
 
@@ -500,8 +480,8 @@ def test_a_pattern_goes_through_all_projects_where_that_is_asked(project: Projec
 
     planned = forget.preview(project, Request(pattern=_PATTERN))
     assert list(planned.erasures) == [project.key]
-    assert planned.notes[0] == f"{other.key} has a playbook of its own, which says it too and stays: oth-001"
-    assert planned.notes[1] == "your own playbook says it too and stays: uoth-001"
+    assert planned.notes[0] == f"the playbook of {other.key} says it too, and keeps it: oth-001"
+    assert planned.notes[1] == "your personal playbook says it too, and keeps it: uoth-001"
     assert len(planned.notes) == 2 + 2 * project.store.is_shared  # what a server keeps
     done = forget.forget(project, Request(pattern=_PATTERN, in_all_projects=True))
 
@@ -652,7 +632,7 @@ def _do(project: Project, step: str, what: Any, how: Any) -> None:
         with_text = [{"type": "ADD", "text": what, "section": "OTHERS" if how == "oth" else "PATTERNS & APPROACHES"}]
         edit.apply_batch(project, with_text, origin="a test")
         return
-    live, gone = list(read_playbook(project).by_name), list(edit.list_retired(project))
+    live, gone = list(read_playbook(project).by_name), list(list_retired(project))
     names = gone if step == "restore" else live
     if not names:
         return
@@ -676,7 +656,7 @@ def test_forgetting_changes_nothing_but_the_text(new_project: NewProject, steps:
     for step in steps:
         _do(project, *step)
     last = last_revision(project)
-    names = [*read_playbook(project).by_name, *edit.list_retired(project)]
+    names = [*read_playbook(project).by_name, *list_retired(project)]
     if not names:
         return
     then = {revision: _at(project, revision) for revision in range(last + 1)}

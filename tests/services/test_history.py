@@ -24,7 +24,7 @@ from playbook_db.services.reading.history import LogQuery, find_revision
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import FileFields, RevisionOrigin, RevisionResult
 from playbook_db.store.revision_log import LoggedChange, LoggedRevision
-from tests.builders import last_revision, playbook_values
+from tests.builders import last_revision, list_retired, playbook_values
 from tests.databases import NewProject
 from tests.domain.test_diff import carry_out, content
 from tests.store.test_history import _operations
@@ -72,7 +72,7 @@ def do(project: Project, step: str, what: Any) -> RevisionResult | None:
     if step == "prune":
         return edit.prune(project)
     if step == "restore":
-        return edit.restore(project, what) if what in edit.list_retired(project) else None
+        return edit.restore(project, what) if what in list_retired(project) else None
     reading = playbook_file.decode(playbook_file.encode(what), source="a test")
     return import_export.import_playbook(project, reading, source="a test", replace=step == "replace")
 

@@ -12,7 +12,7 @@ from playbook_db.domain.playbook import Header, Playbook
 from playbook_db.services.playbook import dict_api, edit, import_export
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.playbook.repository import RevisionResult
-from tests.builders import a_flat_dict, a_sections_dict, an_entry, playbook_values, texts
+from tests.builders import a_flat_dict, a_sections_dict, an_entry, list_retired, playbook_values, texts
 from tests.databases import NewProject
 from tests.tiers import few
 
@@ -167,7 +167,7 @@ def test_replacing_makes_the_playbook_equal_to_the_file(project: Project) -> Non
     _read_in(project, content, replace=True)
 
     assert import_export.export_playbook(project) == content
-    assert list(edit.list_retired(project)) == ["pat-001"]
+    assert list(list_retired(project)) == ["pat-001"]
 
 
 @pytest.mark.smoke

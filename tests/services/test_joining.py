@@ -19,6 +19,7 @@ from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.sharing import joining
 from playbook_db.store.engine import Store, open_store
 from playbook_db.store.playbook.repository import RevisionResult
+from tests.builders import list_retired
 
 
 @pytest.mark.parametrize(
@@ -380,7 +381,7 @@ _TEXTS = ("use uv", "Use UV.", "use ruff", "use mypy", "write tests", "no global
 def _do_anything(project: Project, random: Random) -> None:
     """One small change of the playbook."""
     names = [point.name for point in read_playbook(project).points]
-    retired = list(edit.list_retired(project))
+    retired = list(list_retired(project))
     with suppress(PlaybookError):  # as an undo that collides
         match random.choice("aavvertu"):
             case "v" if names:
@@ -417,7 +418,7 @@ def test_whatever_happened_before_joining_keeps_what_the_team_decided(own: Proje
 def _join_and_compare(own: Project, team: Project) -> None:
     before = read_playbook(team).by_name
     live = {normalised(point.text) for point in before.values()}
-    retired = {normalised(each.point.text) for each in edit.list_retired(team).values()} - live
+    retired = {normalised(each.point.text) for each in list_retired(team).values()} - live
 
     _bring(own, team)
 

@@ -328,7 +328,7 @@ def test_a_refusal_carries_the_command_that_helps_as_data(url: str, tmp_path: Pa
 
     assert refused.value.remedy is not None
     assert refused.value.remedy.commands == (("backup", "--list"),)
-    assert str(refused.value).endswith("See those there are with: playbook backup --list")
+    assert str(refused.value).endswith("See the backups with: playbook backup --list")
 
 
 def test_the_database_itself_is_no_backup_of_itself(url: str, project: Project) -> None:

@@ -111,7 +111,7 @@ def test_a_heading_names_a_section_in_its_own_words(heading: str, section: str) 
 def test_what_is_no_point_is_told_with_its_line() -> None:
     """Code of some length, a table, and another file that is brought in."""
     assert markdown.read(NOTES.encode(), source="x").left_out == (
-        (5, "it brings another file in; import that by itself: docs/git.md"),
+        (5, "it includes another file; import that one: docs/git.md"),
         (8, "a block of code"),
         (36, "a table"),
     )

@@ -164,9 +164,9 @@ def test_a_point_that_left_in_another_way_is_not_promoted(project: Project, own:
 
     with pytest.raises(PointNotFoundError, match="retired"):
         promotion.promote(project, name, keeps=False)
-    with pytest.raises(PointRuleError, match="is in your own playbook"):
+    with pytest.raises(PointRuleError, match="is in your personal playbook"):
         promotion.promote(project, voted(own), keeps=False)
-    with pytest.raises(PointRuleError, match="no point of your own playbook"):
+    with pytest.raises(PointRuleError, match="is not in your personal playbook"):
         promotion.demote(project, name, keeps=False)
     assert points(project) == {}
 
@@ -192,7 +192,7 @@ def test_an_undo_on_either_side_tells_of_the_other(project: Project, own: Projec
 
     here = undo.undo(project).result.notes
 
-    assert here == ["upref-001 of your own playbook stays there; to undo that, too: playbook --user undo 1"]
+    assert here == ["upref-001 of your personal playbook stays there; to undo that, too: playbook --user undo 1"]
     assert undo.undo(own).result.notes == []
     assert points(project) == {name: ("say it briefly", 2, 1)}
     assert points(own) == {}
@@ -210,7 +210,7 @@ def test_an_undo_of_a_demotion_tells_of_the_other_side(project: Project, own: Pr
     promotion.demote(project, name, keeps=False)
 
     (there,) = undo.undo(project).result.notes
-    assert there == f"{name} of your own playbook stays retired there; to undo that, too: playbook --user undo 5"
+    assert there == f"{name} of your personal playbook stays retired there; to undo that, too: playbook --user undo 5"
     undo.undo(project)
     (here,) = undo.undo(own).result.notes
     assert here.startswith(f"pref-001 of {project.key} stays there; to undo that, too: playbook --project ")

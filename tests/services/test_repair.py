@@ -26,7 +26,7 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.playbook import erasure
 from playbook_db.store.sqlite import backups, files
 from playbook_db.store.upkeep import salvage
-from tests.builders import a_sections_dict, an_entry
+from tests.builders import a_sections_dict, an_entry, list_retired
 from tests.databases import fill_once
 from tests.sample_database import write_sample_database
 
@@ -118,7 +118,7 @@ def test_where_only_an_index_or_the_header_is_damaged_nothing_is_lost(path: Path
 
 def test_without_a_backup_all_points_that_can_be_read_come_in_by_one_revision(path: Path, project: Project) -> None:
     """In their order, with their votes; the retired ones too. That there was a history is said."""
-    before, retired = _points(project), edit.list_retired(project)
+    before, retired = _points(project), list_retired(project)
     project.store.close()
     _zero(path, 1)
 
@@ -127,7 +127,7 @@ def test_without_a_backup_all_points_that_can_be_read_come_in_by_one_revision(pa
     assert (repaired.key, repaired.revision, repaired.kept_to, repaired.last_revision) == (project.key, 1, 0, 56)
     assert repaired.lost_history == "All history is lost, up to revision 56; the points are as they were last seen."
     assert _points(project) == before
-    assert [(name, gone.point, gone.reason) for name, gone in edit.list_retired(project).items()] == [
+    assert [(name, gone.point, gone.reason) for name, gone in list_retired(project).items()] == [
         (name, gone.point, gone.reason) for name, gone in retired.items()
     ]
     assert [(row[3], row[6]) for row in _rows(path, "revisions")] == [("import", "repaired: its history is lost")]
@@ -634,7 +634,7 @@ def test_while_the_worker_is_at_work_nothing_is_repaired(path: Path, monkeypatch
     monkeypatch.setattr(settings, "LOCK_WAIT_S", 0.1)
     os.makedirs(settings.data_dir(), exist_ok=True)
 
-    with FileLock(settings.worker_lock()), pytest.raises(RepairError, match="The worker is at work"):
+    with FileLock(settings.worker_lock()), pytest.raises(RepairError, match="The worker used"):
         _repair(path)
 
     assert path.read_bytes() == damaged

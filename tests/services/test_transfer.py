@@ -131,7 +131,7 @@ def test_what_differs_afterwards_is_not_kept(lived: str, store: Store, monkeypat
 
     monkeypatch.setattr(transfer, "_insert", spoiled)
 
-    with pytest.raises(DatabaseError, match=r"The copy of /work/harbour isn't what it was \(votes .*\)"):
+    with pytest.raises(DatabaseError, match=r"The copy of /work/harbour differs from it \(votes .*\)"):
         maintenance.transfer(lived, store.url.render_as_string(hide_password=False))
 
     with store.snapshot() as connection:
@@ -170,7 +170,7 @@ def test_the_users_own_playbook_is_his_own_in_the_other_database(lived: str, sto
 
     with open_store(back) as target:
         assert list(read_playbook(Project.of_user(target)).by_name) == ["upref-001"]
-    with pytest.raises(DatabaseError, match="has your own already"):
+    with pytest.raises(DatabaseError, match="has your personal playbook already"):
         maintenance.transfer(lived, url)
     with store.read(KEYS[0]) as book:
         assert not book.playbook_id

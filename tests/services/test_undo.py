@@ -278,7 +278,7 @@ def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:
     assert go_back(project, "1").result.notes == [told]
     assert now(project).points == ()
     for attempt in (lambda: edit.restore(project, "oth-001"), lambda: restore_as_of(project, "oth-001", "1")):
-        with pytest.raises(PointRuleError, match="oth-001 was forgotten for good; nothing of its text is left"):
+        with pytest.raises(PointRuleError, match="oth-001 was forgotten; none of its text is left"):
             attempt()
 
 
@@ -317,7 +317,7 @@ def test_one_point_is_restored_as_it_was_then(project: Project) -> None:
     restore_as_of(project, "oth-001", "4")
     assert now(project).by_name["oth-001"] == at(project, 4).by_name["oth-001"]
     for name, moment, problem in (
-        ("oth-002", "1", "wasn't there yet after revision 1: it came in revision 2"),
+        ("oth-002", "1", "didn't exist after revision 1: revision 2 added it"),
         ("oth-001", "7", "oth-001 was retired at revision 7"),
     ):
         with pytest.raises(PointRuleError, match=problem):

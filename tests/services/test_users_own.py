@@ -125,4 +125,4 @@ def test_what_is_pinned_in_ones_own_is_told_where_it_needs_more_than_its_share(s
 
     assert edit.pin(own, "uoth-001", "uoth-002", "uoth-003") == []
     (note,) = edit.pin(own, "uoth-004")
-    assert "surely there for your own; uoth-001 isn't shown then" in note
+    assert "that personal points always have; uoth-001 isn't shown then" in note

@@ -344,9 +344,9 @@ def checkout(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "alembic.ini", made)
     description = made / "playbook_db" / "store" / "tables.py"
     text = description.read_text().replace(
-        'Column("forgotten", Integer', 'Column("note", Text),\n    Column("forgotten", Integer'
+        'sa.Column("forgotten", sa.Integer', 'sa.Column("note", sa.Text),\n    sa.Column("forgotten", sa.Integer'
     )
-    description.write_text(f'{text}\nlabels = table("labels", Column("name", Text, primary_key=True))\n')
+    description.write_text(f'{text}\nlabels = table("labels", sa.Column("name", sa.Text, primary_key=True))\n')
     return made
 
 

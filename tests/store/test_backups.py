@@ -116,10 +116,10 @@ def test_the_list_tells_when_and_why_and_leaves_strangers_out(path: str) -> None
 @pytest.mark.parametrize(
     ("target", "told"),
     [
-        ("there.db", "is there already; nothing is overwritten"),
-        ("link.db", "is there already"),
+        ("there.db", "exists already, and was not overwritten"),
+        ("link.db", "exists already"),
         (".", "is a folder"),
-        ("no/such/folder.db", r"There is no folder .*no/such. Make it"),
+        ("no/such/folder.db", r"There is no folder .*no/such. Create it"),
         ("there.db/x.db", "There is no folder"),
         ("n" * 300, "can't be made: File name too long"),
     ],
@@ -148,7 +148,7 @@ def test_a_disk_without_room_is_told_and_leaves_nothing(path: str, tmp_path: Pat
     was = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, was[1]))
     try:
-        with pytest.raises(BackupError, match=r"playbook.db can't be copied: .*No backup was taken"):
+        with pytest.raises(BackupError, match=r"playbook.db can't be copied: .*No backup was made"):
             take_to(path, str(place / "full.db"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, was)

@@ -241,7 +241,7 @@ def test_a_damaged_index_stops_no_write(ruled: Path, damage: str) -> None:
         connection.executescript(damage)
 
     report = maintenance.check_database(f"sqlite:///{ruled}")
-    assert report.problems == ("the index for full text isn't what the points give",)
+    assert report.problems == ("the full-text index doesn't match the points",)
     assert report.remedy == maintenance.REBUILD_SEARCH
     with open_store(f"sqlite:///{ruled}") as store:
         found = _searched(Project(store, "/work/harbour"), "pytes")
@@ -304,7 +304,7 @@ def test_where_sqlite_has_no_fts5_all_goes_on_and_the_index_comes_later(ruled: P
         assert ([point.name for point, _ in found.points], found.is_damaged) == (["oth-005"], False)
         assert not maintenance.rebuild_search(url)
         backups.take(str(ruled), backups.BY_HAND, now=datetime.now(UTC))
-    assert maintenance.check_database(url).problems == ("the index for full text isn't what the points give",)
+    assert maintenance.check_database(url).problems == ("the full-text index doesn't match the points",)
 
     with open_store(url) as store:
         edit.add(Project(store, "/work/harbour"), "back again")

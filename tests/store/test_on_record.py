@@ -201,7 +201,7 @@ def test_what_no_history_puts_right_is_told(fresh: str, shell: Shell) -> None:
     """Nothing is called well that isn't."""
     shell.execute("ALTER TABLE votes ADD CONSTRAINT later CHECK (tag <> '') NOT VALID")
     try:
-        with pytest.raises(RepairError, match="the constraint later isn't valid, which no history puts right"):
+        with pytest.raises(RepairError, match=r"the constraint later isn't valid\. No history can repair that"):
             repair.repair(fresh, folder="")
     finally:
         shell.execute("ALTER TABLE votes DROP CONSTRAINT later")
@@ -235,7 +235,7 @@ def test_a_server_from_before_gets_the_triggers_by_its_upgrade(fresh: str, store
     maintenance.upgrade(fresh)
 
     assert maintenance.check_database(fresh).problems == (
-        f"the playbook of {KEY} is not what its history says (revision 2)",
+        f"the playbook of {KEY} doesn't match its history (revision 2)",
     )
     assert [each.role for each in history.log(Project(store, KEY), history.LogQuery())] == [None, None]
     with pytest.raises(psycopg.IntegrityError, match="oth-001 is not what its last change says"):

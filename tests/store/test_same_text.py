@@ -16,7 +16,7 @@ from playbook_db.errors import PointRuleError
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store.engine import open_store
-from playbook_db.store.playbook import same_text
+from playbook_db.store.playbook import playbook_rows
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.sqlite import full_text
 from tests.builders import a_key_point
@@ -43,7 +43,7 @@ _SAID_OTHERWISE: dict[str, Callable[[str], str]] = {
 
 @pytest.fixture(autouse=True)
 def _few_points_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(same_text, "_FEW_POINTS", -1)
+    monkeypatch.setattr(playbook_rows, "_FEW_POINTS", -1)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from alembic.util import CommandError
 
 from benchmarks.torture import damage
 from playbook_db.domain import prompt_text
-from playbook_db.errors import BackupError, DatabaseError, SchemaTooNewError, SchemaTooOldError, UnreleasedSchemaError
+from playbook_db.errors import BackupError, DatabaseError, SchemaTooNewError, SchemaTooOldError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
@@ -190,7 +190,7 @@ def test_a_database_of_an_unreleased_checkout_is_refused_and_untouched(
         connection.commit()
     before = path.read_bytes()
 
-    with pytest.raises(UnreleasedSchemaError, match=r"before version 0\.1\.0.*playbook export.*playbook import"):
+    with pytest.raises(DatabaseError, match=r"before version 0\.1\.0.*playbook export.*playbook import"):
         open_store(f"sqlite:///{path}")
     monkeypatch.chdir(_FROZEN.parents[1])
     with pytest.raises(CommandError, match=r"before version 0\.1\.0"):

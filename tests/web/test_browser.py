@@ -415,7 +415,7 @@ def a_failed_job(seen: Seen, session: str) -> int:
         jobs.add(book.connection, book.playbook_id, given, now=book.now)
         jobs.claim(book.connection, now=book.now, lease_until=book.now)
         (job,) = (each for each in jobs.read_all(book.connection) if each.session_id == session)
-        jobs.fail(book.connection, job, error="the model was away", now=book.now)
+        jobs.finish(book.connection, job, error="the model was away", now=book.now)
     return job.id
 
 

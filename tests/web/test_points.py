@@ -227,7 +227,7 @@ def test_a_page_that_only_leads_on_takes_nothing_of_what_was_done(site: Site) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("Say it twice", "The playbook says this already: "), (" \r\n ", "can't be kept")]
+    ("text", "why"), [("Say it twice", "The playbook says this already: "), (" \r\n ", "can't be stored")]
 )
 def test_what_cannot_be_added_is_told_and_stays_in_the_form(site: Site, text: str, why: str) -> None:
     """As the command tells it."""
@@ -409,7 +409,7 @@ def test_forgetting_shows_what_goes_asks_and_leaves_nothing(site: Site) -> None:
     assert "nothing of its text is left" in words_of(pages[2])
     assert 'value="restore"' not in pages[2].body
     again = site.see(f"/forget/{name}")
-    assert (again.status, "was forgotten for good already" in html.unescape(again.body)) == (409, True)
+    assert (again.status, "was forgotten already" in html.unescape(again.body)) == (409, True)
 
 
 def test_within_a_session_nothing_is_forgotten(folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import click
 from playbook_db.cli.context import as_json, dry_run_option, is_interactive, notify, opened, point_names, read_input
 from playbook_db.cli.main import cli
 from playbook_db.cli.output import one_line, print_answer, print_json, print_revised, say
-from playbook_db.errors import OperationsFileError, SettingError
+from playbook_db.errors import PlaybookError, SettingError
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -258,11 +258,11 @@ def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
     try:
         document = json.loads(read_input(file))
     except (ValueError, RecursionError) as error:
-        raise OperationsFileError(f"{file} is not valid JSON ({error}). Nothing was changed.") from None
+        raise PlaybookError(f"{file} is not valid JSON ({error}). Nothing was changed.") from None
     batch = document if isinstance(document, dict) else {"operations": document}
     lists = [batch.get(key, []) for key in ("operations", "evaluations")]
     if not batch.keys() & {"operations", "evaluations"} or not all(isinstance(each, list) for each in lists):
-        raise OperationsFileError(
+        raise PlaybookError(
             f"{file} holds no operations. It must be a JSON list, or an object with a list `operations`, a list "
             "`evaluations` or both. Nothing was changed."
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from playbook_db.cli.output import evidence_line, one_line, readable
-from playbook_db.errors import OperationsFileError
+from playbook_db.errors import PlaybookError
 
 if TYPE_CHECKING:
     from playbook_db.domain.proposals import ReviewItem
@@ -74,7 +74,7 @@ def reasons(item: "ReviewItem") -> Iterator[str]:
 
 
 def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
-    """The decisions in the edited *text* on *items*. Raises OperationsFileError for a line that can't be read."""
+    """The decisions in the edited *text* on *items*. Raises PlaybookError for a line that can't be read."""
     from playbook_db.services.playbook.review import named  # late: it brings SQLAlchemy
 
     if not text.strip():
@@ -88,14 +88,14 @@ def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
             name = named(head[2], items)
             if name not in by_name or name in answers:
                 problem = "is there twice" if name in answers else "is no proposal that waits"
-                raise OperationsFileError(f"Line {place}: {name} {problem}. Nothing was decided.")
+                raise PlaybookError(f"Line {place}: {name} {problem}. Nothing was decided.")
             lines = []
             answers[name] = head[1], lines
         elif line.startswith("#"):
             lines = None
         elif line.strip():
             if lines is None or not line[0].isspace():
-                raise OperationsFileError(
+                raise PlaybookError(
                     f"Line {place} belongs to no proposal. One starts with `wait` or `accept` and its number, and "
                     "its text is indented. Nothing was decided."
                 )
@@ -123,7 +123,7 @@ def _decision(item: "ReviewItem", verb: str, lines: list[str]) -> "Decision | No
         return decision(item, accepts=True) if verb == "accept" else None
     if not text or not before:
         problem = "has no text left; to reject it, delete its first line, too" if before else "has no text to edit"
-        raise OperationsFileError(f"{item.name} {problem}. Nothing was decided.")
+        raise PlaybookError(f"{item.name} {problem}. Nothing was decided.")
     return decision(item, accepts=True, text=text)
 
 

@@ -139,7 +139,7 @@ def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
     attempts, why = job.attempts + 1, _without_secrets(job, why)
     with store.transaction() as connection:
         if for_good or attempts >= MOST_ATTEMPTS:
-            jobs.fail(connection, job, error=why, now=timestamp(now))
+            jobs.finish(connection, job, error=why, now=timestamp(now))
         else:
             wait_s = min(_FIRST_WAIT_S * 4 ** (attempts - 1), _LONGEST_WAIT_S)
             again = timestamp(now + timedelta(seconds=wait_s))

@@ -1,8 +1,7 @@
-"""Playbooks as plain dicts, in both layouts, for programs that were written against the JSON file: loaded, saved,
-merged with what other writers did meanwhile; and how similar two of their points are.
+"""Playbooks as plain dicts, in both layouts, for programs written for the JSON file: loading, saving, merging.
 
-That says an embedder of the user's, since playbook-db brings none. `PLAYBOOK_EMBEDDER` names it as
-`package.module:function`; the function takes a list of texts and returns a vector of floats for each.
+Likeness of points needs the user's embedder: `PLAYBOOK_EMBEDDER` names it as `package.module:function`. It takes a list
+of texts and returns a vector of floats for each.
 """
 
 import copy
@@ -27,15 +26,15 @@ from playbook_db.services.sharing import mirror
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import FileFields
 
-_DIGITS = 9  # of a cosine; equal vectors must come out as 1, whatever the rounding
+_DIGITS = 9  # of a cosine; that of equal vectors must be 1, whatever the rounding
 Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
 
 
 class PlaybookDict(dict[str, Any]):
-    """A plain dict that remembers what it was loaded from; a deep copy remembers it too.
+    """A plain dict that remembers its origin; a deep copy does, too.
 
-    `origin` is the database and the project, `revision` the revision, `spent` the names that points which left have
-    used up, those included that left from this dict since; `done` is what our functions did to it since.
+    `origin` is the database and the project, `revision` the loaded revision, `spent` the names of retired points,
+    `done` the changes that our functions made to it.
     """
 
     origin: tuple[str, str] | None = None
@@ -52,16 +51,13 @@ def note(
     skipped: Iterable[Skipped] = (),
     items: int = 0,
 ) -> None:
-    """Let *plain*, where it remembers, know what was done to it; *skipped* have their places in a list of *items*."""
+    """Record changes in *plain*, if it is a PlaybookDict; *skipped* are indexed in a list of *items*."""
     if isinstance(plain, PlaybookDict):
         plain.done = plain.done.and_then(changes, votes, skipped, items)
 
 
 def from_plain(plain: Mapping[str, Any]) -> Reading:
-    """The playbook in *plain*, a dict in either layout; one without points is an empty playbook.
-
-    Raises PlaybookFileError, naming the entry and the value.
-    """
+    """The playbook in *plain*, a dict in either layout. Raises PlaybookFileError, naming the entry and the value."""
     data = dict(plain)
     if "sections" not in data and "key_points" not in data:
         data["sections"] = {}
@@ -74,7 +70,7 @@ def from_plain(plain: Mapping[str, Any]) -> Reading:
 
 
 def write_back(plain: dict[str, Any], playbook: Playbook, *, flat: bool) -> None:
-    """Let *plain* hold what *playbook* does, keeping its lists and entries where they are the same ones."""
+    """Write *playbook* into *plain*, reusing its lists and entries."""
     if isinstance(plain, PlaybookDict):
         plain.spent = playbook.spent
     holder, points = plain, {"key_points": list(playbook.points)}
@@ -99,7 +95,7 @@ def write_back(plain: dict[str, Any], playbook: Playbook, *, flat: bool) -> None
 
 
 def load_embedder() -> Embedder | None:
-    """The user's embedder, None where none is configured. Raises SettingError where it can't be loaded."""
+    """The user's embedder, or None. Raises SettingError if it can't be loaded."""
     setting = os.environ.get("PLAYBOOK_EMBEDDER")
     if not setting:
         return None
@@ -116,7 +112,7 @@ def load_embedder() -> Embedder | None:
 def similarity_threshold(threshold: float | None) -> float:
     """The similarity from which points are duplicates: *threshold*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`, else 0.85.
 
-    Raises SettingError where the variable is no number.
+    Raises SettingError if the variable is no number.
     """
     value: float | str | None = os.environ.get("AGENTIC_CONTEXT_DEDUP_THRESHOLD") if threshold is None else threshold
     if value is None or value == "":
@@ -128,16 +124,16 @@ def similarity_threshold(threshold: float | None) -> float:
 
 
 def cosine(points: Sequence[KeyPoint], embedder: Embedder) -> Similarity:
-    """The cosine of the vectors of two of *points*; each text is embedded once.
+    """A function for the cosine of the vectors of two of *points*; each text is embedded once.
 
-    Raises SettingError where the embedder fails, or doesn't return vectors of one length, one for each text.
+    Raises SettingError if the embedder fails, or doesn't return a vector of the same length for each text.
     """
     try:
         vectors = [tuple(map(float, vector)) for vector in embedder([point.text for point in points])]
     except Exception as error:  # the user's code may raise anything
         raise SettingError(f"The embedder of PLAYBOOK_EMBEDDER failed: {error!r}. Nothing was changed.") from error
     if len(vectors) != len(points) or len({len(vector) for vector in vectors}) > 1:
-        raise SettingError("The embedder of PLAYBOOK_EMBEDDER must give a vector of one length for each text.")
+        raise SettingError("The embedder of PLAYBOOK_EMBEDDER must return a vector of the same length for each text.")
     lengths = [math.hypot(*vector) or 1 for vector in vectors]
     units = {
         point.name: [value / length for value in vector]
@@ -156,8 +152,10 @@ def _entry(point: KeyPoint) -> dict[str, Any]:
 
 
 def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
-    """The project's playbook as a dict in the layout of the file, with all five sections, `version` and `last_updated`,
-    after taking in its file where that changed; and notes for the user."""
+    """The project's playbook as a dict like its file, with all five sections, `version` and `last_updated`; and notes.
+
+    A changed file is merged first.
+    """
     synced = mirror.accept(project)
     with project.store.read(project.key) as book:
         playbook, revision = book.playbook(), book.revision
@@ -171,13 +169,13 @@ def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
 
 @retry_on_conflict
 def save(project: Project, plain: dict[str, Any]) -> tuple[str, ...]:
-    """Store *plain* and write the mirror; notes for the user.
+    """Store *plain* and write the mirror; returns notes for the user. *plain* then has the stored playbook.
 
-    Where it is known which revision *plain* was loaded from, what others changed since is merged; else the playbook
-    becomes equal to it. Afterwards *plain* holds what is stored. Raises PlaybookFileError for a bad entry.
+    If its loaded revision is known, later changes are merged; else the playbook becomes equal to *plain*. Raises
+    PlaybookFileError for a bad entry.
     """
     reading = from_plain(plain)
-    before = mirror.accept(project)  # what stands in the file is in the history before it is written over
+    before = mirror.accept(project)  # the file's content must be in the history before it is replaced
     with project.store.write(project.key) as book:
         retired = book.retired()
         theirs, left_out = merge.prepare_import(reading, book.draft.playbook(), retired)
@@ -190,7 +188,7 @@ def save(project: Project, plain: dict[str, Any]) -> tuple[str, ...]:
             header = merge.without_erased_header(book.header, theirs.header)
         else:
             base, was_erased = book.at(base_revision), base_revision < book.last_erased_in()
-            if was_erased:  # what was forgotten may stand in a reason too
+            if was_erased:  # a reason may have a forgotten text
                 without_reasons = (replace(vote, rationale=None) for vote in done.votes if vote.matched)
                 done = RecordedActions(votes=tuple(without_reasons))
             ours = book.draft.playbook()

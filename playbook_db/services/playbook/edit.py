@@ -1,4 +1,4 @@
-"""What people and curators do to a playbook, one revision each; and which of its points nearly say the same."""
+"""Changes that people and curators make to a playbook, one revision each; and its similar points."""
 
 import difflib
 import itertools
@@ -27,12 +27,12 @@ from playbook_db.services.project import Project
 from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionResult
 
-_ALWAYS_FITS = 1000  # characters; so short a text needs no look
+_ALWAYS_FITS = 1000  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class PointDetails:
-    """A point, live or retired; where it is retired, when and why; what a file's entry said of it beside, as JSON."""
+    """A point, live or retired; when and why it was retired; other fields of its entry in a file, as JSON."""
 
     point: KeyPoint
     retired: RetiredPoint | None = None
@@ -41,7 +41,7 @@ class PointDetails:
 
 @retry_on_conflict
 def add(project: Project, text: str, *, section: str | None = None) -> RevisionResult:
-    """Add a point. Raises PointRuleError where the text is blank or the playbook says it already."""
+    """Add a point. Raises PointRuleError if the text is blank, or the playbook says it already."""
     chosen = OTHERS if section is None else section_named(section)
     text = usable(text)
     with project.store.write(project.key) as book:
@@ -64,8 +64,7 @@ def edit(
 ) -> RevisionResult:
     """Give a point another text or section, or both; its name and counters stay.
 
-    Raises PointChangedError where its text isn't any more what it *was* to the one who gives it another, or its section
-    the one that it *was_in*.
+    Raises PointChangedError if its text isn't *was*, or its section isn't *was_in*: what the user saw.
     """
     chosen = section_named(section) if section is not None else None
     text = None if text is None else usable(text)
@@ -83,8 +82,7 @@ def edit(
 
 @retry_on_conflict
 def retire(project: Project, *names: str, reason: str | None = None, was: str | None = None) -> RevisionResult:
-    """Take points out of the playbook, all of *names* or none; they stay in the history and can be restored. Raises
-    PointChangedError where one doesn't say any more what it *was* to the one who retires it."""
+    """Retire the points *names*, all or none; they can be restored. Raises PointChangedError if a text isn't *was*."""
     with project.store.write(project.key) as book:
         for name in dict.fromkeys(names):
             _require_same(live_point(book, name), was)
@@ -94,7 +92,7 @@ def retire(project: Project, *names: str, reason: str | None = None, was: str | 
 
 @retry_on_conflict
 def restore(project: Project, *names: str) -> RevisionResult:
-    """Bring retired points back as they were when they were retired, all of *names* or none."""
+    """Restore the retired points *names* as they were, all or none."""
     with project.store.write(project.key) as book:
         for name in dict.fromkeys(names):
             if name in book.draft:
@@ -106,8 +104,8 @@ def restore(project: Project, *names: str) -> RevisionResult:
 
 @retry_on_conflict
 def vote(project: Project, name: str, tag: str, *others: str, was: str | None = None) -> RevisionResult:
-    """Record a vote of a person on a point, and on *others*; `neutral` is kept but counts nowhere. Raises
-    PointChangedError where one doesn't say any more what it *was* to the voter."""
+    """Record a person's vote on one or more points; `neutral` is stored but not counted. Raises PointChangedError if a
+    text isn't *was*."""
     names = tuple(dict.fromkeys((name, *others)))
     with project.store.write(project.key) as book:
         for each in names:
@@ -118,10 +116,9 @@ def vote(project: Project, name: str, tag: str, *others: str, was: str | None = 
 
 @retry_on_conflict
 def pin(project: Project, *names: str) -> list[str]:
-    """Let the points *names* come first in every session's start, all or none; what to tell the user of them.
+    """Pin the points *names*, all or none, so that they come first in every session; returns notes for the user.
 
-    It stands beside the history, as a mirror's state does: no revision, no undo. Who retires a pinned point and brings
-    it back has it pinned as before.
+    Pins are not part of the history: no revision, no undo. A point that is retired and restored keeps its pin.
     """
     with project.store.write(project.key) as book:
         points = [live_point(book, name) for name in dict.fromkeys(names)]
@@ -132,7 +129,7 @@ def pin(project: Project, *names: str) -> list[str]:
 
 @retry_on_conflict
 def unpin(project: Project, *names: str) -> None:
-    """Let the points *names*, live or retired, come in their turn again, all or none."""
+    """Unpin the points *names*, live or retired, all or none."""
     with project.store.write(project.key) as book:
         for name in dict.fromkeys(names):
             find_in(book, name)
@@ -143,10 +140,10 @@ def unpin(project: Project, *names: str) -> None:
 def apply_batch(
     project: Project, operations: Sequence[object], evaluations: object = (), *, origin: str, dry_run: bool = False
 ) -> RevisionResult:
-    """Carry out a curator's batch as one revision, then the votes in *evaluations*; what breaks a rule is skipped and
-    kept with its reason, a vote with a note.
+    """Apply a curator's batch, then the votes in *evaluations*, as one revision.
 
-    *origin* says in the history where the batch came from. With `dry_run` nothing is written.
+    An operation that breaks a rule is skipped, and stored with its reason; a vote gets a note. The history names the
+    *origin* of the batch. With `dry_run` nothing is written.
     """
     unknown = operation_rules.unknown_sections(operations)
     notes = [f"operation {index + 1}: there is no section {section!r}" for index, section in unknown]
@@ -155,21 +152,23 @@ def apply_batch(
     with project.store.write(project.key, dry_run=dry_run) as book:
         skipped = operation_rules.apply_operations(book.draft, operations)
         votes = operation_rules.cast_votes(book.draft, ballots)
-        notes += [f"there is no point {vote.name}; its vote counts nowhere" for vote in votes if not vote.matched]
+        notes += [f"there is no point {vote.name}; the vote isn't counted" for vote in votes if not vote.matched]
         return book.commit("edit", f"applied a batch from {origin}", votes=votes, skipped=skipped, notes=notes)
 
 
 @retry_on_conflict
 def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
-    """Retire the points whose votes say that they harm."""
+    """Retire the points with harmful votes, by the pruning rule."""
     with project.store.write(project.key, dry_run=dry_run) as book:
         pruned = operation_rules.prune(book.draft)
         return book.commit("prune", f"pruned {len(pruned)} point{'s' * (len(pruned) != 1)}")
 
 
 def prune_or_propose(book: PlaybookRepository, votes: Sequence[Vote], session: str | None) -> tuple[KeyPoint, ...]:
-    """Retire the harmful points of the draft, and return them. *votes* were just cast by *session*. A point
-    that only weak votes make harmful stays, and its retirement is proposed once."""
+    """Retire the harmful points of the draft, and return them. *votes* were just cast by *session*.
+
+    A point that only weak votes make harmful stays, and its retirement is proposed once.
+    """
     harmful = [point for point in book.draft.points() if operation_rules.is_harmful(point)]
     strong = book.strong_votes(harmful, votes)
     spared = {p.name: p for p in harmful if not operation_rules.is_harmful(replace(p, harmful=strong[p.name]))}
@@ -183,11 +182,11 @@ def prune_or_propose(book: PlaybookRepository, votes: Sequence[Vote], session: s
 
 
 def notes_on_length(changes: Iterable[Change]) -> list[str]:
-    """What to tell of the points in *changes* that no session is ever shown, as they don't fit even alone."""
+    """Notes on points in *changes* that are too long for any session."""
     template = templates.playbook_template()
     points = [change.point for change in changes if change.kind in ("add", "edit", "restore")]
     return [
-        f"{point.name} is too long for any session to be shown it ({len(point.text):,} characters); "
+        f"{point.name} is too long to be shown in any session ({len(point.text):,} characters); "
         f"shorten it with: playbook edit {point.name}"
         for point in points
         if len(point.text) > _ALWAYS_FITS and not prompt_text.compose(template, [RankedPoints([point], 1)])[0]
@@ -196,8 +195,8 @@ def notes_on_length(changes: Iterable[Change]) -> list[str]:
 
 def _notes_on_votes(points: Iterable[KeyPoint]) -> list[str]:
     return [
-        f"{point.name} has {point.harmful} harmful votes and {point.helpful} helpful ones: pinned or not, the next "
-        f"pruning retires it. Why it has them: playbook why {point.name}"
+        f"{point.name} has {point.harmful} harmful votes and {point.helpful} helpful ones: the next pruning retires "
+        f"it, pinned or not. To see why it has them: playbook why {point.name}"
         for point in points
         if operation_rules.is_harmful(point)
     ]
@@ -207,17 +206,17 @@ def _notes_on_pins(book: PlaybookRepository) -> list[str]:
     ranked = book.ranked_points()
     pinned = list(itertools.takewhile(lambda point: point.pinned, ranked))
     template, limit_units, part = templates.playbook_template(), prompt_text.LIMIT_UNITS, "a session's text"
-    if book.is_users:  # what it has whatever the project needs
+    if book.is_users:  # its part, however much the project needs
         limit_units = (limit_units - prompt_text.utf16_units(template)) // prompt_text.OWN_SHARE
-        template, part = prompt_text.PLACEHOLDER, "the third of a session's text that is surely there for your own"
+        template, part = prompt_text.PLACEHOLDER, "the third of a session's text that personal points always have"
     playbook = RankedPoints(pinned, ranked.total, ranked.time)
     _, [shown] = prompt_text.compose(template, [playbook], limit_units=limit_units)
     names = [point.name for point in pinned if point not in shown]
     if not names:
         return []
     return [
-        f"what is pinned no longer fits into {part}; {', '.join(names)} isn't shown{' then' * book.is_users}. "
-        f"Shorten some of it (playbook edit NAME), or let some go: playbook unpin {names[0]}"
+        f"the pinned points no longer fit into {part}; {', '.join(names)} isn't shown{' then' * book.is_users}. "
+        f"Shorten some (playbook edit NAME), or unpin some: playbook unpin {names[0]}"
     ]
 
 
@@ -238,19 +237,13 @@ def find_in(book: PlaybookRepository, name: str) -> PointDetails:
     return PointDetails(retired.point, retired, extra)
 
 
-def list_retired(project: Project) -> dict[str, RetiredPoint]:
-    """The retired points, by name, the last to be retired first."""
-    with project.store.read(project.key) as book:
-        return book.retired()
-
-
 def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
-    """The point *name*, which isn't live, to be brought back. Raises where it can't be."""
+    """The retired point *name*, to restore it. Raises PointNotFoundError, and PointRuleError for a forgotten point."""
     retired = book.retired_point(name)
     if retired is None:
         raise no_such_point(book, name)
     if retired.is_forgotten:
-        raise PointRuleError(f"{name} was forgotten for good; nothing of its text is left.")
+        raise PointRuleError(f"{name} was forgotten; none of its text is left.")
     return retired
 
 
@@ -261,7 +254,7 @@ def find_live(project: Project, name: str) -> KeyPoint:
 
 
 def alike_points(project: Project, *, limit: int) -> list[tuple[KeyPoint, KeyPoint, float]]:
-    """The *limit* pairs of points that are most alike, and how much from 0 to 1, without those that are kept apart."""
+    """The *limit* most similar pairs of points with their likeness (0 to 1), but for pairs kept apart."""
     with project.store.read(project.key) as book:
         return duplicates.near_pairs(book.live_points(), apart=book.distinct_points(), limit=limit)
 
@@ -284,10 +277,7 @@ def merge_points(project: Project, name: str, duplicate: str, *, text: str | Non
 
 @retry_on_conflict
 def keep_apart(project: Project, name: str, other: str) -> None:
-    """Keep that two points stay two, until the text of one changes. It stands beside the history: no revision, no undo.
-
-    Raises PointNotFoundError.
-    """
+    """Never offer to merge two points until one is reworded; no revision, no undo. Raises PointNotFoundError."""
     with project.store.write(project.key) as book:
         _require_two(book, name, other)
         book.keep_apart([(name, other)])
@@ -295,7 +285,7 @@ def keep_apart(project: Project, name: str, other: str) -> None:
 
 def _require_two(book: PlaybookRepository, name: str, other: str) -> None:
     if name == other:
-        raise PointRuleError(f"{name} was named twice; two points are wanted.")
+        raise PointRuleError(f"{name} was named twice. Name two points.")
     for each in (name, other):
         live_point(book, each)
 
@@ -310,27 +300,24 @@ def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
 
 
 def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
-    """Raise PointChangedError, whose text ends with *more*, where *point* doesn't say any more what it *was* to
-    somebody; None is somebody who didn't look."""
+    """Raise PointChangedError, whose text ends with *more*, if the text of *point* isn't *was* (None: any text)."""
     if was is not None and point.text != was:
-        change = f"reworded meanwhile. Nothing was changed{more}"
-        raise PointChangedError(point.name, change)
+        raise PointChangedError(point.name, f"reworded meanwhile. Nothing was changed{more}")
 
 
 def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:
-    """The error that there is no point *name*, with the names in *book* that look like it."""
+    """The error for an unknown *name*, with similar names in *book*."""
     return PointNotFoundError(name, similar=tuple(difflib.get_close_matches(name, book.playbook().by_name, n=3)))
 
 
 def usable(text: str) -> str:
-    """*text* as a point keeps it. Raises PointRuleError if it can't be kept, or is longer than a session's text."""
+    """*text* as a point stores it. Raises PointRuleError if it is unusable, or longer than a session's text."""
     if problem := why_text_unusable(text) or why_too_long(text):
-        raise PointRuleError(f"This text can't be kept: {problem}.")
+        raise PointRuleError(f"This text can't be stored: {problem}.")
     return text.strip()
 
 
 def why_too_long(text: str) -> str | None:
-    """Why no session could ever be shown *text*, which somebody typed, if so. What a file brings is kept and told."""
-    units = prompt_text.utf16_units(text)
-    limit = prompt_text.LIMIT_UNITS
+    """Why a typed *text* is too long for any session, or None. One from a file is stored, with a note."""
+    units, limit = prompt_text.utf16_units(text), prompt_text.LIMIT_UNITS
     return f"it has {units:,} characters, and a session is shown {limit:,} at most" if units > limit else None

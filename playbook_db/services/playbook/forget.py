@@ -1,7 +1,7 @@
-"""Forgetting for good: erasing from playbooks and their history, from our files and backups, and from the bytes of all.
+"""Forgetting for good: erasing texts from playbooks and their history, from our files, and from backups.
 
-Our files come first: what to look for in them is in the database, so that the same command finds the rest after a kill.
-Backups come last: one of the database as it is then replaces those that hold what was erased.
+Our files come first: the database still says what to look for, so after a kill the same command does the rest. Backups
+come last: a new one replaces those that hold an erased text.
 """
 
 import glob
@@ -28,16 +28,16 @@ from playbook_db.store.playbook.erasure import Field, PointText
 from playbook_db.store.playbook.repository import PlaybookRepository, all_keys, users_key
 from playbook_db.store.upkeep import database_file
 
-_LEAST_CHARS = 16  # of a text that a team has forgotten and that is looked for inside others
-_MOST_MATCHES = 500  # of a pattern for which files are searched besides the pattern itself
+_LEAST_CHARS = 16  # of a text that a team has forgotten, to look for it inside other texts
+_MOST_MATCHES = 500  # of a pattern, to look for in files besides the pattern itself
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What to forget: the point `name`, or what `pattern` matches, in this project's playbook or in all of them.
 
-    Of a point all goes that it ever said, wherever that stands. A point whose present text the pattern matches goes
-    likewise; elsewhere what matches goes.
+    A point is forgotten with all its earlier texts, in every place. So is a point whose present text the pattern
+    matches; elsewhere only the matches are erased.
     """
 
     name: str | None = None
@@ -47,11 +47,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What goes from one playbook: the points that are `forgotten` whole, those that are `shortened` and stay, and all
-    `fields` that lose something.
+    """What is erased from one playbook: whole points (`forgotten`), parts of points (`shortened`), and all `fields`.
 
-    `texts` are erased wherever they stand, and `matches` are what the pattern matched. `read_to` is the last revision
-    that was looked at, with its time; `revision` the one that did it (None: it isn't done).
+    `texts` are erased in every place; `matches` are those of the pattern. `revision` erased them (None: not yet).
     """
 
     playbook_id: int
@@ -60,7 +58,6 @@ class Erasure:
     fields: tuple[Field, ...]
     texts: frozenset[str]
     matches: frozenset[str]
-    read_to: tuple[int, str | None]
     revision: int | None = None
 
     @property
@@ -75,15 +72,17 @@ class Erasure:
 
     @property
     def revisions(self) -> tuple[int, ...]:
-        """The revisions whose texts lose something."""
+        """The revisions in which a text is erased."""
         return tuple(sorted({field.revision or 0 for field in self.fields if field.is_history}))
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What goes, or went: from each playbook by its key, from which files, and the backups that hold it, or held it
-    until `new_backup` replaced them. `notes` are for the user; `is_rewritten` says whether the database's own bytes
-    hold nothing of it any more."""
+    """What is or will be erased: from each playbook by its key, from files, and with backups.
+
+    `new_backup` replaces those backups. `notes` are for the user. `is_rewritten`: no erased text is left in the
+    database's own bytes.
+    """
 
     erasures: dict[str, Erasure]
     files: tuple[str, ...]
@@ -102,20 +101,16 @@ def preview(project: Project, request: Request) -> Forgotten:
     """What `forget` would do; nothing is written. Raises PointNotFoundError, PointRuleError."""
     work = _Work(project, request, _plan_all(project, request))
     files = work.erase(work.our_files(), dry_run=True)
-    holding = work.backups_holding()
+    holding = tuple(work.backups_holding())
     work.note_points()
     erasures = {key: each for key, each in work.erasures.items() if not each.is_nothing}
     work.notes.extend(_out_of_reach(project.store) if erasures else ())
-    return Forgotten(
-        erasures,
-        tuple(dict.fromkeys([*files, *work.mirrors_holding()])),
-        tuple(holding),
-        notes=tuple(work.notes),
-    )
+    in_files = tuple(dict.fromkeys([*files, *work.mirrors_holding()]))
+    return Forgotten(erasures, in_files, holding, notes=tuple(work.notes))
 
 
 def forget(project: Project, request: Request) -> Forgotten:
-    """Erase what *request* names for good, and bring the mirrors in step. Raises PointNotFoundError, PointRuleError."""
+    """Erase what *request* names for good, and write the mirrors. Raises PointNotFoundError, PointRuleError."""
     try:
         work = _Work(project, request, _plan_all(project, request))
     except PointRuleError:  # it was forgotten already, by a command that may have been killed
@@ -127,13 +122,13 @@ def forget(project: Project, request: Request) -> Forgotten:
     for key, planned in work.erasures.items():
         if not planned.is_nothing:
             work.erasures[key] = _erase(_of_key(project, key), request, planned)
-    files += work.erase(work.our_files())  # what was written while we were at it
+    files += work.erase(work.our_files())  # those written meanwhile
     work.notes.extend(_sync_mirrors(project))
     work.notes.extend(
-        f"{path} still holds it: it isn't kept in step with the database. Take it out there by hand."
+        f"{path} still holds it: playbook-db doesn't update this file. Remove the text there by hand."
         for path in work.mirrors_holding()
     )
-    holding = work.backups_holding()
+    holding = tuple(work.backups_holding())
     new_backup, is_rewritten = work.finish(holding)
     erasures = {key: each for key, each in work.erasures.items() if each.revision is not None}
     if project.is_team and (membership := find_membership(project.own)):
@@ -142,21 +137,15 @@ def forget(project: Project, request: Request) -> Forgotten:
         except (PlaybookError, OSError) as error:
             work.notes.append(f"this machine's own copies may still hold it until the worker has run: {error}")
     work.notes.extend(_out_of_reach(project.store) if erasures else ())
-    return Forgotten(
-        erasures,
-        tuple(dict.fromkeys(files)),
-        tuple(holding),
-        new_backup,
-        tuple(dict.fromkeys(work.notes)),
-        is_rewritten,
-    )
+    notes = tuple(dict.fromkeys(work.notes))
+    return Forgotten(erasures, tuple(dict.fromkeys(files)), holding, new_backup, notes, is_rewritten)
 
 
 def finish_waiting(store: Store) -> bool:
-    """Do what erasures have left to be done, after a kill or because of a reader; whether nothing is left.
+    """Finish erasures that a kill or a reader interrupted; whether nothing is left to do.
 
-    A reader that began before an erasure keeps its bytes in the write-ahead log. A backup that can't be read is passed
-    over. Raises DatabaseError.
+    A reader that began before an erasure keeps its bytes in the write-ahead log. Unreadable backups are skipped. Raises
+    DatabaseError.
     """
     with store.snapshot() as connection:
         if not erasure.waiting(connection):
@@ -172,13 +161,15 @@ def finish_waiting(store: Store) -> bool:
 
 
 def follow_team(store: Store, membership: Membership, server: Store) -> bool:
-    """Replace the replica of a team's playbook if it isn't what the *server* has; whether it was replaced. First the
-    project's own playbook forgets each text that the team has forgotten since."""
+    """Bring the replica of a team's playbook up to date with the *server*; whether it was replaced.
+
+    First the project's own playbook forgets the texts that the team has forgotten since.
+    """
     return refresh(store, membership, server, _forget_text)[0] == "new"
 
 
 def _forget_text(own: Project, text: str) -> None:
-    """Forget in the project's own playbook the *text* of a point that the team has forgotten, whatever it is called."""
+    """Forget in the project's own playbook the *text* of a point that the team has forgotten, under any name."""
     names = [point.name for point in read_playbook(own).points if point.text == text]
     if names:
         request = Request(names[0])
@@ -193,67 +184,40 @@ def _forget_text(own: Project, text: str) -> None:
 
 
 def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
-    """What goes from each playbook that *request* is about; also those from which nothing does. Raises
-    PointNotFoundError, and PointRuleError where the point was forgotten already."""
+    """The erasures for *request* by playbook, also empty ones. Raises PointNotFoundError, and PointRuleError if the
+    point was forgotten already."""
     retired = None if request.name is None else edit.find(project, request.name).retired
     if retired is not None and retired.is_forgotten:
-        raise PointRuleError(
-            f"{request.name} was forgotten for good already; nothing of its text is left in the database."
-        )
+        raise PointRuleError(f"{request.name} was forgotten already; none of its text is left in the database.")
     with project.store.snapshot() as connection:
-        keys = all_keys(connection) if request.in_all_projects else [project.key]
+        keys = all_keys(connection).values() if request.in_all_projects else [project.key]
         books = [PlaybookRepository(connection, key) for key in keys]
         return {book.key: _plan(book, request) for book in books if book.playbook_id}
 
 
-def _plan(book: PlaybookRepository, request: Request, before: Erasure | None = None) -> Erasure:
-    """What goes from one playbook, as the transaction sees it; nothing is written.
-
-    Where the same was planned *before*, only the history since is read, so that the write lock isn't held for long.
-    """
+def _plan(book: PlaybookRepository, request: Request) -> Erasure:
+    """What to erase from one playbook, as the transaction sees it; nothing is written."""
     connection, playbook_id = book.connection, book.playbook_id
     by_pattern = Eraser(pattern=request.pattern)
     points = erasure.read_points(connection, playbook_id)
     chosen = {point.id for point in points if point.name == request.name or by_pattern.finds(point.text)}
     eraser = Eraser(erasure.wordings(connection, playbook_id, chosen), request.pattern)
     forgotten = tuple(point for point in points if point.id in chosen or eraser.leaves_nothing(point.text))
-    known, after = _known_fields(book, before, eraser, forgotten) if before is not None else ([], 0)
-    fields = (*known, *erasure.find(connection, playbook_id, eraser, forgotten, after=after))
-    lost = {field.key for field in fields if field.name == "key_points.text"} - {
-        (playbook_id, point.id) for point in forgotten
-    }
-    # What the pattern matched is to be found in files in whatever form it stands there.
+    fields = tuple(erasure.find(connection, playbook_id, eraser, forgotten))
+    lost = {field.key[1] for field in fields if field.name == "key_points.text"} - {point.id for point in forgotten}
+    shortened = tuple(point for point in points if point.id in lost)
+    # Files may hold a match in another form than the pattern's.
     matches = {match for field in fields for match in by_pattern.matches(field.before)}
     longest = sorted((match for match in matches if len(match.strip()) >= SHORTEST_TEXT), key=len, reverse=True)
-    return Erasure(
-        playbook_id,
-        forgotten,
-        tuple(point for point in points if (playbook_id, point.id) in lost),
-        fields,
-        eraser.texts,
-        frozenset(longest[:_MOST_MATCHES]),
-        (book.revision, book.last_time),
-    )
-
-
-def _known_fields(
-    book: PlaybookRepository, before: Erasure, eraser: Eraser, forgotten: tuple[PointText, ...]
-) -> tuple[list[Field], int]:
-    """The fields of the history that were found *before*, and the revision to which that was read; none where something
-    else is to be erased now, something was erased since, or a backup has replaced the database."""
-    revision, time = before.read_to
-    is_same = (before.texts, before.names) == (eraser.texts, tuple(point.name for point in forgotten))
-    if not is_same or book.last_erased_in() > revision or book.time_of(revision) != time:
-        return [], 0
-    return [field for field in before.fields if field.is_history], revision
+    return Erasure(playbook_id, forgotten, shortened, fields, eraser.texts, frozenset(longest[:_MOST_MATCHES]))
 
 
 @retry_on_conflict
 def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
-    """Erase from the project's playbook, as one revision, what is there of it by now; *planned* where nothing is."""
+    """Erase from the project's playbook, as one revision, what it holds by now; *planned* if that is nothing."""
     message = "forgot texts that match a pattern" if request.name is None else f"forgot {request.name}"
     with project.store.write(project.key) as book:
-        now = _plan(book, request, planned)
+        now = _plan(book, request)
         if now.is_nothing:
             return planned
         for name in now.names:
@@ -262,27 +226,22 @@ def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
         result = book.commit("edit", message, even_if_unchanged=True)
         fields = [field for field in now.fields if field.table != "heads"]
         eraser = Eraser(now.texts, request.pattern)
-        fields += erasure.find(book.connection, now.playbook_id, eraser, tables=["heads"])  # written anew since
+        fields += erasure.find(book.connection, now.playbook_id, eraser, tables=["heads"])  # the commit wrote it
         by = "name" if request.pattern is None else "match"
         erasure.erase(book, fields, now.forgotten, revision=result.revision or 0, by=by)
-    return replace(
-        now,
-        fields=tuple(fields),
-        revision=result.revision,
-        texts=now.texts | planned.texts,
-        matches=now.matches | planned.matches,
-    )
+    texts, matches = now.texts | planned.texts, now.matches | planned.matches
+    return replace(now, fields=tuple(fields), revision=result.revision, texts=texts, matches=matches)
 
 
 def _of_key(project: Project, key: str) -> Project:
     if key == project.key:
         return project
-    has_folder = os.path.isabs(key)  # neither the user's own nor a team's has one
+    has_folder = os.path.isabs(key)  # neither the personal playbook nor a team's has one
     return Project.in_folder(project.store, key) if has_folder else Project(project.store, key)
 
 
 def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
-    """The live points that may say in other words what a forgotten point says."""
+    """The live points that may say the same as a forgotten point."""
     erased_names = {point.name for point in (*planned.forgotten, *planned.shortened)}
     points = [point for point in book.playbook().points if point.name not in erased_names]
     near = (duplicates.near_points(point.text, points, limit=len(points)) for point in planned.forgotten)
@@ -294,7 +253,7 @@ def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What is being forgotten, from which playbooks by their keys, and notes for the user on what stands in the way."""
+    """One run of `forget`: its erasures by playbook, and notes for the user."""
 
     project: Project
     request: Request
@@ -303,28 +262,26 @@ class _Work:
 
     @property
     def eraser(self) -> Eraser:
-        """What is to be erased from files, whichever playbook it is from."""
+        """What to erase from files, for all playbooks."""
         texts = (text for each in self.erasures.values() for text in each.texts | each.matches)
         return Eraser(frozenset(texts), self.request.pattern)
 
     def note_points(self) -> None:
-        """Note which points may still say it: of this playbook in other words, of other playbooks in the same ones."""
+        """Note which points may still say it: similar ones of this playbook, and those of other playbooks."""
         eraser = self.eraser
         with self.project.store.read(self.project.key) as book:
             similar = _similar_points(book, self.erasures[book.key]) if self.request.name else []
             if similar:
-                text = f"much the same may stand in {', '.join(similar)}; look at it, and forget it too if need be"
-                self.notes.append(text)
-            for playbook_id, key in erasure.all_playbooks(book.connection).items():
+                self.notes.append(f"similar points remain: {', '.join(similar)}; forget them too if they say the same")
+            for playbook_id, key in all_keys(book.connection).items():
                 points = [] if key in self.erasures else erasure.read_points(book.connection, playbook_id)
                 names = ", ".join(point.name for point in points if eraser.finds(point.text))
-                is_own = key == users_key(book.connection)
-                whose = "your own playbook" if is_own else f"{key} has a playbook of its own, which"
+                whose = "your personal playbook" if key == users_key(book.connection) else f"the playbook of {key}"
                 if names:
-                    self.notes.append(f"{whose} says it too and stays: {names}")
+                    self.notes.append(f"{whose} says it too, and keeps it: {names}")
 
     def erase(self, paths: Iterable[str], *, dry_run: bool = False) -> list[str]:
-        """Erase from the files at *paths*, each whole or not at all; which ones hold it."""
+        """Erase from the files at *paths*, each whole or not at all; the paths of those that held it."""
         eraser, holding = self.eraser, []
         for path in dict.fromkeys(paths):
             try:
@@ -341,7 +298,7 @@ class _Work:
         return holding
 
     def our_files(self) -> Iterator[str]:
-        """The files that we leave in the projects and in the data folder."""
+        """Our files in the projects and in the data folder."""
         for folder in map(projects.folder_of_mirror, self._mirrors()):
             diagnostics = os.path.join(folder, ".claude", "diagnostic")
             root = os.path.realpath(folder)
@@ -353,11 +310,11 @@ class _Work:
         yield from _plain_files(settings.logs_dir(), "*")
 
     def mirrors_holding(self) -> list[str]:
-        """The mirrors that hold it, kept or not."""
+        """The mirrors that hold it, whether we update them or not."""
         return replace(self, notes=[]).erase(filter(os.path.isfile, self._mirrors()), dry_run=True)
 
     def _mirrors(self) -> list[str]:
-        """Where mirrors of the playbooks stand or may stand, in whatever worktree."""
+        """The paths of the playbooks' mirrors, in all worktrees."""
         paths = [self.project.mirror_path]
         with self.project.store.snapshot() as connection:
             for key in self.erasures:
@@ -366,7 +323,7 @@ class _Work:
         return list(dict.fromkeys(filter(None, paths)))
 
     def backups_holding(self) -> list[str]:
-        """The backups that hold it; copies that aren't ours are noted."""
+        """The backups that hold it. Other copies get a note."""
         store, holding = self.project.store, []
         if store.is_shared:
             return []
@@ -377,17 +334,16 @@ class _Work:
             except DatabaseError as error:
                 self.notes.append(f"{error} It may still hold what was forgotten.")
         self.notes.extend(
-            f"{other} holds it too, and is none of the backups that are kept; remove it by hand."
+            f"{other} holds it too, and is no backup of playbook-db; remove it by hand."
             for other in database_file.other_copies(store.url, self.eraser.texts)
         )
         return holding
 
     def _backup_holds(self, path: str) -> bool:
-        """Whether a playbook in the backup at *path* says what is erased from it since; one that has moved is known by
-        its number."""
+        """Whether a playbook in the backup at *path* still has an erased text; a moved one is found by its number."""
         by_number = {each.playbook_id: each for each in self.erasures.values()}
         with database_file.opened(path) as connection:
-            for playbook_id, key in erasure.all_playbooks(connection).items():
+            for playbook_id, key in all_keys(connection).items():
                 each = self.erasures.get(key) or by_number.get(playbook_id)
                 if each is not None:
                     eraser = Eraser(each.texts, self.request.pattern)
@@ -396,8 +352,8 @@ class _Work:
         return False
 
     def finish(self, holding: Iterable[str]) -> tuple[str | None, bool]:
-        """Replace the backups that are *holding* it and rewrite the database; the new backup, and whether the database
-        was rewritten."""
+        """Replace the backups *holding* it, rewrite the database; returns the new backup, and whether the rewrite
+        succeeded."""
         store, new_backup, is_last = self.project.store, None, True
         try:
             new_backup = _replace_backups(store, holding)
@@ -418,13 +374,13 @@ def _plain_files(folder: str, pattern: str) -> Iterator[str]:
 
 
 def _out_of_reach(store: Store) -> tuple[str, ...]:
-    """What stays of it where others have the database, too."""
+    """What a server, and other members, may still hold."""
     if not store.is_shared:
         return ()
     return (
         f"{store.where} keeps the erased rows on its disk for a while. {urls.rewrite_of(store.url)}",
-        "its server's backups, write-ahead log and logs aren't ours: they may still hold it. So may other members' "
-        "machines until their workers run, and copies of those who have left",
+        "the server's backups, write-ahead log and logs may still hold it; so may other members' machines until their "
+        "workers run, and the copies of members who have left",
     )
 
 
@@ -433,7 +389,7 @@ def _sync_mirrors(project: Project) -> list[str]:
 
 
 def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
-    """Take a backup in the place of the *old* ones; None where there are none. Raises DatabaseError."""
+    """Make a backup that replaces the *old* ones; None if there are none. Raises DatabaseError."""
     old = list(old)
     if not old or store.is_shared:
         return None
@@ -447,9 +403,9 @@ def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
 
 
 def _rewrite(store: Store, *, is_last: bool) -> bool:
-    """Take out of the database's bytes what erasures have left there; whether nothing is left. Raises DatabaseError.
+    """Remove erased texts from the database's bytes; whether none is left. Raises DatabaseError.
 
-    They stop waiting where this *is_last* of what was to be done.
+    If this *is_last*, the erasures are done.
     """
     with store.snapshot() as connection:
         waiting = erasure.waiting(connection)

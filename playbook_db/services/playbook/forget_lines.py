@@ -1,7 +1,4 @@
-"""What goes, or went, with a point that is forgotten, in the words in which a person is asked about it.
-
-The command prints these lines, and the page shows them.
-"""
+"""The lines that say what `forget` erases, for the command and the page."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,10 +10,10 @@ if TYPE_CHECKING:
     from playbook_db.services.playbook.forget import Erasure, Forgotten
     from playbook_db.store.playbook.erasure import Field
 
-_SHOWN_CHARS = 160  # of a text that goes
+_SHOWN_CHARS = 160  # of an erased text
 _SHOWN_TEXTS = 10  # earlier wordings, or what a pattern matched
 _SHOWN_REVISIONS = 20
-# What to call a field, one and several of it. The fields of a point are shown with it.
+# The words for one and for several fields. The fields of a point are shown with it.
 _WORDS = {
     "changes.text": ("wording", "wordings"),
     "changes.reason": ("reason", "reasons"),
@@ -32,22 +29,22 @@ _WORDS = {
 }
 NOT_OURS = (
     "git's history of a committed .claude/playbook.json, Claude Code's own transcripts, and copies that you made "
-    "elsewhere are not ours: they may still hold it"
+    "elsewhere may still hold it"
 )
-_OLDER_STATES = "the older states of the database in these backups go with them; the database still has every revision"
+_OLDER_STATES = "these backups' older states of the database are deleted with them; the database keeps every revision"
 TRACES = (
-    "it is erased, but somebody still reads an older state of {}: until they end, traces stay in its -wal file; the "
-    "worker, or the next playbook forget, removes them then"
+    "it is erased, but another process still reads an older state of {}, so traces stay in its -wal file; after that "
+    "process ends, the worker or the next playbook forget removes them"
 )
 
 
 def notes(forgotten: "Forgotten") -> list[str]:
-    """What the person should know of it beside."""
+    """Further notes for the user."""
     return [*forgotten.notes, *([_OLDER_STATES] if forgotten.backups else [])]
 
 
 def lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
-    """What goes from where, a line for each: a word that says what becomes of it, and behind ten columns what it is."""
+    """A line for each text, place and file; a word in the first ten columns says what happens to it."""
     for key, erasure in forgotten.erasures.items():
         if len(forgotten.erasures) > 1:
             yield _playbook_of(key)
@@ -67,7 +64,7 @@ def lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
 
 
 def _earlier(erasure: "Erasure") -> Iterator[str]:
-    """What goes and is no present text of a point: earlier wordings, and what a pattern matched."""
+    """Erased texts that are no point's present text: earlier wordings, and matches of a pattern."""
     shown = {point.text for point in (*erasure.forgotten, *erasure.shortened)}
     others = sorted((erasure.texts | erasure.matches) - shown)
     yield from (f"erase     {_shown(text)}" for text in others[:_SHOWN_TEXTS])
@@ -76,7 +73,7 @@ def _earlier(erasure: "Erasure") -> Iterator[str]:
 
 
 def _places(erasure: "Erasure") -> Iterator[str]:
-    """Where else it stands, how often, and in which revisions."""
+    """Other places that hold it: how many, and in which revisions."""
     history = [field for field in erasure.fields if field.is_history]
     if history:
         named = ", ".join(map(str, erasure.revisions[:_SHOWN_REVISIONS]))
@@ -89,7 +86,7 @@ def _places(erasure: "Erasure") -> Iterator[str]:
 
 
 def _counted(fields: "Iterable[Field]") -> str:
-    """How many *fields* there are of each kind, in words; two fields of one reflection are one reflection."""
+    """The number of *fields* of each kind, in words; two fields of one reflection are one reflection."""
     rows = {(kind, field.key) for field in fields for kind in (field.name, field.table) if kind in _WORDS}
     counts = Counter(kind for kind, _ in rows)
     return ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _WORDS.items() if counts[kind])
@@ -100,4 +97,4 @@ def _shown(text: str) -> str:
 
 
 def _playbook_of(key: str) -> str:
-    return "your own playbook" if is_users(key) else key
+    return "your personal playbook" if is_users(key) else key

@@ -1,4 +1,4 @@
-"""Playbook files in and out, and the text that a session gets: what `import`, `export` and `render` do."""
+"""Importing and exporting playbook files, and the text for a session: `import`, `export` and `render`."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,10 +31,10 @@ def import_playbook(
     folds_equal: bool = True,
     dry_run: bool = False,
 ) -> RevisionResult:
-    """Take a playbook in that was read from *source*, as one revision; with `replace`, become equal to it.
+    """Merge a playbook read from *source*, as one revision; with `replace`, become equal to it.
 
-    A new playbook takes over the file's header to the letter, so that it exports the file again; one that has points
-    already doesn't get a text twice, unless *folds_equal* is off. With `dry_run` nothing is written.
+    A new playbook keeps the file's header byte for byte, so that it exports the same file. One with points gets no text
+    twice, unless *folds_equal* is off. With `dry_run` nothing is written.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
         retired = book.retired()
@@ -64,9 +64,9 @@ def import_playbook(
 
 @retry_on_conflict
 def propose_notes(project: Project, notes: Sequence[Note], *, source: str) -> Sequence[int]:
-    """Propose each of *notes*, read from *source*, as a point; a person decides about them as about what is learned.
+    """Propose each of *notes*, read from *source*, as a point; returns the numbers of the proposals.
 
-    The numbers of the proposals. Nothing is proposed that the playbook has or had, or somebody has decided about.
+    Texts that the playbook has or had, or that were proposed before, are skipped.
     """
     with project.store.write(project.key) as book:
         retired = {normalised(each.point.text) for each in book.retired().values()}
@@ -82,12 +82,12 @@ def propose_notes(project: Project, notes: Sequence[Note], *, source: str) -> Se
 
 
 def new_extras(book: PlaybookRepository, reading: Reading, theirs: Playbook) -> dict[str, str]:
-    """What is to be kept of what the entries of *reading* say beside what a point is, by name, as JSON."""
+    """The new other fields of points in *reading*, by name, as JSON."""
     return merge.new_extras(reading, theirs, book.draft.playbook(), book.extras()) if reading.extras else {}
 
 
 def extras_message(extras: Mapping[str, str]) -> list[str]:
-    """A line on what came in with entries of a file beside what a point is; none where there is nothing."""
+    """A line on other fields that a file has for points, if any."""
     keys = ", ".join(sorted({storable(key) for fields in extras.values() for key in read_json(fields)}))
     entries = "1 entry has" if len(extras) == 1 else f"{len(extras)} entries have"
     message = f"{entries} other keys ({shown(keys[:_MAX_KEYS_CHARS])}), which are kept in the database"
@@ -95,25 +95,25 @@ def extras_message(extras: Mapping[str, str]) -> list[str]:
 
 
 def export_markdown(project: Project) -> str:
-    """The live points as one list in Markdown, the sections as headings."""
+    """The live points as a Markdown list, with the sections as headings."""
     return markdown.written(read_playbook(project).points)
 
 
 def export_playbook(project: Project, *, layout: Layout = "sections", with_extras: bool = False) -> str:
-    """The text of the playbook's file as it is now, *with_extras* what entries said beside what a point is, too."""
+    """The text of the playbook's file, *with_extras* with the other fields of points."""
     with project.store.read(project.key) as book:
         return playbook_file.encode(book.playbook(), layout=layout, extras=book.extras() if with_extras else None)
 
 
 def reading_of(book: PlaybookRepository) -> Reading:
-    """The playbook as another takes it in, like a file of it."""
+    """The playbook as if read from a file."""
     text = playbook_file.encode(book.playbook(), extras=book.extras())
     return playbook_file.decode(text, source="the playbook")
 
 
 def prompt(project: Project) -> str:
-    """The text that goes into a session of *project*: the best points that fit under Claude Code's limit, of its
-    playbook and the user's own; `""` where both are empty. Raises TemplateError."""
+    """The text for a session of *project*: the best points of its playbook and the personal one that fit Claude Code's
+    limit; `""` if both are empty. Raises TemplateError."""
     with _books(project) as books:
         playbooks = [book.ranked_points() for book in books]
         if not any(each.total for each in playbooks):
@@ -122,18 +122,18 @@ def prompt(project: Project) -> str:
 
 
 def prompt_with_all(project: Project) -> str:
-    """The text with every live point of these in it, however long it gets. Raises TemplateError."""
+    """The same with all live points, without a limit. Raises TemplateError."""
     with _books(project) as books:
         return templates.fill_points(render_playbooks([book.live_points() for book in books]))
 
 
 @contextmanager
 def _books(project: Project) -> Iterator[list[PlaybookRepository]]:
-    """The playbooks that a session of *project* is shown points of, to be read."""
+    """The playbooks for a session of *project*."""
     with ExitStack() as stack:
         yield [stack.enter_context(each.store.read(each.key)) for each in project.playbooks()]
 
 
 def summary(result: RevisionResult) -> str:
-    """What a revision did to how many points, in a few words."""
+    """The changes of a revision, counted in a few words."""
     return draft.summary(result.changes)

@@ -1,7 +1,7 @@
-"""Key points in Markdown, as people keep them in CLAUDE.md, AGENTS.md or MEMORY.md: reading them, writing them.
+"""Reading and writing key points in Markdown, as in CLAUDE.md, AGENTS.md or MEMORY.md.
 
-Text in, values out, and back. The bullets and the short paragraphs are points, each with the section that its heading
-speaks of; what is too long for one, and what is code or a table, is told and left out.
+Bullets and short paragraphs are points; their headings decide the section. Longer texts, code and tables are reported
+and left out.
 """
 
 import re
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_BYTES = 1 << 20  # of a file; what people write by hand is far smaller
-MAX_POINT_CHARS = 600  # of a bullet with what stands below it
-MAX_PARAGRAPH_CHARS = 300  # of one outside a list; a longer one tells of many things
+MAX_POINT_CHARS = 600  # of a bullet with its content
+MAX_PARAGRAPH_CHARS = 300  # outside a list; a longer one says several things
 _MAX_CODE_LINES = 3  # of a command below "Run the tests with:", which is part of the point
 
 _MISTAKES, _PREFERENCES, _CONTEXT = "MISTAKES TO AVOID", "USER PREFERENCES", "PROJECT CONTEXT"
 _PATTERNS = "PATTERNS & APPROACHES"
-_SPEAKS_OF = (  # the first that a heading has a word of; words are known by their beginnings
+_SPEAKS_OF = (  # the first with a word that begins one of the heading's words
     (_MISTAKES, "mistake|avoid|don'?t|do not|never|pitfall|gotcha|caveat|warning|anti-?pattern|known issue|trouble"),
     (_PREFERENCES, "preference|prefer|communicat|tone|about me"),
     (_CONTEXT, "architect|overview|structur|context|stack|layout|background|environment|setup|set-up|about|domain|"
@@ -37,7 +37,7 @@ _SPEAKS_OF = (  # the first that a heading has a word of; words are known by the
 _HEADINGS = tuple((section, re.compile(rf"\b({words})", re.IGNORECASE)) for section, words in _SPEAKS_OF)
 _FORBIDS = re.compile(r"\W*(never|don'?t|do not|avoid)\b", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)?---[ \t]*(\n|\Z)", re.DOTALL)
-_KIND = re.compile(r"^\s*type:\s*['\"]?(\w+)", re.MULTILINE)  # how the client's own memory says what a file is about
+_KIND = re.compile(r"^\s*type:\s*['\"]?(\w+)", re.MULTILINE)  # the kind of a file in the client's own memory
 _OF_KIND = {"user": _PREFERENCES, "feedback": _PREFERENCES, "project": _CONTEXT, "reference": _CONTEXT}
 _OTHER_FILE = re.compile(r"@[~\w./-]+\.\w+")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#&~|!-])")
@@ -46,7 +46,7 @@ _LIST_MARK = re.compile(r"^(\d{1,9})([.)])")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What may be a key point: its text, the section that it is of, the number of its line in the file."""
+    """A possible key point: its text, its section, the number of its line in the file."""
 
     text: str
     section: str
@@ -55,7 +55,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a file holds: the `points`, each text once, and the reason for each line that is `left_out`."""
+    """The points in a file, each text once, and the lines that are left out, with reasons."""
 
     points: tuple[Note, ...]
     left_out: tuple[tuple[int, str], ...] = ()
@@ -63,7 +63,7 @@ class Notes:
 
 @dataclass(slots=True)
 class _Block:
-    """A paragraph or a bullet: its text and its line, the headings above it, the blocks that lead to it."""
+    """A paragraph or a bullet: its text and its line, the headings and the leading blocks above it."""
 
     text: str
     line: int
@@ -74,7 +74,7 @@ class _Block:
 
     @property
     def whole(self) -> str:
-        """Its text behind those that lead to it, as in "Before each commit: run the tests"."""
+        """Its text after those of leading blocks, as in "Before each commit: run the tests"."""
         return " ".join([*(block.text for block in self.above if block.text.endswith(":")), self.text])
 
 
@@ -89,7 +89,7 @@ def read(data: bytes, *, source: str) -> Notes:
     front = _FRONT_MATTER.match(text)
     kind = _KIND.search(front[1] or "") if front else None
     usual = _OF_KIND.get(kind[1].lower(), OTHERS) if kind else OTHERS
-    if front:  # its lines stay, so that the numbers of those below are right
+    if front:  # empty lines keep the line numbers
         text = "\n" * front[0].count("\n") + text[front.end() :]
     points: dict[str, Note] = {}
     left_out: list[tuple[int, str]] = []
@@ -100,15 +100,14 @@ def read(data: bytes, *, source: str) -> Notes:
             block_kind = "bullet" if block.is_bullet else "paragraph"
             left_out.append((block.line, f"a {block_kind} of {len(whole):,} characters is too long for a key point"))
         elif _OTHER_FILE.fullmatch(whole):
-            left_out.append((block.line, f"it brings another file in; import that by itself: {whole[1:]}"))
+            left_out.append((block.line, f"it includes another file; import that one: {whole[1:]}"))
         elif not (block.leads and block.text.endswith(":")):
             points.setdefault(whole, Note(whole, _section(block.headings, whole, usual), block.line))
     return Notes(tuple(points.values()), tuple(sorted(left_out)))
 
 
 def written(points: Iterable[KeyPoint]) -> str:
-    """The *points*, which come section by section, as one list with the sections as headings; `""` for none. Read
-    again, it gives the same texts."""
+    """The *points*, ordered by section, as a list with the sections as headings; `read` gives the same texts."""
     markdown = _parser()
     groups = (
         "\n".join([render_header(section), "", *(f"- {_escaped(markdown, point.text)}" for point in group)])
@@ -119,10 +118,10 @@ def written(points: Iterable[KeyPoint]) -> str:
 
 
 def _blocks(text: str, left_out: list[tuple[int, str]]) -> list[_Block]:
-    """The paragraphs and bullets of *text* that say something; into *left_out* goes what is neither."""
+    """The paragraphs and bullets of *text* with words; all else goes into *left_out*."""
     blocks: list[_Block] = []
     headings: list[tuple[int, str]] = []
-    above: list[_Block | None] = []  # what leads to each list that is open, and what each of its items began with
+    above: list[_Block | None] = []  # the leading block of each open list, and the first of each open item
     last: _Block | None = None  # which the next token may go on with
     before, depth = "", 0
     for token in _parser().parse(text):
@@ -166,7 +165,7 @@ def _blocks(text: str, left_out: list[tuple[int, str]]) -> list[_Block]:
 
 
 def _section(headings: Sequence[str], text: str, usual: str) -> str:
-    """The section that the nearest of *headings* with a word for one speaks of; else what *text* sounds like."""
+    """The section for the nearest of *headings* that names one, else for *text*."""
     for heading in reversed(headings):
         named = find_section(heading) or next((section for section, words in _HEADINGS if words.search(heading)), None)
         if named:
@@ -175,7 +174,7 @@ def _section(headings: Sequence[str], text: str, usual: str) -> str:
 
 
 def _plain(tokens: Sequence["Token"]) -> str:
-    """The text of a paragraph on one line: without marks of emphasis, with code in backticks and where links lead."""
+    """The text of a paragraph on one line: without emphasis, with code in backticks and the targets of links."""
     parts: list[str] = []
     targets: list[tuple[str, int]] = []
     for token in tokens:
@@ -204,7 +203,7 @@ def _padded(code: str) -> str:
 
 
 def _escaped(markdown: "MarkdownIt", text: str) -> str:
-    """*text* as a bullet's content: as it is where that is read as the same text, else with its signs escaped."""
+    """*text* as a bullet's content, with escapes if Markdown would read it as another text."""
     line = " ".join(text.split())
     if _is_plain(markdown, line):
         return line

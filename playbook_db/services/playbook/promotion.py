@@ -1,8 +1,7 @@
-"""A point's way between a project's playbook and the user's own: copied first, retired second, a revision of each.
+"""Moving a point between a project's playbook and the personal one: copied first, then retired, in two revisions.
 
-The two may be in two databases, so there are two commits. The copy's change says where it came from, the retired
-point's where it went: who is killed in between says it again, and what is missing is done; and an undo on either side
-knows what the other has.
+They may be in two databases, so there are two commits. The reasons of both changes name the other side: after a kill
+the same command does the rest, and an undo on one side can name the other.
 """
 
 import re
@@ -22,15 +21,15 @@ from playbook_db.store.engine import retry_on_conflict
 from playbook_db.store.playbook import log_queries
 from playbook_db.store.playbook.repository import FileFields, RevisionResult
 
-_OWN = "your own playbook"
-# What the reasons that are given here say: which way, and the point at the other end.
+_OWN = "your personal playbook"
+# The reasons of our changes: the direction, and the point on the other side.
 _WAY = re.compile(r"(promoted|demoted) (from|to) (\S+)(?: of (.+))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What became of the point `name`: its copy has the name `copy`; `copied` made that, `retired` took the point out
-    where it was (None where it was to stay, or nothing was left to be done). `notes` are for the person."""
+    """A move of the point `name`: its copy has the name `copy`. `copied` and `retired` are the revisions (None: not
+    wanted, or done before). `notes` are for the user."""
 
     name: str
     copy: str
@@ -40,20 +39,24 @@ class Move:
 
 
 def promote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -> Move:
-    """Bring the point *name* of *project* into the user's own playbook, and retire it where it was, unless it *keeps*
-    it there. Raises PointNotFoundError, PointRuleError."""
+    """Copy the point *name* of *project* into the personal playbook; unless *keeps*, retire it in the project.
+
+    Raises PointNotFoundError, PointRuleError.
+    """
     if is_users_name(name):
-        text = f"{name} is in {_OWN}; what is promoted is a point of a project's."
-        raise PointRuleError(text, Remedy("Into this project's: {}", ("demote", name)))
+        text = f"{name} is in {_OWN} already."
+        raise PointRuleError(text, Remedy("To move it into this project: {}", ("demote", name)))
     return _move(project, Project.of_user(project.own.store), name, keeps=keeps, dry_run=dry_run)
 
 
 def demote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -> Move:
-    """Bring the point *name* of the user's own playbook into that of *project*, be it a team's, and retire it where it
-    was, unless it *keeps* it there. Raises PointNotFoundError, PointRuleError."""
+    """Copy the point *name* of the personal playbook into that of *project*; unless *keeps*, retire it at its origin.
+
+    Raises PointNotFoundError, PointRuleError.
+    """
     if not is_users_name(name):
-        text = f"{name} is no point of {_OWN}: those have names such as upat-001."
-        raise PointRuleError(text, Remedy("See which are there: {}", ("list", "--user")))
+        text = f"{name} is not in {_OWN}: its points have names such as upat-001."
+        raise PointRuleError(text, Remedy("See them with: {}", ("list", "--user")))
     return _move(Project.of_user(project.own.store), project, name, keeps=keeps, dry_run=dry_run)
 
 
@@ -76,8 +79,10 @@ def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: 
 def _copy(
     source: Project, target: Project, point: KeyPoint, extra: str, *, is_pinned: bool, dry_run: bool
 ) -> tuple[str, RevisionResult]:
-    """Have *point* in *target*, with its votes: the name of its copy there, and what was done for it. What was copied
-    before, or says the same, is its copy, and keeps the higher of both counters, as in an import."""
+    """Copy *point* with its votes into *target*; returns the copy's name and the revision.
+
+    An earlier copy, or a point with the same text, becomes the copy, with the higher of both counters.
+    """
     reason = _came(source, point.name, target)
     with target.store.write(target.key, dry_run=dry_run) as book:
         draft, notes = book.draft, []
@@ -85,7 +90,7 @@ def _copy(
         if earlier is not None and earlier.text != point.text:
             raise PointRuleError(
                 f"{point.name} was {reason.split()[0]} to {earlier.name} before, and one of the two was reworded since."
-                " Nothing was changed. Give both the same text, or retire the one that you don't want."
+                " Nothing was changed. Give both the same text, or retire one of them."
             )
         equal = (each for each in draft.points() if normalised(each.text) == normalised(point.text))
         copy = earlier or next(equal, None)
@@ -98,7 +103,7 @@ def _copy(
             voted = replace(copy, helpful=helpful, harmful=harmful)
             if voted != copy:
                 draft.change(voted, kind="edit", reason=reason)
-            notes += [] if earlier else [f"{copy.name} says this already; it is taken for the copy"]
+            notes += [] if earlier else [f"{copy.name} says this already, so it is the copy"]
         extras = {copy.name: extra} if extra and not earlier else {}
         revised = book.commit("edit", f"{copy.name}: {reason}", file=FileFields(extras=extras), notes=notes)
         if is_pinned and not earlier and not dry_run:
@@ -108,19 +113,17 @@ def _copy(
 
 @retry_on_conflict
 def _retire(source: Project, target: Project, point: KeyPoint, copy: str, *, dry_run: bool) -> RevisionResult:
-    """Retire *point*, of which *copy* is in *target*; not one that was reworded meanwhile."""
+    """Retire *point*, whose *copy* is in *target*, unless it was reworded meanwhile."""
     with source.store.write(source.key, dry_run=dry_run) as book:
         if edit.live_point(book, point.name).text != point.text:
-            text = f"{point.name} was reworded meanwhile, and stays; its copy is {copy}. Nothing else was changed."
-            raise PointRuleError(text)
+            raise PointRuleError(f"{point.name} was reworded meanwhile, so it wasn't retired; its copy is {copy}.")
         reason = _went(source, copy, target)
         book.draft.retire(point.name, reason=reason)
         return book.commit("edit", f"{point.name}: {reason}")
 
 
 def elsewhere(project: Project, revisions: RevisionRange) -> list[str]:
-    """What the moves in *revisions* of the playbook of *project* did in the other playbook and is in force there, for
-    whoever undoes them: each with the command that undoes that, too."""
+    """Notes on undoing *revisions* of *project*: the other sides of moves in them, with the commands to undo those."""
     with project.store.read(project.key) as book:
         ways = ("promoted ", "demoted ")
         reasons = [each for way in ways for each in log_queries.reasons_in(book, revisions, way)]
@@ -129,8 +132,8 @@ def elsewhere(project: Project, revisions: RevisionRange) -> list[str]:
 
 
 def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
-    """What became of the point at the other end of the *way* that the point *name* of *project* went; `""` where that
-    isn't in force, or it isn't our move."""
+    """A note on the other side of the move *way* of the point *name* of *project*; `""` if it was undone already, or
+    isn't ours."""
     at, key = way[3], way[4]
     is_copy_there = way[2] == "to"
     means: tuple[str, ...]
@@ -140,9 +143,9 @@ def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
         other, means = Project.of_user(project.own.store), ("--user",)
     elif key and project.is_users:
         other, means = Project.in_folder(project.store, key), ("--project", key)
-        if find_membership(other) is not None:  # its server is asked by who goes there
+        if find_membership(other) is not None:  # a team's server isn't asked for this
             verb = "retire" if is_copy_there else "restore"
-            return f"{at} of {key} is as the move left it; to undo that, too: {_command(*means, verb, at)}"
+            return f"{at} of {key} stays as the move left it; to undo that, too: {_command(*means, verb, at)}"
     else:
         return ""
     reason = _came(project, name, other) if is_copy_there else _went(other, name, project)
@@ -161,12 +164,12 @@ def _command(*arguments: str) -> str:
 
 
 def _came(source: Project, name: str, target: Project) -> str:
-    """Why the copy of the point *name* is in *target*. In a team's playbook many may have a point of this name."""
+    """The reason of a copy of the point *name* in *target*. In a team's, members' points may have the same name."""
     if not source.is_users:
         return f"promoted from {name} of {source.own.key}"
     return f"demoted from {name}" + (f" of {settings.member()}" if target.is_team else "")
 
 
 def _went(source: Project, copy: str, target: Project) -> str:
-    """Why a point of *source* was retired whose *copy* is in *target*."""
+    """The reason of retiring a point of *source* whose *copy* is in *target*."""
     return f"demoted to {copy} of {target.own.key}" if source.is_users else f"promoted to {copy}"

@@ -1,7 +1,7 @@
-"""What of learning waits for a person: the proposals, and what becomes of them.
+"""Proposals of learning that wait for a person's decision.
 
-What is accepted is carried out on the playbook as it is now, all of it in one revision. Beside a project's proposals
-wait those for the user's own playbook, whatever project their sessions were in.
+Accepted ones are applied to the present playbook, all in one revision. A project's list includes the proposals for the
+personal playbook, from sessions in any project.
 """
 
 import re
@@ -20,18 +20,19 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import quick_sql
 from playbook_db.store.engine import retry_on_conflict
-from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
+from playbook_db.store.playbook.repository import RevisionOrigin, RevisionResult
 
 _NUMBER = re.compile(rf"({USERS_MARK}?p)?([0-9]+)")
-_MOST_DIGITS = 9  # of a number that a database may have
-_DECIDED = "it doesn't wait any more: somebody has decided it"
+_MOST_DIGITS = 9
+_DECIDED = "it no longer waits: somebody has decided it"
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person says to the proposal *number*, of the user's own playbook where it *is_users*; an accepted one may
-    get another *text*. *was* are the texts, by name, of the points that it is about as the person has seen them: where
-    one has another now, it isn't carried out."""
+    """A person's decision on the proposal *number* (*is_users*: of the personal playbook), perhaps with a new *text*.
+
+    *was* are the texts of its points, by name, that the person saw: if one has changed, the proposal isn't applied.
+    """
 
     number: int
     accepts: bool
@@ -42,9 +43,11 @@ class Decision:
 
 @dataclass(slots=True)
 class ReviewResult:
-    """What became of the proposals, by their numbers: `accepted`, `rejected`; `needless` are accepted ones for which
-    nothing was to be done any more, `refused` those that still wait since they can't be carried out, both with the
-    reason. `pruned` are points that had to leave by the votes that were accepted."""
+    """The results of decisions, by the proposals' numbers.
+
+    `needless`: accepted, but nothing was left to do; `refused`: can't be applied and still waits; each with its reason.
+    `pruned`: points that accepted votes retired.
+    """
 
     revision: RevisionResult
     accepted: list[int] = field(default_factory=list)
@@ -54,23 +57,23 @@ class ReviewResult:
     pruned: Sequence[KeyPoint] = ()
 
     def named(self, number: int) -> str:
-        """What a person calls the proposal *number* of this playbook."""
+        """The name of the proposal *number* of this playbook."""
         return name_of(number, is_users=projects.is_users(self.revision.key))
 
 
 def all_waiting(project: Project) -> list[ReviewItem]:
-    """The proposals that wait for a person who is in *project*: those for its playbook, then those for their own."""
+    """The proposals that wait in *project*: those for its playbook, then those for the personal one."""
     return [item for each in project.playbooks() for item in waiting(each)]
 
 
 def waiting(project: Project) -> list[ReviewItem]:
-    """The proposals for the playbook of *project* that wait for a person, in the order in which they came."""
+    """The proposals that wait for the playbook of *project*, oldest first."""
     with project.store.read(project.key) as book:
         return quick_sql.waiting(book, is_users=project.is_users)
 
 
 def decided(project: Project, name: str) -> Proposal | None:
-    """The proposal *name* where somebody has decided it; None where it waits, or there never was one."""
+    """The decided proposal *name*; None if it waits, or never existed."""
     match = _NUMBER.fullmatch(name)
     if match is None or not match[1] or len(match[2]) > _MOST_DIGITS:
         return None
@@ -81,8 +84,10 @@ def decided(project: Project, name: str) -> Proposal | None:
 
 
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:
-    """Those of *items* that *words* mean: a number (`3`, `p3`, `up3`), or the name of a point that one of them is
-    about. Raises ProposalNotFoundError."""
+    """Those of *items* that *words* name: by number (`3`, `p3`, `up3`), or by a point that only one of them is about.
+
+    Raises ProposalNotFoundError.
+    """
     by_name: dict[str, ReviewItem] = {}
     for word in words:
         name = named(word, items)
@@ -94,8 +99,7 @@ def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewIte
 
 
 def named(word: str, items: Collection[ReviewItem]) -> str:
-    """The name of a proposal that *word* spells, `""` where it is no number of one: `3` is `p3`, or `up3` where all of
-    *items* are for the user's own playbook."""
+    """The proposal's name for *word*, `""` if it is no number. `3` is `p3`, or `up3` if all *items* are personal."""
     match = _NUMBER.fullmatch(word)
     if match is None:
         return ""
@@ -104,18 +108,14 @@ def named(word: str, items: Collection[ReviewItem]) -> str:
 
 
 def decide_all(project: Project, decisions: Collection[Decision]) -> list[ReviewResult]:
-    """Carry out *decisions* on the proposals of `all_waiting`: a revision of each playbook that they are about."""
-    results = []
-    for playbook in project.playbooks():
-        some = [each for each in decisions if each.is_users is playbook.is_users]
-        if some:
-            results.append(decide(playbook, some))
-    return results
+    """Apply *decisions* on the proposals of `all_waiting`, in one revision of each playbook."""
+    parts = [(each, [one for one in decisions if one.is_users is each.is_users]) for each in project.playbooks()]
+    return [decide(playbook, some) for playbook, some in parts if some]
 
 
 @retry_on_conflict
 def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
-    """Carry out *decisions*: what is accepted is one revision, with its evidence, and counts as a person's edit."""
+    """Apply *decisions*: the accepted proposals, with their evidence, become one revision, a person's edit."""
     with project.store.write(project.key) as book:
         known = {each.id: each for each in book.waiting_proposals()}
         result = ReviewResult(RevisionResult(None, book.header, key=book.key))
@@ -136,7 +136,10 @@ def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
                 result.accepted.append(number)
         if result.accepted:
             result.pruned = edit.prune_or_propose(book, votes, None)
-            result.revision = _commit(book, [known[number] for number in result.accepted], votes)
+            sessions = {known[number].session_id for number in result.accepted}
+            numbers = f"proposal{'s' * (len(result.accepted) > 1)} {', '.join(map(str, result.accepted))}"
+            origin = RevisionOrigin(sessions.pop() if len(sessions) == 1 else None)
+            result.revision = book.commit("edit", f"accepted {numbers}", votes=votes, origin=origin)
         by = book.actor()
         book.decide(result.accepted, "accepted", by, result.revision.revision)
         book.decide(list(result.needless), "accepted", by, None)
@@ -144,27 +147,16 @@ def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
     return result
 
 
-def _commit(book: PlaybookRepository, accepted: Sequence[Proposal], votes: Sequence[Vote]) -> RevisionResult:
-    sessions = {each.session_id for each in accepted}
-    named = ", ".join(str(each.id) for each in accepted)
-    return book.commit(
-        "edit",
-        f"accepted proposal{'s' * (len(accepted) > 1)} {named}",
-        votes=votes,
-        origin=RevisionOrigin(sessions.pop() if len(sessions) == 1 else None),
-    )
-
-
 def _why_stale(draft: Draft, was: Mapping[str, str]) -> str:
-    """Which point has another text than it *was* when the person decided; `""` where none has."""
+    """Which points no longer have the text in *was*; `""` if none."""
     changed = [name for name, text in was.items() if name in draft and draft[name].text != text]
     return f"{', '.join(changed)} changed meanwhile; nothing was overwritten" if changed else ""
 
 
 def _why_needless(draft: Draft, proposal: Proposal, text: str | None) -> str:
-    """Why nothing is left to be done for *proposal*, with the wording *text* if that is given; `""` where there is."""
+    """Why *proposal* (with another *text*, if given) has nothing left to do; `""` if it has."""
     if proposal.kind == "DELETE":
-        return next((f"{name} isn't in the playbook any more" for name in proposal.names if name not in draft), "")
+        return next((f"{name} is no longer in the playbook" for name in proposal.names if name not in draft), "")
     says = (text or proposal.text).strip()
     if proposal.kind == "ADD" and draft.has_text(says):
         return "the playbook says this already"
@@ -173,12 +165,12 @@ def _why_needless(draft: Draft, proposal: Proposal, text: str | None) -> str:
 
 
 def _carry_out(draft: Draft, proposal: Proposal, text: str | None, votes: list[Vote]) -> str:
-    """Do what *proposal* says, with the wording *text* if that is given; why that can't be done, `""` where it is."""
+    """Apply *proposal* (with another *text*, if given); returns why that isn't possible, `""` if it is done."""
     operation = proposal.operation
     if proposal.kind == "VOTE":
         name, rationale = str(operation.get("name")), operation.get("rationale")
         if name not in draft:
-            return f"there is no point {name} any more"
+            return f"there is no longer a point {name}"
         tag = operation.get("tag")
         vote = Vote(
             name,

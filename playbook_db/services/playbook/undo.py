@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from playbook_db import errors
 from playbook_db.domain.merging.diff import changed_keys
 from playbook_db.domain.merging.undo import (
     Effect,
@@ -17,14 +18,6 @@ from playbook_db.domain.merging.undo import (
     undone_by,
 )
 from playbook_db.domain.playbook import PointState
-from playbook_db.errors import (
-    PlaybookChangedError,
-    PointRuleError,
-    Remedy,
-    RevisionNotFoundError,
-    UndoCollisionError,
-    UndoError,
-)
 from playbook_db.services.playbook import edit, promotion
 from playbook_db.services.project import Project
 from playbook_db.services.reading.history import find_revision, find_session
@@ -35,10 +28,9 @@ from playbook_db.store.playbook.repository import FileFields, PlaybookRepository
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """Which revisions were to be undone, None where nothing came after the one to go back to, and what came of it.
+    """The revisions to undo (None: none after the one to go back to), and the result.
 
-    `message` is the new revision's, None where nothing was left to undo; `is_last` says that the last revision alone
-    was meant.
+    `message` is the new revision's (None: nothing left to undo). `is_last`: only the last revision was undone.
     """
 
     revisions: RevisionRange | None
@@ -48,7 +40,7 @@ class UndoResult:
 
 
 class _RehearsedError(Exception):
-    """All is planned, and nothing is to be kept."""
+    """Ends a dry run."""
 
 
 @retry_on_conflict
@@ -62,8 +54,8 @@ def undo(
 ) -> UndoResult:
     """Undo *revisions*, by default the last one.
 
-    A change that was changed again since collides: *prefer* says whether the later text stays (`ours`) or the undo
-    wins (`theirs`). With `dry_run` nothing is written. *was* is the last revision that the user saw.
+    If a later change touched the same text, *prefer* keeps that (`ours`) or undoes it, too (`theirs`). With `dry_run`
+    nothing is written. *was* is the last revision that the user saw.
     Raises UndoCollisionError, UndoError, RevisionNotFoundError, PlaybookChangedError.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
@@ -77,10 +69,9 @@ def undo(
 def undo_session(
     project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False, was: int | None = None
 ) -> list[UndoResult]:
-    """Undo what was learned from a session and is in force; *session* is its id, or the beginning of it.
+    """Undo the revisions learned from a session that are in force, all or none; *session* begins its id.
 
-    Adjacent revisions are undone as one, the newest first; all of them or none. Raises as `undo` does, and
-    SessionNotFoundError.
+    Adjacent revisions are undone as one, newest first. Raises as `undo` does, and SessionNotFoundError.
     """
     results: list[UndoResult] = []
     session_id = session
@@ -88,13 +79,13 @@ def undo_session(
         _refuse_other(book, was)
         session_id = find_session(book, session)
         for revisions in _neighbours(_in_force(book, session_id)):
-            # Each is planned on what the one before has left.
+            # Each undo needs the result of the one before.
             book = PlaybookRepository.open_to_write(book.connection, project.key)
             try:
                 results.append(_undo(book, revisions, f"session {session_id}", prefer=prefer))
-            except UndoCollisionError as error:
+            except errors.UndoCollisionError as error:
                 subject = f"{revisions}".capitalize()
-                raise UndoCollisionError(subject, error.collisions, argument=f"--session={session_id}") from None
+                raise errors.UndoCollisionError(subject, error.collisions, argument=f"--session={session_id}") from None
         if dry_run:
             results = [replace(each, result=replace(each.result, revision=None)) for each in results]
             raise _RehearsedError
@@ -113,13 +104,13 @@ def undo_session(
 
 def _in_force(book: PlaybookRepository, session_id: str) -> list[int]:
     """The revisions learned from a session that were not undone."""
-    undone = [each.undone for each in book.undos_in_force(RevisionRange(1, book.revision))] if book.revision else []
+    undone = [each.undone for each in book.undos_in_force()]
     numbers = log_queries.revisions_of_session(book, session_id)
     return [each for each in numbers if not any(some.holds(RevisionRange(each, each)) for some in undone)]
 
 
 def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
-    """*numbers*, which come highest first, as ranges without gaps."""
+    """*numbers*, highest first, as ranges without gaps."""
     ranges: list[RevisionRange] = []
     for number in numbers:
         if ranges and ranges[-1].first == number + 1:
@@ -148,9 +139,9 @@ def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | 
 
 @retry_on_conflict
 def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
-    """Let the point *name* become what it was at *moment*, whether it is live now or not; all else stays.
+    """Restore the point *name*, live or retired, to its state at *moment*.
 
-    Raises PointNotFoundError, and PointRuleError where it wasn't live then or was forgotten.
+    Raises PointNotFoundError, and PointRuleError if it wasn't live then, or was forgotten.
     """
     with project.store.write(project.key) as book:
         revision = find_revision(book, moment, now=datetime.now(UTC))
@@ -161,21 +152,21 @@ def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
         then = book.at(revision).by_name.get(name)
         if then is None:
             came = book.created_in().get(name, 0)
-            when = f"wasn't there yet after revision {revision}: it came in revision {came}"
+            when = f"didn't exist after revision {revision}: revision {came} added it"
             if came <= revision:
-                when = f"was retired at revision {revision}; there is nothing to restore it to"
-            raise PointRuleError(f"{name} {when}. Nothing was changed.")
+                when = f"was retired at revision {revision}, so there is no state to restore"
+            raise errors.PointRuleError(f"{name} {when}. Nothing was changed.")
         restore_state(book.draft, current, then)
         return book.commit("undo", f"restored {name} as it was after revision {revision}")
 
 
 def _refuse_other(book: PlaybookRepository, was: int | None) -> None:
     if was is not None and book.revision != was:
-        raise PlaybookChangedError(book.revision)
+        raise errors.PlaybookChangedError(book.revision)
 
 
 def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
-    """*undone*, with notes on what it leaves in another playbook, of points that went there or came from there."""
+    """*undone*, with notes on points that were moved to or from another playbook."""
     if undone.message is None or undone.revisions is None:
         return undone
     notes = [*undone.result.notes, *promotion.elsewhere(project, undone.revisions)]
@@ -183,15 +174,15 @@ def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
 
 
 def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> RevisionRange:
-    """The revisions that are meant. Raises where there are no such."""
+    """The chosen *revisions*, by default the last. Raises UndoError, RevisionNotFoundError."""
     if not book.revision:
-        raise UndoError("There is nothing to undo: this playbook has no revisions yet.")
+        raise errors.UndoError("There is nothing to undo: this playbook has no revisions yet.")
     if revisions is None:
         return RevisionRange(book.revision, book.revision)
     if revisions.first == 0:
-        raise UndoError("Revision 0 is the empty playbook before the first one; there is nothing to undo in it.")
+        raise errors.UndoError("Revision 0 is the empty playbook before the first one; there is nothing to undo in it.")
     if revisions.last > book.revision:
-        raise RevisionNotFoundError(f"{revisions.last}", book.revision)
+        raise errors.RevisionNotFoundError(f"{revisions.last}", book.revision)
     return revisions
 
 
@@ -199,13 +190,13 @@ def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None
     """The undo that already undid all of *revisions*; None if they are in force. Raises UndoError for a part."""
     for other in book.undos_in_force(revisions):
         if other.number <= revisions.last:
-            continue  # it is to be undone itself
+            continue  # it will be undone itself
         if other.undone.holds(revisions):
             return other.number
         if part := revisions.overlap(other.undone):
-            raise UndoError(
+            raise errors.UndoError(
                 f"Of {revisions}, {part} {part.was} undone already, in revision {other.number}.",
-                Remedy("Undo the others, or first redo those with: {}", ("undo", f"{other.number}")),
+                errors.Remedy("Undo the others, or first redo those with: {}", ("undo", f"{other.number}")),
             )
     return None
 
@@ -217,15 +208,15 @@ def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
     for undo in undos:
         if undo not in after and undone_by(undo.number, before) and not undone_by(undo.number, after):
             part, by = next((part, each.number) for each in after if (part := undo.undone.overlap(each.undone)))
-            raise UndoError(
+            raise errors.UndoError(
                 f"Without {revisions}, revision {undo.number} would undo {undo.undone} again; of these {part} "
                 f"{part.was} undone since, in revision {by}.",
-                Remedy("First redo that with: {}", ("undo", f"{by}")),
+                errors.Remedy("First redo that with: {}", ("undo", f"{by}")),
             )
 
 
 def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, *, prefer: Side | None) -> UndoResult:
-    """Undo *revisions* in one revision, whose message has the *description* of what they did."""
+    """Undo *revisions* in one revision, whose message has their *description*."""
     is_last = revisions == RevisionRange(book.revision, book.revision)
     by = _undone_in(book, revisions)
     if by is not None:
@@ -237,7 +228,9 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
     effect = Effect(before, after, book.header_at(number), book.header_at(last))
     outcome = undo_revisions(book.draft, effect, book.retired(), revisions=revisions, prefer=prefer)
     if outcome.collisions and prefer is None:
-        raise UndoCollisionError(str(revisions).capitalize(), tuple(outcome.collisions), argument=revisions.as_argument)
+        raise errors.UndoCollisionError(
+            str(revisions).capitalize(), tuple(outcome.collisions), argument=revisions.as_argument
+        )
     header, notes = None, list(outcome.notes)
     if outcome.header.stamped(None) != book.header.stamped(None):
         header = outcome.header
@@ -254,7 +247,7 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
 
 
 def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
-    """What *revisions* did, in a few words."""
+    """A short description of *revisions*."""
     if revisions.first != revisions.last:
         return f"{revisions.last - revisions.first + 1} revisions"
     if redone := _undone_by(book, revisions):
@@ -264,7 +257,7 @@ def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
 
 
 def _undone_by(book: PlaybookRepository, revisions: RevisionRange) -> RevisionRange | None:
-    """The revisions that *revisions* undid, if they are one undo: whoever undoes it redoes those."""
+    """The revisions that *revisions* undid, if they are one undo: undoing it redoes those."""
     if revisions.first != revisions.last:
         return None
     return next((each.undone for each in book.undos() if each.number == revisions.first), None)

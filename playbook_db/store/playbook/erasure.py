@@ -1,7 +1,7 @@
-"""Erasing what people and models wrote: which columns hold it, which fields say it, and how it leaves the tables.
+"""Erasing texts of people and models from the tables: which columns hold texts, and which fields hold one to erase.
 
-The triggers let the history's texts be written over only while a row of `erasures` without `finished_at` stands for
-the playbook. `erase` puts it there and closes it, in one transaction; it is the trace, and it stays.
+The triggers allow a change of the history only while the playbook has a row in `erasures` without `finished_at`.
+`erase` inserts that row and finishes it in one transaction; it stays, as a trace of the erasure.
 """
 
 import json
@@ -19,24 +19,24 @@ from playbook_db.domain.operations import TEXT_KEYS, named_points
 from playbook_db.domain.proposals import read_operation
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.repository import PlaybookRepository
-from playbook_db.store.tables import changes, erasures, key_points, metadata, playbooks, proposals, revisions
+from playbook_db.store.tables import changes, erasures, key_points, metadata, proposals, revisions
 
-# The columns with words of people or models, and the form in which each keeps them. Every other column of texts holds
-# names, keys, paths, times or kinds: what programs look for, and nobody's secret.
+# The columns with words of people or models, and their form. All other columns of texts hold names, keys, paths, times
+# or kinds.
 WRITTEN: Mapping[str, Mapping[str, Literal["text", "json", "header"]]] = {
     "heads": {"header": "header"},
     "revisions": {"message": "text", "header": "header"},
     "key_points": {"text": "text", "retired_reason": "text"},
     "extra_fields": {"fields": "json"},
     "changes": {"text": "text", "reason": "text", "evidence": "json"},
-    "votes": {"name": "text", "rationale": "text", "evidence": "json"},  # a name only where it was that of no point
+    "votes": {"name": "text", "rationale": "text", "evidence": "json"},  # a name only if no point had it
     "skipped_operations": {"operation": "json", "reason": "text"},
     "proposals": {"operation": "json", "evidence": "json"},
     "reflections": {"analysis": "text", "curator_reasoning": "text", "bullet_tags": "json", "lessons": "json"},
     "jobs": {"error": "text"},
 }
-_HISTORY = ("revisions", "changes", "votes", "skipped_operations")  # nothing but an erasure writes over their rows
-# What is left of the fields of a forgotten point, and of those that quote it in other words.
+_HISTORY = ("revisions", "changes", "votes", "skipped_operations")  # only an erasure changes their rows
+# The new values for fields of a forgotten point, whatever they say.
 _OF_FORGOTTEN: Mapping[tuple[str, str], str | None] = {
     ("key_points", "text"): MARK,
     ("extra_fields", "fields"): "{}",
@@ -62,8 +62,8 @@ class PointText:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a row from which something is erased: its table and column, the row's primary key, the revision that
-    the row belongs to (None: to none), its text `before` and `after` (None: NULL)."""
+    """A field to erase from: its table and column, the row's primary key and revision (None: no revision), and its text
+    `before` and `after` (None: NULL)."""
 
     table: str
     column: str
@@ -79,17 +79,12 @@ class Field:
 
     @property
     def is_history(self) -> bool:
-        """Whether nothing but an erasure writes over it."""
+        """Whether only an erasure changes it."""
         return self.table in _HISTORY
 
 
-def all_playbooks(connection: Connection) -> dict[int, str]:
-    """The key of each playbook, by its number; in the order of the keys."""
-    return dict(connection.execute(select(playbooks.c.id, playbooks.c.key).order_by(playbooks.c.key)).all())
-
-
 def read_points(connection: Connection, playbook_id: int) -> list[PointText]:
-    """The points of a playbook, live and retired, but not those that were forgotten."""
+    """The points of a playbook, live and retired, without forgotten ones."""
     query = select(key_points.c.id, key_points.c.name, key_points.c.text)
     query = query.where(key_points.c.playbook_id == playbook_id, key_points.c.forgotten == 0)
     rows = connection.execute(query.order_by(key_points.c.id))
@@ -97,7 +92,7 @@ def read_points(connection: Connection, playbook_id: int) -> list[PointText]:
 
 
 def births(connection: Connection, *, forgotten: bool) -> set[tuple[str, str]]:
-    """The name of each point that is *forgotten* (or isn't), and when it was made: in a backup it has both too."""
+    """The name and creation time of each point that is *forgotten* (or isn't). In a backup it has the same."""
     is_first = and_(revisions.c.playbook_id == key_points.c.playbook_id, revisions.c.number == key_points.c.created_in)
     query = select(key_points.c.name, revisions.c.time).join(revisions, is_first)
     return {(name, time) for name, time in connection.execute(query.where(key_points.c.forgotten == int(forgotten)))}
@@ -120,10 +115,9 @@ def find(
     forgotten: Collection[PointText] = (),
     *,
     tables: Iterable[str] = WRITTEN,
-    after: int = 0,
 ) -> Iterator[Field]:
-    """The fields in *tables* that say what is to be erased, and those about the *forgotten* points: their texts, why
-    they were changed and voted on, what was proposed for them. Of the history only what came *after* that revision."""
+    """The fields in *tables* that hold a text to erase, and those about the *forgotten* points: texts, reasons of
+    changes and votes, proposals."""
     names = {point.id: point.name for point in forgotten}
     for table in (metadata.tables[name] for name in tables):
         columns, key = [table.c[column] for column in WRITTEN[table.name]], list(table.primary_key.columns)
@@ -131,8 +125,6 @@ def find(
         point = table.c.id if table is key_points else table.c.get("point_id")
         query = select(*key, *(null() if column is None else column for column in (number, point)), *columns)
         query = query.where(table.c.playbook_id == playbook_id, or_(*(column.is_not(None) for column in columns)))
-        if number is not None and table.name in _HISTORY:
-            query = query.where(number > after)
         for row in connection.execute(query):
             revision, point_id, *values = row[len(key) :]
             if table is proposals:
@@ -146,16 +138,16 @@ def find(
 
 
 def count_by_column(fields: Iterable[Field]) -> dict[str, int]:
-    """How many of *fields* are of each column, by its full name."""
+    """How many of *fields* each column has, by its full name."""
     return dict(sorted(Counter(field.name for field in fields).items()))
 
 
 def erase(
     book: PlaybookRepository, fields: Collection[Field], forgotten: Collection[PointText], *, revision: int, by: str
 ) -> None:
-    """Write over *fields*, and let nothing bring the *forgotten* points back, which are retired already.
+    """Erase from *fields*, and mark the *forgotten* points, which are retired already, so that they can't be restored.
 
-    *revision* is the last one, which does this; *by* says how the texts were chosen, by `name` or by `match`.
+    *revision* is the last one, which does this; *by* says how the texts were chosen: by `name` or by `match`.
     """
     connection, playbook_id, now = book.connection, book.playbook_id, book.now
     last = connection.scalar(select(func.max(erasures.c.id)).where(erasures.c.playbook_id == playbook_id))
@@ -163,7 +155,7 @@ def erase(
     points = json.dumps([point.name for point in forgotten], ensure_ascii=False)
     connection.execute(insert(erasures).values(**trace, revision=revision, selected_by=by, points=points, time=now))
     _write_over(connection, fields)
-    # What a proposal says is what a person would be asked: nobody is asked about words that are gone.
+    # Nobody should decide on a proposal whose words are gone.
     worded = [field.key[1] for field in fields if field.name == "proposals.operation"]
     book.decide(worded, "rejected", book.actor(), None)
     for some in _in_parts([point.id for point in forgotten]):
@@ -172,22 +164,22 @@ def erase(
             .where(key_points.c.playbook_id == playbook_id, key_points.c.id.in_(some))
             .values(text=MARK, retired_reason=REASON, forgotten=1)
         )
-    # What stood in the index stays in its segments until they are merged; the backup that comes next would have it. On
-    # a server it goes with the deleted rows.
+    # An index keeps removed texts until its segments are merged, so the next backup would have them. A server's index
+    # loses them with the deleted rows.
     if not dialect_of(connection).is_shared:
         dialect_of(connection).rebuild_search(connection)
     connection.execute(update(erasures).filter_by(**trace).values(fields=len(fields), finished_at=now))
 
 
 def waiting(connection: Connection) -> list[tuple[int, int]]:
-    """The playbook and the number of each erasure whose texts may still be in the bytes of the file."""
+    """The playbook and number of each erasure whose texts may still be in the bytes of the file."""
     is_waiting = and_(erasures.c.finished_at.is_not(None), erasures.c.purged_at.is_(None))
     rows = connection.execute(select(erasures.c.playbook_id, erasures.c.id).where(is_waiting))
     return [(playbook_id, number) for playbook_id, number in rows]
 
 
 def note_done(connection: Connection, done: Iterable[tuple[int, int]], *, now: str) -> None:
-    """Keep that nothing is left of what the erasures *done* took out; the first who says so is believed."""
+    """Record that the file has no traces left of the erasures *done*."""
     for playbook_id, number in done:
         is_it = and_(erasures.c.playbook_id == playbook_id, erasures.c.id == number)
         connection.execute(update(erasures).where(is_it, erasures.c.purged_at.is_(None)).values(purged_at=now))
@@ -205,8 +197,8 @@ def _write_over(connection: Connection, fields: Iterable[Field]) -> None:
 def _erased(
     eraser: Eraser, names: Mapping[int, str], column: "Column[Any]", value: str, point_id: int | None
 ) -> str | None:
-    """What is left of *value* in *column*, of a row that is about the point *point_id* (None: about none); *names* are
-    those of the forgotten points, by number."""
+    """*value* in *column* after the erasure. The row is about the point *point_id* (None: none); *names* are those
+    of the forgotten points, by number."""
     table, kind = column.table.name, WRITTEN[column.table.name][column.name]
     if point_id in names and (table, column.name) in _OF_FORGOTTEN:
         return _OF_FORGOTTEN[table, column.name]
@@ -221,7 +213,7 @@ def _erased(
 
 
 def _without_rationales(value: str, names: Collection[str]) -> str:
-    """The reflector's tags, JSON in *value*, without what they say about the points *names*."""
+    """The reflector's tags, JSON in *value*, without their reasons for the points *names*."""
     try:
         tags = json.loads(value)
     except (ValueError, RecursionError):
@@ -234,15 +226,14 @@ def _without_rationales(value: str, names: Collection[str]) -> str:
 
 
 def _point_proposed(values: Iterable[str], names: Mapping[int, str]) -> int | None:
-    """The number of a forgotten point that a proposal is about, whose operation is the first of *values*; *names* are
-    those points' names, by number."""
+    """The forgotten point, of *names* by number, that is a target of the operation in the first of *values*."""
     operation = read_operation(next(iter(values)))
     about = {name for kind in TEXT_KEYS.keys() | {"DELETE", "VOTE"} for name in named_points(operation, kind)}
     return next((number for number, name in names.items() if name in about), None)
 
 
 def _without_words(value: str) -> str:
-    """The operation, JSON in *value*, without what it says about its points."""
+    """The operation, JSON in *value*, without its texts and reasons."""
     operation = read_operation(value)
     words = {key: MARK for key in (*TEXT_KEYS.values(), "reason", "rationale") if operation.get(key)}
     return json.dumps(operation | words, ensure_ascii=False) if words else value

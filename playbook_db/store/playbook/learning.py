@@ -1,5 +1,4 @@
-"""How far transcripts have been learned from, what they cited, what the reflector said of each chunk, and the model's
-cost."""
+"""Learning from transcripts: the cursors, citations, reflections and costs of one playbook."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from playbook_db.store.playbook.playbook_rows import IN_FORCE, PlaybookRows
 from playbook_db.store.quick_sql import IS_WEAK, SessionSummary
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
-_NAMES_AT_ONCE = 500  # a database takes only so many values in one statement
+_NAMES_AT_ONCE = 500  # in one statement
 _MOVE_CURSOR = sql("""
 INSERT INTO transcripts (playbook_id, path, session_id, learned_offset, last_uuid, first_uuid, updated_at)
 VALUES (:playbook_id, :path, :session_id, :offset, :last_uuid, :first_uuid, :now)
@@ -52,7 +51,7 @@ WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id AND r.source =
 _WAKE = sql("""
 UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
 """).bindparams(bindparam("names", expanding=True))
-# How many points lacked room when a session began with some the last time: those left out that don't rest.
+# How many points lacked room at the last start of a session: those left out that don't rest.
 _CROWDED_OUT = sql("""
 SELECT i.left_out - (SELECT count(*) FROM key_points AS r
                      WHERE r.playbook_id = :playbook_id AND r.retired_in IS NULL AND r.resting = 1)
@@ -66,7 +65,7 @@ UPDATE key_points SET resting = 1 WHERE playbook_id = :playbook_id AND id IN (
       AND k.retired_in IS NULL AND k.pinned = 0 AND k.resting = 0
     ORDER BY w.sessions - w.sessions_at_last_use DESC, k.rank, k.id LIMIT :most)
 """)
-# Those with a harmful vote after a revision whose last votes, without the weak ones, were all harmful.
+# Points with a harmful vote after a revision, if their last votes, without weak ones, were all harmful.
 _REST_HARMFUL = sql(f"""
 UPDATE key_points SET resting = 1
 WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resting = 0 AND id IN (
@@ -94,7 +93,7 @@ INSERT INTO session_outcomes
 VALUES (:playbook_id, :session_id, :tool_calls, :failed_calls, :corrections, :turns, :tokens, :now)
 {_ADD_TO_COUNTS}
 """)
-# What *empty* has, a playbook that another takes over.
+# The counts of a playbook that another takes over.
 TAKE_OVER_COUNTS = sql(f"""
 INSERT INTO session_outcomes
     (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
@@ -131,7 +130,7 @@ _CALLS_OF_SESSION = sql("""
 SELECT kind, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms, time FROM model_calls
 WHERE playbook_id = :playbook_id AND session_id = :session_id ORDER BY id LIMIT :most
 """)
-# Each last one is some steps down an index.
+# Each subquery is a few steps down an index.
 _POINT_USE = """
 SELECT k.name, substr(b.time, 1, 10) AS since, substr(k.confirmed_at, 1, 10) AS confirmed,
     v.tag || ' ' || substr((SELECT r.time FROM revisions AS r
@@ -155,7 +154,7 @@ _COUNTED = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "durat
 
 @dataclass(frozen=True, slots=True)
 class ChunkKey:
-    """A chunk of a transcript: from one byte to before another."""
+    """A chunk of a transcript: bytes from `start` to before `end`."""
 
     path: str
     start: int
@@ -164,8 +163,8 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredReflection:
-    """What the reflector said of a chunk, before its votes are counted; an `id` of 0 says that it isn't stored. An
-    `is_empty` one taught nothing, as the reflector has just said."""
+    """The reflector's answer for a chunk whose votes aren't counted yet. An `id` of 0 says that it isn't stored. If it
+    `is_empty`, nothing was learned."""
 
     id: int = 0
     analysis: str = ""
@@ -176,7 +175,7 @@ class StoredReflection:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a model: `kind` is reflect or curate; tokens, US dollars where a price is known, milliseconds."""
+    """One call of a model: `kind` is reflect or curate; tokens, US dollars (None: unknown price), milliseconds."""
 
     kind: str
     model: str | None
@@ -189,8 +188,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class PointSignals:
-    """What is known of a point besides its text, by the names of `llm.marks.PointMarks`: dates, None for never, of
-    the last vote with its tag; in how many sessions it was shown in vain; and two flags (1 or 0)."""
+    """The signals of a point, by the names of `llm.marks.PointMarks`: dates, None for never; the last vote's tag; the
+    number of sessions that it was shown in, in vain; and two flags (1 or 0)."""
 
     since: str
     confirmed: str | None
@@ -204,13 +203,13 @@ class PointSignals:
 
 @dataclass(frozen=True, slots=True)
 class SessionCall(Call):
-    """A call for a session, and when it ended."""
+    """A call for a session; `time` is its end."""
 
     time: str
 
 
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:
-    """What *calls* took together, as the columns of a reflection."""
+    """The sums of *calls*, as columns of a reflection."""
     costs = [call.cost_usd for call in calls if call.cost_usd is not None]
     return {
         "model": next((call.model for call in calls if call.model), None),
@@ -223,17 +222,17 @@ def _totals(calls: Sequence[Call]) -> dict[str, Any]:
 
 
 class LearningRows(PlaybookRows):
-    """What was learned from, what was cited and what it cost, in one playbook."""
+    """The rows about learning of one playbook."""
 
     now: str  # the transaction's time
     revision: int  # the last one when the transaction began
 
     def learned_to(self, path: str) -> int:
-        """Up to which byte the transcript at *path* has been learned from; 0 where nothing of it has."""
+        """The byte up to which the transcript at *path* has been learned from."""
         return self.cursor(path)[0]
 
     def cursor(self, path: str) -> tuple[int, str | None]:
-        """Up to which byte the transcript at *path* has been learned from, and its first entry then, where known."""
+        """The byte up to which the transcript at *path* has been learned from, and its first entry's uuid, if known."""
         query = select(transcripts.c.learned_offset, transcripts.c.first_uuid).where(
             transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == as_text(path)
         )
@@ -241,8 +240,8 @@ class LearningRows(PlaybookRows):
         return (row.learned_offset, row.first_uuid) if row else (0, None)
 
     def cursors(self, *, first_uuid: str | None = None) -> dict[str, int]:
-        """Up to which byte each transcript of the playbook has been learned from, by path; with *first_uuid* only of
-        those that begin with this entry."""
+        """The byte up to which each transcript has been learned from, by path; with *first_uuid* only those that begin
+        with this entry."""
         query = select(transcripts.c.path, transcripts.c.learned_offset).where(
             transcripts.c.playbook_id == self.playbook_id
         )
@@ -253,56 +252,60 @@ class LearningRows(PlaybookRows):
     def move_cursor(
         self, path: str, offset: int, *, session_id: str, last_uuid: str | None = None, first_uuid: str | None = None
     ) -> None:
-        """Keep that the transcript at *path* has been learned from up to the byte *offset*."""
+        """Record that the transcript at *path* has been learned from up to the byte *offset*."""
         uuids = {"last_uuid": last_uuid, "first_uuid": first_uuid}
         self._execute(_MOVE_CURSOR, path=as_text(path), offset=offset, session_id=session_id, now=self.now, **uuids)
 
     def add_citations(self, names: Sequence[str], *, session_id: str) -> None:
-        """Keep that a chunk of the session cited the points *names*, live or retired; what was no point when the
-        transaction began is left out. Those that rested wake."""
+        """Record that a chunk of the session cited the points *names*, live or retired, which ends their rest.
+
+        Points that this transaction adds are skipped.
+        """
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]
             self._execute(_CITE, names=some, session_id=session_id, revision=self.revision, now=self.now)
             self.note_use(some)
 
     def note_use(self, names: Sequence[str]) -> None:
-        """Keep that the points *names* were used now: those that rested wake, and showings in vain are counted anew."""
+        """Record a use of the points *names*: it ends their rest, and restarts the count of showings in vain."""
         self._execute(_NOTE_USE, names=names)
         self._execute(_WAKE, names=names)
 
     def rest_points(self) -> None:
-        """Let the live points rest whose last votes were harmful, the last of them in this transaction; and of those
-        that were shown often in vain as many as others lacked room. Nothing changes with that but whether sessions are
-        shown them at their start. What is pinned never rests."""
+        """Let live points rest: those whose last votes were harmful, one of them in this transaction, and as many of
+        those shown often in vain as others lacked room.
+
+        No session starts with a resting point; all else stays. Pinned points never rest.
+        """
         self._execute(_REST_HARMFUL, harmful=operations.REST_HARMFUL, since=self.revision)
         most = self._execute(_CROWDED_OUT).scalar() or 0
         if most > 0:
             self._execute(_REST_IN_VAIN, shown=operations.REST_SHOWN, most=most)
 
     def shown_to(self, session_id: str, more: Sequence[str] = ()) -> set[str]:
-        """The points, live or retired, that the session was shown, by name; *more* are lists of points' numbers as JSON
-        that aren't on record here yet."""
+        """The names of the points, live or retired, that the session was shown. *more*: lists of points' numbers, as
+        JSON, that are not recorded yet."""
         lists = [*self._execute(_SHOWN_TO, session_id=session_id).scalars(), *more]
         numbers = sorted({number for points in lists for number in json.loads(points)})
         return set(self._execute(_NAMES_OF, numbers=json.dumps(numbers)).scalars())
 
     def voted_on(self, session_id: str) -> dict[str, str]:
-        """The points that the session voted on itself, not by what was learned from it, each with the tag."""
+        """The tags of the session's own votes, by point, without those learned from its transcript."""
         return {row.name: row.tag for row in self._execute(_VOTED_ON, session_id=session_id)}
 
     def point_signals(self, names: Sequence[str]) -> dict[str, PointSignals]:
-        """What became of the points *names*, by name."""
+        """The signals of the points *names*, by name."""
         query = sql(_POINT_USE.format(by_point=self.index_hint("ix_votes_point")))
         rows = self._execute(query, names=json.dumps(list(names)))
         return {name: PointSignals(*values) for name, *values in rows}
 
     def add_counts(self, counts: SessionCounts, *, session_id: str) -> None:
-        """Add *counts*, of a chunk, to how the session went."""
+        """Add the *counts* of a chunk to those of its session."""
         if session_id and any(astuple(counts)):
             self._execute(_ADD_COUNTS, session_id=session_id, now=self.now, **asdict(counts))
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
-        """What the reflector said of *chunk* in an earlier try, if its votes aren't counted yet."""
+        """The reflector's answer for *chunk* from an earlier try that didn't finish, or None."""
         row = self._execute(_WAITING, path=as_text(chunk.path), start=chunk.start, end=chunk.end).first()
         if row is None:
             return None
@@ -319,7 +322,7 @@ class LearningRows(PlaybookRows):
         lessons: Sequence[object] = (),
         calls: Sequence[Call],
     ) -> int:
-        """Keep what the reflector said of *chunk*, until it is taken in, and what the *calls* cost; its number."""
+        """Store the reflector's answer for *chunk* and the cost of the *calls*; returns its number."""
         number = self._next_id(reflections)
         self._execute(
             insert(reflections),
@@ -339,8 +342,8 @@ class LearningRows(PlaybookRows):
     def finish_reflection(
         self, number: int, *, revision: int | None, curator_reasoning: str | None, calls: Sequence[Call]
     ) -> None:
-        """Keep that the reflection's votes and the curator's operations have been taken in, as *revision* if any, and
-        what the *calls* cost."""
+        """Record that the reflection's votes and operations were applied, in *revision* if any, and the cost of the
+        *calls*."""
         more = _totals(calls)
         self.connection.execute(
             update(reflections)
@@ -354,16 +357,16 @@ class LearningRows(PlaybookRows):
         )
 
     def add_call(self, call: Call, *, session_id: str | None, agreed: bool = False) -> None:
-        """Keep what *call* took; *agreed* says that the user agreed to it beforehand."""
+        """Store the cost of *call*; *agreed*: the user agreed to it beforehand."""
         known = {"id": self._next_id(model_calls), "session_id": session_id, "time": self.now, "agreed": int(agreed)}
         self._execute(insert(model_calls), **known, **asdict(call))
 
     def some_sessions(self, *, most: int, offset: int) -> list[SessionSummary]:
-        """At most *most* of them, from the one at *offset* on."""
+        """At most *most* sessions that were learned from, from *offset* on."""
         return [SessionSummary(*row) for row in self._execute(_SOME_SESSIONS, most=most, offset=offset)]
 
     def session(self, session_id: str) -> SessionSummary | None:
-        """The session of that whole id; None where nothing was learned from it."""
+        """The session with that whole id; None if nothing was learned from it."""
         row = self._execute(_ONE_SESSION, session_id=session_id).first()
         return SessionSummary(*row) if row else None
 
@@ -373,7 +376,7 @@ class LearningRows(PlaybookRows):
         return count
 
     def taught(self, sessions: Sequence[str]) -> dict[str, dict[str, int]]:
-        """What each of *sessions* did: how many changes by kind, those by votes left out, and how many votes by tag."""
+        """For each of *sessions*: its changes by kind, without those by votes, and its votes by tag."""
         taught: dict[str, dict[str, int]] = {session: {} for session in sessions}
         for session, what, count in self._execute(_TAUGHT, sessions=sessions) if sessions else ():
             taught[session][what] = count
@@ -385,8 +388,10 @@ class LearningRows(PlaybookRows):
 
 
 def tokens_since(connection: Connection, time: str, key: str | None = None, *, agreed: bool = False) -> int:
-    """The tokens sent, cached ones included, and received since *time*, for the project *key*, or all together: those
-    that the user *agreed* to beforehand, or the others."""
+    """All tokens, cached ones included, since *time*, for the project *key* or all projects.
+
+    Either those that the user *agreed* to beforehand, or the others.
+    """
     tokens = model_calls.c.input_tokens + model_calls.c.cached_tokens + model_calls.c.output_tokens
     query = select(func.sum(tokens)).where(model_calls.c.time >= time, model_calls.c.agreed == int(agreed))
     if key is not None:

@@ -1,5 +1,4 @@
-"""One page of a list of points: which are on it, in what order, and what is known of each. No other point's text is
-read, but where words are looked for as parts of texts."""
+"""One page of a list of points: their order and details. Only a search for parts of words reads other points' texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +33,7 @@ LEFT JOIN (SELECT point_id, count(*) AS sessions FROM citations WHERE playbook_i
     ON c.point_id = k.id
 LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id
 """
-# By its index, at once: the points that don't rest, which is all that most playbooks have.
+# By an index: the points that don't rest, in most playbooks all of them.
 _AWAKE = sql("""
 SELECT k.id FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
 ORDER BY k.pinned DESC, k.rank DESC, k.id LIMIT :limit OFFSET :offset
@@ -56,13 +55,12 @@ SELECT k.id, k.name, k.section, k.text, k.helpful, k.harmful, k.pinned, k.restin
 FROM key_points AS k JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
 WHERE k.playbook_id = :playbook_id AND k.id IN :ids
 """
-_MOST_WORDS = 8  # that are looked for as parts of texts
+_MOST_WORDS = 8  # of a search for parts of texts
 
 
 @dataclass(frozen=True, slots=True)
 class PointRow:
-    """A point in a list: when it came, in how many sessions it was shown and cited, and what votes it had at an earlier
-    revision; where it has left, when and why, and whether nothing of its text is left."""
+    """A point in a list. `helpful_then` and `harmful_then` are its votes at an earlier revision."""
 
     id: int
     name: str
@@ -85,19 +83,18 @@ class PointRow:
 
     @property
     def newly_helpful(self) -> int:
-        """How many helpful votes it has more since; fewer where some were undone."""
+        """How many helpful votes were added since; below 0 if some were undone."""
         return self.helpful - self.helpful_then
 
     @property
     def newly_harmful(self) -> int:
-        """How many harmful votes it has more since."""
+        """How many harmful votes were added since."""
         return self.harmful - self.harmful_then
 
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Which points are asked for: those in a `state`, of a section (its slug), with all `words` as parts of their name
-    or text; and only those with these `ids`, where they are given."""
+    """Points in a `state`, of a section (its slug), with all `words` in name or text, and with one of `ids`."""
 
     state: State = "live"
     section: str | None = None
@@ -106,13 +103,12 @@ class RowFilter:
 
     @property
     def is_open(self) -> bool:
-        """Whether all live points are asked for."""
+        """Whether all live points pass."""
         return self == RowFilter()
 
 
 def ranked_ids(book: PlaybookRepository, *, limit: int, offset: int) -> list[int]:
-    """The numbers of the live points in the order of their ranks, those that rest last: *limit* after the first
-    *offset*."""
+    """The numbers of *limit* live points from *offset* on, by rank, resting ones last."""
     values = {"playbook_id": book.playbook_id, "limit": limit, "offset": offset}
     awake = list(book.connection.execute(_AWAKE, values).scalars())
     return awake if len(awake) == limit else ids_of(book, RowFilter(), "rank")[offset : offset + limit]
@@ -130,7 +126,7 @@ def ids_of(book: PlaybookRepository, row_filter: RowFilter, order: Order) -> lis
 
 
 def rows(book: PlaybookRepository, ids: Sequence[int], *, since: int) -> list[PointRow]:
-    """The points *ids*, in that order; their earlier votes are those at the revision *since*."""
+    """The points *ids*, in that order, with their votes at the revision *since*."""
     if not ids:
         return []
     by_point = book.index_hint("ix_changes_point")
@@ -141,7 +137,7 @@ def rows(book: PlaybookRepository, ids: Sequence[int], *, since: int) -> list[Po
 
 
 def _where(row_filter: RowFilter, *, is_shared: bool) -> tuple[str, dict[str, Any]]:
-    like = "ILIKE" if is_shared else "LIKE"  # of which SQLite's knows no case
+    like = "ILIKE" if is_shared else "LIKE"  # SQLite's ignores case
     conditions = ["k.playbook_id = :playbook_id", _STATES[row_filter.state]]
     values: dict[str, Any] = {}
     if row_filter.section is not None:
@@ -150,7 +146,7 @@ def _where(row_filter: RowFilter, *, is_shared: bool) -> tuple[str, dict[str, An
     if row_filter.ids is not None:
         conditions.append("k.id IN :ids")
     for place, word in enumerate(row_filter.words[:_MOST_WORDS]):
-        # Not by lower(), which would make each text anew, and take twice as long.
+        # lower() would take twice as long.
         conditions.append(rf"(k.name {like} :word{place} ESCAPE '\' OR k.text {like} :word{place} ESCAPE '\')")
         literal = "".join(f"\\{letter}" if letter in "\\%_" else letter for letter in word)
         values[f"word{place}"] = f"%{literal}%"

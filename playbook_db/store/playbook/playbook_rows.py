@@ -1,15 +1,19 @@
-"""What all queries on one playbook share: the transaction's connection, and the playbook's number."""
+"""The base of all queries on one playbook: the transaction's connection, and the playbook's number."""
 
+import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, CursorResult, Executable, Row, Table, func, select
 from sqlalchemy import text as sql
+from sqlalchemy.exc import DatabaseError as SqlError
 
 from playbook_db import settings
-from playbook_db.domain.playbook import KeyPoint, Vote
+from playbook_db.domain.playbook import KeyPoint, Vote, exact_phrases
+from playbook_db.domain.search_words import Term
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.quick_sql import IS_WEAK
@@ -21,10 +25,13 @@ _WEAK_VOTES = sql(f"""
 SELECT k.name FROM key_points AS k JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names)) AND {IS_WEAK} AND {IN_FORCE}
 """)
+_FEW_POINTS = 200  # live ones; such a playbook is read whole
+_MOST_COMPARED = 200  # points with a word
+_statement = functools.lru_cache(sql)  # building one takes longer than running it
 
 
 class PlaybookRows:
-    """One playbook inside a transaction. `playbook_id` is 0 where it isn't there yet: no row has that number."""
+    """One playbook inside a transaction. `playbook_id` is 0 if it doesn't exist: no row has that number."""
 
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         self.connection = connection
@@ -33,39 +40,57 @@ class PlaybookRows:
     def execute(self, statement: str, values: Mapping[str, Any]) -> Any:
         """Run a statement of `hook_sql` or `quick_sql`. A replica lacks some rows: it has the server's answers."""
         answers = self.connection.get_execution_options().get("answers", {})
-        return answers[statement] if statement in answers else self.connection.execute(sql(statement), values)
+        return answers[statement] if statement in answers else self.connection.execute(_statement(statement), values)
 
     def index_hint(self, name: str) -> str:
-        """What holds the planner to the index *name*, to stand behind a table's name; "" where it needs no help."""
+        """The SQL after a table's name that makes the planner use the index *name*; "" if it isn't needed."""
         return dialect_of(self.connection).index_hint(name)
 
     def actor(self, name: str | None = None) -> str:
-        """Who does something here: *name*, by default the user; in a database that others have, too, the member."""
+        """The actor of a revision: *name*, by default the user; in a shared database the member."""
         dialect = dialect_of(self.connection)
         if dialect.is_shared:
             return settings.member(dialect.role(self.connection))
         return (name or "").strip() or settings.actor()
 
     def strong_votes(self, points: Iterable[KeyPoint], cast: Iterable[Vote] = ()) -> dict[str, int]:
-        """The harmful votes of each of *points*, by name, without the weak ones; *cast* are votes to be kept."""
+        """The harmful votes of *points*, by name, without weak ones; *cast* are votes not yet stored."""
         harmful = {point.name: point.harmful for point in points}
         weak = Counter(vote.name for vote in cast if vote.is_weak)
         if names := [name for name, votes in harmful.items() if votes]:
             weak.update(self._execute(_WEAK_VOTES, names=json.dumps(names)).scalars())
         return {name: max(0, votes - weak[name]) for name, votes in harmful.items()}
 
-    def _execute(self, statement: Executable, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
-        """Execute *statement* with *values* and the playbook's number as `playbook_id`."""
+    def ids_like(self, text: str, live: int) -> list[int] | None:
+        """The numbers of all live points with the same `normalised` text as *text*, and maybe of others.
+
+        None if the full-text index can't tell, or the playbook has few *live* points: then all are read.
+        """
+        phrases = [phrase for phrase in exact_phrases(text) if phrase]
+        if live <= _FEW_POINTS or not phrases:
+            return None
+        terms = [Term(phrase, is_whole=True) for phrase in phrases]
+        dialect = dialect_of(self.connection)
+        with suppress(SqlError), dialect.beside_writes(self.connection) as other:
+            if dialect.has_search(other) and not dialect.is_search_behind(other):
+                matching = dialect.matching(other, terms)
+                matches = (matching(runner_of(other), self.playbook_id, term, _MOST_COMPARED + 1) for term in terms)
+                return next(([*ids] for ids in matches if len(ids) <= _MOST_COMPARED), None)
+        return None
+
+    def _execute(self, statement: Executable | str, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
+        """Run *statement* with *values* and the playbook's number as `playbook_id`."""
+        statement = _statement(statement) if isinstance(statement, str) else statement
         return self.connection.execute(statement, {"playbook_id": self.playbook_id, **values})
 
     def _next_id(self, table: Table) -> int:
-        """The number after the highest one that rows of the playbook have in *table*."""
+        """The next free number in *table* for a row of the playbook."""
         last = select(func.max(table.c.id)).where(table.c.playbook_id == self.playbook_id)
         return (self.connection.scalar(last) or 0) + 1
 
 
 def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
-    """What runs a statement of `hook_sql` or `quick_sql` on *connection*, of whatever database."""
+    """A function that runs a statement of `hook_sql` or `quick_sql` on *connection*."""
     return lambda statement, values: connection.execute(sql(statement), values)
 
 

@@ -1,4 +1,4 @@
-"""What people decide: the proposals of learning, waiting and decided, and which alike points stay two."""
+"""Decisions of people: the proposals of learning, and similar points that stay apart."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -22,15 +22,13 @@ _FIELDS = (
     "type", "section", "text", "merged_text", "target_id", "source_ids", "reason", "name", "tag", "rationale",
     "ignored", "doubt",
 )  # fmt: skip
-_MOST_PIECES = 10  # of evidence with a proposal that many sessions make
-_WAITING = sql(quick_sql.WAITING)
+_MOST_PIECES = 10  # of evidence for a proposal
 _ONE = sql(f"SELECT {PROPOSAL_COLUMNS} FROM proposals WHERE playbook_id = :playbook_id AND id = :id")
 _OF_KIND = sql(f"""
 SELECT {PROPOSAL_COLUMNS} FROM proposals
 WHERE playbook_id = :playbook_id AND kind = :kind AND state IN ('waiting', 'rejected') ORDER BY id
 """)
 _ADDED = sql("SELECT operation FROM proposals WHERE playbook_id = :playbook_id AND kind = 'ADD'")
-_COUNT = sql(hook_sql.PROPOSALS_WAITING)
 _COUNT_AGAIN = sql("""
 UPDATE proposals SET sessions = :sessions, session_id = :session_id, evidence = :evidence, trust = :trust
 WHERE playbook_id = :playbook_id AND id = :id
@@ -47,7 +45,7 @@ WHERE one.playbook_id = :playbook_id AND one.name IN :names AND other.name IN :n
 ON CONFLICT (playbook_id, first_id, second_id)
 DO UPDATE SET revision = excluded.revision, time = excluded.time, actor = excluded.actor
 """).bindparams(bindparam("names", expanding=True))
-# One whose text changed since is another point, as far as the verdict goes.
+# Until a text of the two changes.
 _KEPT_APART = sql("""
 SELECT one.name, other.name
 FROM distinct_points AS a
@@ -61,7 +59,7 @@ ORDER BY a.first_id, a.second_id
 
 
 class ProposalRows(PlaybookRows):
-    """The proposals of one playbook, and what was decided about pairs of its points."""
+    """The proposals of one playbook, and the decisions on pairs of its points."""
 
     now: str  # the transaction's time
     revision: int  # the last one when the transaction began
@@ -69,38 +67,31 @@ class ProposalRows(PlaybookRows):
     def add_proposal(
         self, operation: dict[str, Any], kind: Kind, evidence: Sequence[Evidence], trust: str, session_id: str | None
     ) -> Proposal | None:
-        """Keep that a session proposed *operation*. Where one like it waits, that counts one session more, and has the
-        new evidence too; None where one like it was rejected: nobody is asked twice."""
+        """Store the *operation* that a session proposed; None if the same one was rejected before.
+
+        If the same one waits, it gets the new evidence and counts one session more.
+        """
         known = [each for each in self._like(operation, kind) if not each.is_withdrawn]
         if any(each.state == "rejected" for each in known):
             return None
         if known:
             return self._count_again(known[0], evidence, trust, session_id)
-        number = self._next_id(proposals)
-        self._add(number, operation, kind, evidence, trust, session_id)
-        return self.proposal(number)
+        return self.proposal(self._add(operation, kind, evidence, trust, session_id))
 
     def add_new_points(self, additions: Iterable[tuple[dict[str, Any], Evidence]], trust: str) -> list[int]:
-        """Propose each of *additions*, an ADD and what it rests on, that never was proposed before, whatever became of
-        it; their numbers."""
+        """Propose those of *additions*, each an ADD with evidence, that were never proposed; returns their numbers."""
         known = {gist(read_operation(row.operation), "ADD") for row in self._execute(_ADDED)}
-        first = number = self._next_id(proposals)
+        numbers = []
         for operation, evidence in additions:
             if gist(operation, "ADD") not in known:
-                self._add(number, operation, "ADD", [evidence], trust, None)
+                numbers.append(self._add(operation, "ADD", [evidence], trust, None))
                 known.add(gist(operation, "ADD"))
-                number += 1
-        return list(range(first, number))
+        return numbers
 
     def _add(
-        self,
-        number: int,
-        operation: dict[str, Any],
-        kind: Kind,
-        evidence: Sequence[Evidence],
-        trust: str,
-        session_id: str | None,
-    ) -> None:
+        self, operation: dict[str, Any], kind: Kind, evidence: Sequence[Evidence], trust: str, session_id: str | None
+    ) -> int:
+        number = self._next_id(proposals)
         fields = {name: operation[name] for name in _FIELDS if operation.get(name) is not None} | {"type": kind}
         self._execute(
             insert(proposals),
@@ -112,6 +103,7 @@ class ProposalRows(PlaybookRows):
             session_id=session_id,
             created_at=self.now,
         )
+        return number
 
     def _count_again(
         self, known: Proposal, evidence: Iterable[Evidence], trust: str, session_id: str | None
@@ -130,29 +122,28 @@ class ProposalRows(PlaybookRows):
         return counted
 
     def waiting_proposals(self) -> list[Proposal]:
-        """The proposals that nobody has decided yet, in the order of their numbers."""
-        return [Proposal.of_row(row) for row in self._execute(_WAITING)]
+        """The waiting proposals, by number."""
+        return [Proposal.of_row(row) for row in self._execute(quick_sql.WAITING)]
 
     def proposals_waiting(self) -> tuple[int, int]:
-        """How many proposals wait, and the highest of their numbers, 0 where none does."""
-        count, highest = self._execute(_COUNT).one()
+        """How many proposals wait, and the highest of their numbers (or 0)."""
+        count, highest = self._execute(hook_sql.PROPOSALS_WAITING).one()
         return count, highest
 
     def proposal(self, number: int) -> Proposal | None:
-        """The proposal with that *number*, waiting or decided; None where there is none."""
+        """The proposal with that *number*, waiting or decided, or None."""
         row = self._execute(_ONE, id=number).first()
         return Proposal.of_row(row) if row else None
 
     def matching_proposal(self, operation: dict[str, Any]) -> Proposal | None:
-        """The waiting proposal that says the same as *operation*, None where there is none. Who carries the operation
-        out decides it."""
+        """The waiting proposal of the same *operation*, or None. Applying the operation decides it."""
         kind = next((each for each in KINDS if each == operation.get("type")), None)
         known = self._like(operation, kind) if kind else []
         return next((each for each in known if each.state == "waiting"), None)
 
     def decide(self, ids: Sequence[int], state: State, by: str, revision: int | None) -> None:
-        """Keep that the proposals *ids*, of those that wait, are accepted or rejected, *by* whom, and which *revision*
-        carries them out, if any."""
+        """Record that those of *ids* that wait are accepted or rejected, *by* whom, and the *revision* that applies
+        them, if any."""
         if ids:
             self._execute(_DECIDE, ids=list(ids), state=state, now=self.now, by=by, revision=revision)
 
@@ -161,7 +152,7 @@ class ProposalRows(PlaybookRows):
         self.decide([number], "rejected", WITHDRAWN, None)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:
-        """The proposals, waiting or rejected, that say the same as *operation*."""
+        """The proposals, waiting or rejected, of the same *operation*."""
         sought = gist(operation, kind)
         of_kind = map(Proposal.of_row, self._execute(_OF_KIND, kind=kind))
         return [each for each in of_kind if gist(each.operation, kind) == sought]
@@ -169,16 +160,18 @@ class ProposalRows(PlaybookRows):
     def keep_apart(
         self, pairs: Collection[tuple[str, str]], *, actor: str | None = None, judged_in: int | None = None
     ) -> None:
-        """Keep that the points in each of *pairs*, by their names, stay two with the texts that they had in the
-        revision *judged_in*, by default when the transaction began; *actor* decided it, by default the user. What is
-        no point is passed over."""
+        """Record that the points in each of *pairs* (of names) stay apart; unknown names are skipped.
+
+        That holds for their texts in the revision *judged_in* (default: the last one). *actor* decided it (default: the
+        user).
+        """
         revision = self.revision if judged_in is None else judged_in
         decided = {"revision": revision, "now": self.now, "actor": self.actor(actor)}
         for pair in pairs:
             self._execute(_KEEP_APART, names=list(pair), **decided)
 
     def distinct_points(self) -> list[tuple[str, str]]:
-        """The pairs of live points, by their names, that stay two: neither text has changed since it was decided."""
+        """The pairs of live points that stay apart, by name: neither text has changed since the decision."""
         return [(one, other) for one, other in self._execute(_KEPT_APART)]
 
 
@@ -187,5 +180,5 @@ def _written(evidence: Sequence[Evidence]) -> str:
 
 
 def _storable(text: str) -> str:
-    """The JSON *text* as each database can keep and read it: a server's JSON has no NUL."""
+    """The JSON *text* for any database: a server's JSON has no NUL."""
     return storable(text).replace("\\u0000", "\\ufffd")

@@ -1,7 +1,7 @@
-"""The playbooks: one inside a transaction, to be read and changed, and the list of all of them.
+"""One playbook inside a transaction, and the list of all playbooks.
 
-`PlaybookRepository` is what `Store.write` and `Store.read` give. A change is made on its `draft` and kept by `commit`,
-as one revision; nothing else writes the history.
+`Store.write` and `Store.read` give a `PlaybookRepository`. Callers change its `draft`, and `commit` writes that as one
+revision; nothing else writes the history.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,34 +31,18 @@ from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
 from playbook_db.projects import USER_KEY, as_path, as_text, is_users
-from playbook_db.store import hook_sql, quick_sql
+from playbook_db.store import hook_sql, quick_sql, tables
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.hook_sql import StoredPoint, StoredProject
 from playbook_db.store.playbook.learning import TAKE_OVER_COUNTS, LearningRows
 from playbook_db.store.playbook.playbook_rows import point_of
 from playbook_db.store.playbook.proposals import ProposalRows
 from playbook_db.store.playbook.revisions import RevisionWriter
-from playbook_db.store.playbook.same_text import ids_like
 from playbook_db.store.playbook.snapshots import Snapshots
 from playbook_db.store.revision_log import header_of
-from playbook_db.store.tables import (
-    heads,
-    injections,
-    jobs,
-    mirrors,
-    playbooks,
-    proposals,
-    session_outcomes,
-    transcripts,
-)
 
-# Statements are made once: putting one together costs more than running it.
+# Statements are built once: that costs more than running them.
 _ADD_PROJECT = sql(hook_sql.ADD_PROJECT)
-_LIVE_POINTS = sql(quick_sql.LIVE_POINTS)
-_RANKED_POINTS = sql(hook_sql.RANKED_POINTS)
-_RETIRED_POINTS = sql(quick_sql.RETIRED_POINTS)
-_POINT = sql(quick_sql.POINT)
-_EXTRA = sql(quick_sql.EXTRA)
 _SET_PINNED = sql("UPDATE key_points SET pinned = :pinned WHERE playbook_id = :playbook_id AND name = :name")
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
 _NAMES_AT = sql("""
@@ -66,10 +50,10 @@ SELECT name FROM key_points
 WHERE playbook_id = :playbook_id AND retired_in IS NULL AND section = :section AND position = :position
 """)
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
-# The number first: all else of a playbook is asked for by it, which tells Citus the one server where it stands.
+# All other queries use this number, so that Citus knows which server has the playbook.
 _FIND = sql("SELECT id FROM playbooks WHERE key = :project_key")
-# Where a playbook goes on: the last of the longest names of one prefix, the length of the shortest one, the last
-# position, the highest id.
+# For new points: the last of the longest names with one prefix, the length of the shortest, the last position, the
+# highest id.
 _OF_PREFIX = "FROM key_points WHERE playbook_id = :playbook_id AND name >= :lowest AND name < :beyond"
 _ENDS = sql(f"""
 SELECT (SELECT name {_OF_PREFIX} ORDER BY length(name) DESC, name DESC LIMIT 1),
@@ -91,10 +75,7 @@ FROM mirrors AS m JOIN playbooks AS p ON p.id = m.playbook_id
 WHERE p.mirror IN ('on', 'found') AND p.ignored = 0
   AND NOT EXISTS (SELECT 1 FROM memberships AS t WHERE t.playbook_id = m.playbook_id) ORDER BY m.path
 """)
-_MIRROR_STATE = sql("SELECT mirror FROM playbooks WHERE id = :playbook_id")
-_IGNORED = sql("SELECT ignored FROM playbooks WHERE id = :playbook_id")
-_LIVE_COUNT = sql("SELECT live_points FROM heads WHERE playbook_id = :playbook_id")
-_TEAM_NAME = sql("SELECT name FROM memberships WHERE playbook_id = :playbook_id")
+_STORED = sql(hook_sql.PROJECT.replace("p.key = :key", "p.id = :playbook_id"))
 _LAST_ERASED_IN = sql("SELECT coalesce(max(revision), 0) FROM erasures WHERE playbook_id = :playbook_id")
 _CREATED_IN = sql("SELECT name, created_in FROM key_points WHERE playbook_id = :playbook_id")
 _MIRROR = sql("""
@@ -124,8 +105,10 @@ _MOST_NAMED = 5  # of the points with other keys, in a revision's message
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """What a mirror file held when it was last read: a revision of ours (None where none is known to), and its
-    content's SHA-256. Its size and time of change tell at a glance, if not for sure, that it is still the same."""
+    """A mirror file when last read: its revision (None: unknown) and the SHA-256 of its content.
+
+    Size and time of change are for a quick look whether the file is the same.
+    """
 
     revision: int | None
     sha256: str
@@ -135,10 +118,10 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class FileFields:
-    """The fields of a playbook's file that are no points.
+    """The fields of a playbook's file that are not points.
 
-    `header` is the header afterwards if more of it changes than its `last_updated`, which becomes the revision's time
-    unless the header `keeps_last_updated`. `extras` are, by a point's name, its further fields from now on, as JSON.
+    `header` is the new header, if more than its `last_updated` changes; that becomes the revision's time, unless the
+    header `keeps_last_updated`. `extras` are the new other fields of points, by name, as JSON.
     """
 
     header: Header | None = None
@@ -148,8 +131,10 @@ class FileFields:
 
 @dataclass(frozen=True, slots=True)
 class RevisionOrigin:
-    """Where a revision comes from: the session, its `actor` (by default `settings.actor`) and the revisions that it
-    undoes. In a database that others have, too, the actor is the member."""
+    """Where a revision comes from: its session, its `actor` (default: `settings.actor`), the revisions that it undoes.
+
+    In a shared database the actor is the member.
+    """
 
     session_id: str | None = None
     actor: str | None = None
@@ -158,9 +143,11 @@ class RevisionOrigin:
 
 @dataclass(frozen=True, slots=True)
 class RevisionResult:
-    """What a commit did to the playbook of `key`: the revision's number (None where nothing changed, or in a dry run),
-    the header afterwards, the changes and votes, what was skipped, notes for the user, and in `extras`, by name, what
-    entries of a file say of points beside what a point is, as JSON."""
+    """The result of a commit to the playbook of `key`. `revision` is None if nothing changed, or in a dry run.
+
+    `header` is the header afterwards, `notes` are for the user, `extras` the new other fields of points, by name, as
+    JSON.
+    """
 
     revision: int | None
     header: Header
@@ -173,11 +160,10 @@ class RevisionResult:
 
 
 class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
-    """The playbook of one project, or the user's own, inside a transaction. One that isn't there yet is empty, and its
-    `playbook_id` 0.
+    """A project's or the personal playbook inside a transaction. One that doesn't exist yet is empty, with the id 0.
 
-    `header`, `revision` (0 before the first) and `last_time` are those of the last revision, `now` the transaction's
-    own time. `commit` keeps something only in one that `open_to_write` gave.
+    `header`, `revision` (0 before the first) and `last_time` are those of the last revision, `now` is the
+    transaction's time. `commit` writes only after `open_to_write`.
     """
 
     def __init__(
@@ -194,26 +180,25 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         self.last_time: str | None = row.time if row else None
         self.now = timestamp(now or datetime.now(UTC))
         self._is_writable = locked is not None
-        self._last_position: int | None = None  # where it is known
+        self._last_position: int | None = None  # if known
 
     @classmethod
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
-        """The playbook of the project *key*, made if need be, with other writers kept off it until the end."""
+        """The playbook of the project *key*, created if needed, locked against other writers until the end."""
         dialect = dialect_of(connection)
         known = dialect.known_number(key)
         if known and (head := dialect.lock_and_read(connection, known, _OPEN.text)):
             return cls(connection, key, now=now, locked=(known, head))
         locked = dialect.lock_playbook(connection, key)
-        if locked is None:  # another may be making it at this moment
-            kind = "user" if is_users(key) else "project"
-            made_at = timestamp(now or datetime.now(UTC))
-            connection.execute(_ADD_PROJECT, {"key": key, "kind": kind, "now": made_at})
+        if locked is None:  # another process may be creating it at this moment
+            kind, time = "user" if is_users(key) else "project", timestamp(now or datetime.now(UTC))
+            connection.execute(_ADD_PROJECT, {"key": key, "kind": kind, "now": time})
             locked = dialect.lock_playbook(connection, key)
         return cls(connection, key, now=now, locked=(locked or 0, None))
 
     @cached_property
     def draft(self) -> Draft:
-        """The playbook to be changed; it reads the points that it is asked for, and all only where it must."""
+        """The playbook to change. It reads only the points that it needs."""
         return Draft(self)
 
     def commit(
@@ -228,10 +213,9 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         file: FileFields = FileFields(),
         origin: RevisionOrigin = RevisionOrigin(),
     ) -> RevisionResult:
-        """Keep what the draft has become as the next revision, with *source* and *message*.
+        """Write the draft, and the fields of the *file*, as the next revision, with *source* and *message*.
 
-        No revision is made where nothing changed and there is nothing to record, unless *even_if_unchanged*; none in a
-        dry run. The playbook gets the fields of the *file*.
+        Without anything to record there is no revision, unless *even_if_unchanged*; in a dry run there is none.
         """
         changes, header, extras = self.draft.changes, file.header, file.extras
         changed_header = self._changed_header(header, keeps_last_updated=file.keeps_last_updated)
@@ -261,142 +245,139 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras, self.key)
 
     def count_anew(self) -> None:
-        """Keep how many points are live, and which undos are in force, as the points and the revisions tell."""
-        count = update(heads).filter_by(playbook_id=self.playbook_id).values(live_points=len(self.live_points()))
+        """Recount the live points and the undos in force from the points and the revisions."""
+        count = update(tables.heads).filter_by(playbook_id=self.playbook_id).values(live_points=len(self.live_points()))
         self.connection.execute(count)
         self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
 
     def playbook(self) -> Playbook:
-        """The playbook as it is in the database: live points in canonical order, the names that are used up."""
+        """The playbook in the database: live points in canonical order, and the names of retired ones."""
         used_up = self._execute(_USED_UP).all()
         names, last_position = {row.name for row in used_up}, max((row.position for row in used_up), default=0)
         return Playbook(self.live_points(), frozenset(names), self.header, last_position, self.is_users)
 
     def live_points(self) -> tuple[KeyPoint, ...]:
         """The live points in canonical order."""
-        return self._noted(self._execute(_LIVE_POINTS))
+        return self._noted(self._execute(quick_sql.LIVE_POINTS))
 
     def _noted(self, result: "CursorResult[*tuple[Any, ...]]") -> tuple[KeyPoint, ...]:
-        """The points in *result*; what is to be written refers to their numbers."""
+        """The points in *result*, whose numbers a commit needs."""
         rows = result.all()
         if self._is_writable:
             self._ids |= {row.name: row.id for row in rows}
         return tuple(map(point_of, rows))
 
     def live_point(self, name: str) -> KeyPoint | None:
-        """The live point *name*, None where there is none."""
-        row = self._execute(_POINT, name=name).first()
+        """The live point *name*, or None."""
+        row = self._execute(quick_sql.POINT, name=name).first()
         if row:
             self._ids[name] = row.id
         return point_of(row) if row and row.retired_in is None else None
 
     def highest_number(self, prefix: str) -> int:
-        """The highest number in the names with that prefix, of points live or retired; 0 where there are none."""
+        """The highest number in the names of points, live or retired, with that prefix; 0 without any."""
         start = before_number(prefix)
         names = {"lowest": f"{start}0", "beyond": f"{start}:"}  # ":" follows "9"
         longest, shortest, *ends = self._execute(_ENDS, **names).one()
-        self._last_position, self._highest_id = map(int, ends)  # who asks for a name needs these, too
+        self._last_position, self._highest_id = map(int, ends)  # a new point needs these, too
         number = number_of(longest or "", prefix)
         if longest and (not number or (longest[len(start)] == "0" and shortest < len(longest))):
             return highest_number(self._execute(_NAMES_OF_PREFIX, **names).scalars(), prefix)
         return number
 
     def last_position(self) -> int:
-        """The highest position that any point has, live or retired; 0 where there is none."""
+        """The highest position of any point, live or retired; 0 without points."""
         known = self._last_position
         return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
 
     def points_like(self, text: str) -> tuple[KeyPoint, ...] | None:
-        """Live points, among which are all that have the same `normalised` text as *text*; None if only a look at all
-        live points can tell."""
-        ids = ids_like(self.connection, self.playbook_id, self.count_live(), text)
+        """All live points with the same `normalised` text as *text*, and maybe others; None if the index can't tell."""
+        ids = self.ids_like(text, self.count_live())
         if ids is None:
             return None
         listed = ",".join(map(str, ids)) or "NULL"
         return self._noted(self._execute(sql(f"{hook_sql.POINTS} ({listed})")))
 
     def names_at(self, section: str, position: int) -> Sequence[str]:
-        """The names of the live points at that place."""
+        """The names of the live points at that *position*."""
         return self._execute(_NAMES_AT, section=SECTION_SLUGS[section], position=position).scalars().all()
 
     def ranked_points(self) -> RankedPoints:
-        """What `domain.prompt_text` chooses from; the points are read as they are asked for, inside the transaction."""
-        ranked = map(StoredPoint, self._execute(_RANKED_POINTS))
+        """The points for `domain.prompt_text`, best first, read on demand inside the transaction."""
+        ranked = map(StoredPoint, self._execute(hook_sql.RANKED_POINTS))
         return RankedPoints(ranked, self.count_live(), self.last_time or "", is_users=self.is_users)
 
     def count_live(self) -> int:
         """How many points are live."""
-        return self._execute(_LIVE_COUNT).scalar() or 0
+        return self.stored().live_points
 
     def retired_point(self, name: str) -> RetiredPoint | None:
-        """The retired point *name*, None where there is none."""
-        row = self._execute(_POINT, name=name).first()
+        """The retired point *name*, or None."""
+        row = self._execute(quick_sql.POINT, name=name).first()
         return _retired(row) if row and row.retired_in is not None else None
 
     def retired(self) -> dict[str, RetiredPoint]:
-        """The retired points, by name, the last to be retired first."""
-        return {row.name: _retired(row) for row in self._execute(_RETIRED_POINTS)}
+        """The retired points by name, most recent first."""
+        return {row.name: _retired(row) for row in self._execute(quick_sql.RETIRED_POINTS)}
 
     def last_erased_in(self) -> int:
-        """The revision of the last erasure, 0 where there was none: copies that come from before may hold more."""
+        """The revision of the last erasure, or 0. Older copies may hold erased texts."""
         return int(self._execute(_LAST_ERASED_IN).scalar_one())
 
     def extras(self) -> dict[str, str]:
-        """What the entries of files said of points, live or retired, beside what a point is: JSON, by name."""
+        """The other fields that files have for points, live or retired: JSON, by name."""
         return dict(self._execute(_EXTRAS).all())
 
     def extra_of(self, name: str) -> str:
-        """What the entries of files said of the point *name* beside what a point is, as JSON."""
-        return self._execute(_EXTRA, name=name).scalar() or "{}"
+        """The other fields that files have for the point *name*, as JSON."""
+        return self._execute(quick_sql.EXTRA, name=name).scalar() or "{}"
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
-        """Keep whether the point *name* comes first in every session's start; a pinned one doesn't rest."""
+        """Pin or unpin the point *name*. A pinned one doesn't rest."""
         with dialect_of(self.connection).pipeline(self.connection):
             self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))
             if is_pinned:
                 self.note_use([name])
 
     def created_in(self) -> dict[str, int]:
-        """The revision in which each point, live or retired, came to be, by name."""
+        """The revision in which each point, live or retired, was added, by name."""
         return dict(self._execute(_CREATED_IN).all())
 
     def stored(self) -> StoredProject:
-        """Where the playbook stands, as a hook sees it."""
-        head = self.count_live(), self.revision, self._execute(_TEAM_NAME).scalar()
-        return StoredProject((self.playbook_id, self.is_ignored(), self.mirror_state(), *head))
+        """The state of the playbook, as hooks read it."""
+        return StoredProject(self._execute(_STORED).first() or (0, 0, "undecided", 0, 0, None))
 
     def is_ignored(self) -> bool:
-        """Whether the hooks and the worker keep out of the project."""
-        return bool(self._execute(_IGNORED).scalar())
+        """Whether the hooks and the worker ignore the project."""
+        return self.stored().is_ignored
 
     def set_ignored(self, is_ignored: bool) -> None:
-        """Keep whether the hooks and the worker keep out of the project."""
+        """Set whether the hooks and the worker ignore the project."""
         self._update(ignored=int(is_ignored))
 
     def mirror_state(self) -> str:
-        """Whether the playbook is mirrored: `undecided` (nobody was asked), `on` (the file is made where it isn't),
-        `found` (kept while it exists), `off`."""
-        return self._execute(_MIRROR_STATE).scalar() or "undecided"
+        """`undecided` (nobody was asked), `on` (the mirror is always written), `found` (while it exists), `off`."""
+        return self.stored().mirror
 
     def set_mirror_state(self, state: str) -> None:
-        """Keep whether the playbook is mirrored from now on."""
+        """Set the `mirror_state`."""
         self._update(mirror=state)
 
     def mirror(self, path: str) -> Mirror | None:
-        """What the mirror at *path* held when last read; None where it never was. Each worktree has its own."""
+        """The mirror at *path* when last read; None if it never was. Each worktree has its own."""
         row = self._execute(_MIRROR, path=as_text(path)).first()
         return Mirror(*row) if row else None
 
     def note_mirror(self, path: str, mirror: Mirror) -> None:
-        """Keep what the mirror at *path* holds now."""
+        """Store the present state of the mirror at *path*."""
         self._execute(_NOTE_MIRROR, path=as_text(path), **asdict(mirror))
 
     def mirror_paths(self) -> list[str]:
-        """Where the playbook's mirrors stand, or stood, kept or not: one for each worktree."""
+        """The paths of all present and former mirrors: one for each worktree."""
         return [as_path(path) for path in self._execute(_MIRROR_PATHS).scalars()]
 
     def rename(self, key: str) -> None:
-        """Give the playbook the *key* of the folder that its project moved to; its mirrors follow."""
+        """Give the playbook and its mirrors the *key* of the folder to which its project moved."""
         self._update(key=key)
         for path in map(as_text, self.mirror_paths()):
             if path.startswith(self.key + "/"):
@@ -405,65 +386,59 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
                 self._execute(_MOVE_MIRROR, **paths)
 
     def take_over(self, empty: "PlaybookRepository") -> None:
-        """Take over what hangs on *empty*, a playbook without revisions: jobs, transcripts, proposals, how its sessions
-        went, and its key.
+        """Take the jobs, transcripts, proposals, session outcomes and key of *empty*, a playbook without revisions.
 
-        The row stays, empty, under the key that this one had: no playbook is ever removed.
+        Its row stays, with the key that this playbook had: no playbook is ever removed.
         """
-        queued = jobs.c.state == "queued"
-        queued_here = select(jobs.c.transcript_path).where(jobs.c.playbook_id == self.playbook_id, queued)
-        self.connection.execute(
-            delete(jobs).where(jobs.c.playbook_id == empty.playbook_id, queued, jobs.c.transcript_path.in_(queued_here))
-        )
-        for table in (jobs, proposals):
-            highest = self._next_id(table) - 1
-            of_empty = table.c.playbook_id == empty.playbook_id
-            moved = {"playbook_id": self.playbook_id, "id": table.c.id + highest}
-            self.connection.execute(update(table).where(of_empty).values(moved))
-        self.connection.execute(delete(injections).where(injections.c.playbook_id == empty.playbook_id))
+        of_empty = {"playbook_id": empty.playbook_id}
+        queued = select(tables.jobs.c.transcript_path).filter_by(playbook_id=self.playbook_id, state="queued")
+        is_twin = tables.jobs.c.transcript_path.in_(queued)
+        self.connection.execute(delete(tables.jobs).where(is_twin).filter_by(**of_empty, state="queued"))
+        for table in (tables.jobs, tables.proposals):
+            moved = {"playbook_id": self.playbook_id, "id": table.c.id + self._next_id(table) - 1}
+            self.connection.execute(update(table).filter_by(**of_empty).values(moved))
         self._execute(TAKE_OVER_COUNTS, empty_id=empty.playbook_id)
-        self.connection.execute(delete(session_outcomes).where(session_outcomes.c.playbook_id == empty.playbook_id))
-        for table in (transcripts, mirrors):
-            known = select(table.c.path).where(table.c.playbook_id == self.playbook_id)
-            of_empty = table.c.playbook_id == empty.playbook_id
-            self.connection.execute(delete(table).where(of_empty, table.c.path.in_(known)))
-            self.connection.execute(update(table).where(of_empty).values(playbook_id=self.playbook_id))
+        for table in (tables.injections, tables.session_outcomes):
+            self.connection.execute(delete(table).filter_by(**of_empty))
+        for table in (tables.transcripts, tables.mirrors):
+            known = select(table.c.path).filter_by(playbook_id=self.playbook_id)
+            self.connection.execute(delete(table).where(table.c.path.in_(known)).filter_by(**of_empty))
+            self.connection.execute(update(table).filter_by(**of_empty).values(playbook_id=self.playbook_id))
         empty._update(key=f"{empty.key} (moving)")
         self._update(key=empty.key)
         empty._update(key=self.key)
 
     def _update(self, **columns: object) -> None:
-        self.connection.execute(update(playbooks).where(playbooks.c.id == self.playbook_id).values(**columns))
+        self.connection.execute(update(tables.playbooks).filter_by(id=self.playbook_id).values(**columns))
 
     def _changed_header(self, header: Header | None, *, keeps_last_updated: bool) -> Header | None:
-        """*header* where it is another than the one that is there, its `last_updated` counting only if it is kept."""
+        """*header* if it differs from the present one; its `last_updated` counts only if it is kept."""
         if header is None or header == self.header:
             return None
         same_but_time = header.stamped(None) == self.header.stamped(None)
         return None if same_but_time and not keeps_last_updated else header
 
     def _next_time(self) -> str:
-        """The transaction's time, or just after the last revision's where the clock says otherwise: a time names one
-        revision."""
+        """The transaction's time, or just after the last revision's: a time names one revision, whatever the clock."""
         if self.last_time is None or self.now > self.last_time:
             return self.now
         return timestamp(datetime.fromisoformat(self.last_time) + timedelta(microseconds=1))
 
 
-def all_keys(connection: Connection) -> list[str]:
-    """The keys of all playbooks: their projects' folders, and those of users' own."""
-    return list(connection.scalars(select(playbooks.c.key).order_by(playbooks.c.key)))
+def all_keys(connection: Connection) -> dict[int, str]:
+    """The key of each playbook by its number, ordered by key: projects' folders, and those of personal playbooks."""
+    return dict(connection.execute(select(tables.playbooks.c.id, tables.playbooks.c.key).order_by("key")).all())
 
 
 def users_key(connection: Connection) -> str:
-    """The key of the user's own playbook in this database: on a server, which has those of many, by their role."""
+    """The key of the user's personal playbook in this database: on a server it has their role."""
     if not dialect_of(connection).is_shared:
         return USER_KEY
     return f"{USER_KEY}:{connection.scalar(sql('SELECT session_user'))}"
 
 
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:
-    """The path of each mirror that is kept, its playbook's last revision, and what it held when last read."""
+    """The path of each mirror that we update, its playbook's last revision, and its state when last read."""
     return [(as_path(path), number, Mirror(*rest)) for path, number, *rest in connection.execute(_KEPT_MIRRORS)]
 
 

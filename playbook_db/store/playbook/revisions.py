@@ -1,7 +1,7 @@
-"""Writing the append-only history: a revision, with what it does to the points."""
+"""Writing a revision into the append-only history, and its changes to the points."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, insert
@@ -17,7 +17,7 @@ from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.playbook_rows import PlaybookRows
 from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, undone_ranges, votes
 
-_FEW = 500  # names looked up one by one up to here; all names of the playbook beyond
+_FEW = 500  # names to look up one by one; for more, all names are read
 _KEPT_OPERATION_LENGTH = 4000  # characters of a skipped operation; a hostile one must not fill the database
 _UPDATE_POINT = sql("""
 UPDATE key_points
@@ -48,7 +48,7 @@ _IDS = sql("SELECT name, id FROM key_points WHERE playbook_id = :playbook_id AND
 
 
 def _more_points(changed: Sequence[Change]) -> int:
-    """By how many points *changed* lets the live ones grow."""
+    """By how many the live points grow with *changed*."""
     first = {change.point.name: change.kind for change in reversed(changed)}
     last = {change.point.name: change.kind for change in changed}
     added = sum(kind in ("add", "restore") for kind in first.values())
@@ -57,7 +57,7 @@ def _more_points(changed: Sequence[Change]) -> int:
 
 
 def _operation_text(operation: object) -> str:
-    """*operation* as JSON; of a huge one its beginning, as a JSON string."""
+    """*operation* as JSON; the beginning of a huge one, as a JSON string."""
     text = json.dumps(operation, default=str, ensure_ascii=False)
     if not text.isascii() and text.encode("utf-8", "replace").decode("utf-8") != text:
         text = json.dumps(operation, default=str)  # half a surrogate pair can be kept as an escape only
@@ -65,11 +65,11 @@ def _operation_text(operation: object) -> str:
 
 
 class RevisionWriter(PlaybookRows):
-    """How the history of one playbook grows."""
+    """Adds revisions to one playbook."""
 
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         super().__init__(connection, playbook_id)
-        self._highest_id: int | None = None  # where it is known
+        self._highest_id: int | None = None  # if known
         self._ids: dict[str, int] = {}  # of the points that were read or written, by name
         self._strong: dict[str, int] = {}  # by which the points rank that are being written
 
@@ -83,64 +83,50 @@ class RevisionWriter(PlaybookRows):
         *,
         keeps_header: bool,
     ) -> None:
-        """Keep the next revision with its own *columns* and what was *changed*, *cast* and *skipped* in it; points and
-        playbook follow. *header* is the playbook's afterwards, which the revision itself *keeps_header* or not."""
+        """Write the next revision with its *columns*, changes, votes and skipped operations; update the points.
+
+        *header* is the playbook's new one; *keeps_header*: the revision stores it, too.
+        """
         number = columns["number"]
-        header_columns = {
-            "header": write_json(dict(header.fields)),
-            "final_newline": int(header.final_newline),
-        }
+        header_columns = {"header": write_json(dict(header.fields)), "final_newline": int(header.final_newline)}
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)
         ids, new = self._numbers(changed, cast)
         self._strong = self.strong_votes([change.point for change in changed], cast)
         with dialect_of(self.connection).pipeline(self.connection):
             self._execute(insert(revisions), **columns, **kept_header)
             self._write_points(number, columns["time"], changed, ids, new)
-            self._insert(
-                changes,
-                number,
-                [
-                    {
-                        "seq": seq,
-                        "point_id": ids[change.point.name],
-                        "kind": change.kind,
-                        **_state(change.point),
-                        "text": change.point.text if change.reworded else None,
-                        "reason": change.reason,
-                        "successor_id": ids.get(change.successor) if change.successor else None,
-                        "evidence": evidence.as_json(change.evidence),
-                    }
-                    for seq, change in enumerate(changed, 1)
-                ],
+            change_rows = (
+                {
+                    "point_id": ids[change.point.name],
+                    "kind": change.kind,
+                    **_state(change.point),
+                    "text": change.point.text if change.reworded else None,
+                    "reason": change.reason,
+                    "successor_id": ids.get(change.successor) if change.successor else None,
+                    "evidence": evidence.as_json(change.evidence),
+                }
+                for change in changed
             )
-            self._insert(
-                votes,
-                number,
-                [
-                    {
-                        "seq": seq,
-                        "point_id": ids[vote.name] if vote.matched else None,
-                        "name": None if vote.matched else vote.name,
-                        "tag": vote.tag,
-                        "rationale": vote.rationale,
-                        "ignored": int(vote.ignored),
-                        "evidence": evidence.as_json(vote.evidence, is_weak=vote.is_weak),
-                    }
-                    for seq, vote in enumerate(cast, 1)
-                ],
+            vote_rows = (
+                {
+                    "point_id": ids[vote.name] if vote.matched else None,
+                    "name": None if vote.matched else vote.name,
+                    "tag": vote.tag,
+                    "rationale": vote.rationale,
+                    "ignored": int(vote.ignored),
+                    "evidence": evidence.as_json(vote.evidence, is_weak=vote.is_weak),
+                }
+                for vote in cast
             )
-            self._insert(
-                skipped_operations,
-                number,
-                [
-                    {"seq": each.index + 1, "operation": _operation_text(each.item), "reason": each.reason}
-                    for each in skipped
-                ],
-            )
+            self._insert(changes, number, enumerate(change_rows, 1))
+            self._insert(votes, number, enumerate(vote_rows, 1))
+            operations = ({"operation": _operation_text(each.item), "reason": each.reason} for each in skipped)
+            places = (each.index + 1 for each in skipped)
+            self._insert(skipped_operations, number, zip(places, operations, strict=True))
             self._execute(_UPDATE_HEAD, **header_columns, more_points=_more_points(changed))
 
     def keep_in_force(self, now: Sequence[Undo], before: Sequence[Undo]) -> None:
-        """Keep the undos that are in force *now*, where those *before* are kept."""
+        """Store the undos that are in force *now*, in place of those *before*."""
         if ended := [undo.number for undo in before if undo not in now]:
             self._execute(_NO_LONGER_UNDONE, undos=ended)
         rows = [
@@ -151,17 +137,19 @@ class RevisionWriter(PlaybookRows):
         if rows:
             self.connection.execute(insert(undone_ranges), rows)
 
-    def _insert(self, table: Table, revision: int, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            of_revision = {"playbook_id": self.playbook_id, "revision": revision}
-            self.connection.execute(insert(table), [of_revision | row for row in rows])
+    def _insert(self, table: Table, revision: int, rows: Iterable[tuple[int, dict[str, Any]]]) -> None:
+        """Insert *rows* of the *revision*, each with its place there."""
+        of_revision = {"playbook_id": self.playbook_id, "revision": revision}
+        if values := [of_revision | {"seq": seq} | row for seq, row in rows]:
+            self.connection.execute(insert(table), values)
 
     def _write_points(
         self, revision: int, time: str, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]
     ) -> None:
-        """Bring the points to where *changed* leaves them: their numbers are *ids*, the *new* ones come. What comes, is
-        reworded or was found more helpful is confirmed by that; any change is a use of the point, and wakes it.
-        What a pinned point goes into is pinned."""
+        """Update the points after *changed*, and insert the *new* ones; *ids* are their numbers.
+
+        A new, reworded or more helpful point is confirmed. Any change ends its rest. A pin passes on to the successor.
+        """
         reworded = {change.point.name for change in changed if change.reworded}
         new_points, updates = [], []
         for name, change in {change.point.name: change for change in changed}.items():
@@ -189,11 +177,11 @@ class RevisionWriter(PlaybookRows):
             self._execute(_PASS_PIN_ON, id=ids[change.point.name], successor_id=ids[str(change.successor)])
 
     def _numbers(self, changed: Sequence[Change], cast: Sequence[Vote]) -> tuple[Mapping[str, int], set[str]]:
-        """The numbers of the points that *changed* and *cast* name, by name, and which of these are new."""
+        """The numbers of the points in *changed* and *cast*, by name, and the names of the new ones."""
         names = dict.fromkeys(change.point.name for change in changed)
         names |= dict.fromkeys(change.successor for change in changed if change.successor)
         names |= dict.fromkeys(vote.name for vote in cast if vote.matched)
-        new = {change.point.name for change in changed if change.kind == "add"}  # a name is given once
+        new = {change.point.name for change in changed if change.kind == "add"}
         unknown = names.keys() - self._ids.keys() - new
         if unknown:
             known = self._execute(_IDS, names=list(unknown)) if len(unknown) <= _FEW else self._execute(_ALL_IDS)
@@ -206,7 +194,7 @@ class RevisionWriter(PlaybookRows):
 
 
 def _state(point: KeyPoint) -> dict[str, object]:
-    """The columns that a point and each of its changes have, but for the text."""
+    """The columns that points and changes share, without the text."""
     return {
         "section": SECTION_SLUGS[point.section],
         "position": point.position,

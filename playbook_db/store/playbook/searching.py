@@ -1,7 +1,4 @@
-"""Which live points answer a question: by the index for full text, else by parts of words.
-
-There is an answer, too, where there is no index, as with an SQLite that has no FTS5, or a damaged one.
-"""
+"""Search of live points by the full-text index, or by parts of words if there is no working index."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,7 +17,7 @@ from playbook_db.store.playbook.repository import PlaybookRepository
 
 Kind = Literal["retired", "proposed", "old text", "reason", "vote", "evidence"]
 
-# What was said in a playbook beside the texts of its live points: its kind, the point's name, the revision, the text.
+# All texts that are no live point's present text: kind, name of the point, revision, text.
 _HISTORY = """
 SELECT 'retired', k.name, k.retired_in, k.text FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NOT NULL AND k.forgotten = 0
@@ -49,8 +46,7 @@ WHERE v.playbook_id = :playbook_id AND v.evidence IS NOT NULL
 
 @dataclass(frozen=True, slots=True)
 class HistoryHit:
-    """A text that answers a question but is no live point's: its `kind`, the `name` of its point (of a proposal its
-    own, `p3`), and since which revision it stands there."""
+    """A match in the history: the `name` of its point (or proposal, `p3`) and the `revision` that wrote it."""
 
     kind: Kind
     name: str
@@ -60,15 +56,14 @@ class HistoryHit:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The points that were found, each with how well it answers, the best first; and whether there should be an index
-    that was asked, but it is damaged or behind."""
+    """The matching points with their scores, best first. `is_damaged`: the index is damaged or behind."""
 
     points: tuple[tuple[StoredPoint, float], ...]
     is_damaged: bool = False
 
 
 def search(book: PlaybookRepository, question: str) -> Searched:
-    """The live points of *book* that answer *question*."""
+    """The live points of *book* that match *question*."""
     dialect = dialect_of(book.connection)
     live = book.stored().live_points
     execute = book.execute
@@ -85,8 +80,7 @@ def search(book: PlaybookRepository, question: str) -> Searched:
 
 
 def search_history(book: PlaybookRepository, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:
-    """What answers *question*, by parts of words, beside the live points: those that have left, what points once said,
-    the reasons of changes, of votes, the evidence for both, and with *proposed* what waits for a person."""
+    """Matches by parts of words in retired points, old texts, reasons, votes, evidence and (*proposed*) proposals."""
     rows = book.connection.execute(sql(_HISTORY), {"playbook_id": book.playbook_id})
     hits = [
         HistoryHit(kind, name, revision, part)

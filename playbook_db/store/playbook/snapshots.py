@@ -1,11 +1,11 @@
-"""The playbook as it was: at any revision, and which revision a time, a file or an undo belongs to."""
+"""The playbook at any revision, and the revisions that belong to a time, a file or an undo."""
 
 import json
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Row, bindparam
+from sqlalchemy import Row
 from sqlalchemy import text as sql
 
 from playbook_db.domain import prompt_text
@@ -18,8 +18,8 @@ from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
 from playbook_db.store.revision_log import header_of
 
 # The last change of each point up to a revision, and the last that changed its text. Each subquery is one step down an
-# index, so that the time hangs on the number of points, not on the length of the history; what is materialized, and
-# the index that is named, hold SQLite's planner to that.
+# index, so that the time depends on the number of points, not on the length of the history. MATERIALIZED and the named
+# index keep SQLite's planner to that.
 _POINTS_AT = """
 WITH touched AS MATERIALIZED (
     SELECT k.id, k.name, k.pinned, k.resting, (
@@ -76,15 +76,11 @@ _HEADER_AT = sql("""
 SELECT number, header, final_newline FROM revisions
 WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL ORDER BY number DESC LIMIT 1
 """)
-_LOOKED_AT = 64  # revisions at once, in search of one
-_TIMES_OF = sql("""
-SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND number IN :numbers
-""").bindparams(bindparam("numbers", expanding=True))
-_LAST = sql(quick_sql.LAST_REVISION)
+_REVISION_AT = sql("""
+SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time <= :time ORDER BY number DESC LIMIT 1
+""")  # times have no index, but rise with the numbers
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
 _TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
-_NAMED_BY_TIME = sql(quick_sql.NAMED_BY_TIME)
-_NAMED_BY_HEADER = sql(quick_sql.NAMED_BY_HEADER)
 _UNDOS = sql("""
 SELECT number, undoes_from, undoes_to FROM revisions
 WHERE playbook_id = :playbook_id AND undoes_from IS NOT NULL ORDER BY number DESC
@@ -103,13 +99,13 @@ class Snapshots(PlaybookRows):
     """The states of one playbook."""
 
     def at(self, revision: int) -> Playbook:
-        """The playbook as it was after *revision*; the empty one for 0. `spent` isn't filled."""
+        """The playbook after *revision*; empty for 0. Without `spent`."""
         rows = self._points_at(revision)
         return Playbook(tuple(map(point_of, rows)), header=self.header_at(revision))
 
     def ranked_points_at(self, revision: int) -> RankedPoints:
-        """What `domain.prompt_text` chose from after *revision*, by the rule of today. Which points are pinned and rest
-        is no part of the history: it is as now."""
+        """The points for `domain.prompt_text` after *revision*, ranked by today's rule. Pins and rests, which have no
+        history, are those of now."""
         rows = self._points_at(revision)
         by_text, by_point = map(self.index_hint, ("ix_changes_text", "ix_votes_point"))
         confirmed = self._execute(sql(_CONFIRMED_AT.format(by_text=by_text, by_point=by_point)), revision=revision)
@@ -125,13 +121,13 @@ class Snapshots(PlaybookRows):
         return RankedPoints(ranked, len(rows), self.time_of(revision) or "")
 
     def states_at(self, revision: int, *, changed_in: RevisionRange) -> dict[str, PointState]:
-        """How the points that the revisions *changed_in* touched were after *revision*, live or retired, by name;
-        those that weren't there yet are missing."""
+        """The states after *revision* of the points that the revisions *changed_in* touched, by name, without later
+        ones."""
         rows = self._points_at(revision, changed_in)
         return {row.name: PointState(point_of(row), bool(row.is_live)) for row in rows}
 
     def header_at(self, revision: int) -> Header:
-        """The header as it was after *revision*; the one of an empty playbook for 0."""
+        """The header after *revision*; that of an empty playbook for 0."""
         row = self._execute(_HEADER_AT, revision=revision).first()
         header = header_of(row.header, row.final_newline) if row else Header()
         if revision == 0 or (row and row.number == revision):
@@ -140,18 +136,14 @@ class Snapshots(PlaybookRows):
         return header.stamped(time) if time else header
 
     def revision_at(self, time: str) -> int:
-        """The last revision that was made at *time* (UTC, as the history has it) or before; 0 where there was none."""
-        low, high = 0, int(self._execute(_LAST).scalar_one())
-        while low < high:  # times have no index, but rise with the numbers
-            step = -(-(high - low) // _LOOKED_AT)
-            times = self._execute(_TIMES_OF, numbers=[*range(low + step, high + 1, step)])
-            low = max((number for number, at in times if at <= time), default=low)
-            high = min(low + step - 1, high)
-        return low
+        """The last revision at *time* (UTC, in the history's form) or before; 0 if none."""
+        return self._execute(_REVISION_AT, time=time).scalar() or 0
 
     def base_of(self, theirs: Playbook) -> int | None:
-        """The revision that *theirs*, a file or dict, was made from, if its `last_updated` is one of ours. A file keeps
-        that time when somebody edits it by hand: of the revisions with it, the last one that *theirs* is most like."""
+        """The revision from which *theirs*, a file or dict, was made, if its `last_updated` is one of ours.
+
+        Of several revisions with that time, the most similar one: a file that is edited by hand keeps its time.
+        """
         numbers = self.named_by(theirs.header)[:_MOST_ALIKE]
         if len(numbers) < 2:
             return next(iter(numbers), None)
@@ -159,27 +151,29 @@ class Snapshots(PlaybookRows):
         return min(numbers, key=lambda number: len(fields ^ _fields_of(self.at(number))))
 
     def named_by(self, header: Header) -> list[int]:
-        """The revisions that a file or dict with *header* may be of, the newest first."""
+        """The revisions that match a file or dict with *header*, newest first."""
         time = header.last_updated or ""
-        by_time = self._execute(_NAMED_BY_TIME, times=json.dumps([time]))
+        by_time = self._execute(quick_sql.NAMED_BY_TIME, times=json.dumps([time]))
         numbers = [number for named, number in [*by_time, *self._by_header()] if named == time]
         return sorted(numbers, reverse=True)
 
     def named(self) -> dict[str, int]:
-        """The revisions by what the `last_updated` of a file of them is."""
+        """The revisions by the `last_updated` of their files."""
         return {row.time: row.number for row in self._execute(_TIMES)} | dict(self._by_header())
 
     def _by_header(self) -> list[tuple[str, int]]:
-        headers = ((json.loads(row.header).get("last_updated"), row.number) for row in self._execute(_NAMED_BY_HEADER))
+        headers = (
+            (json.loads(row.header).get("last_updated"), row.number) for row in self._execute(quick_sql.NAMED_BY_HEADER)
+        )
         return sorted((each for each in headers if isinstance(each[0], str)), key=itemgetter(1))
 
     def time_of(self, revision: int) -> str | None:
-        """When *revision* was made; None where there is no such revision."""
+        """The time of *revision*; None if it doesn't exist."""
         row = self._execute(_REVISION, revision=revision).first()
         return row.time if row else None
 
     def source_and_message(self, revision: int) -> tuple[str, str | None]:
-        """The source and the message of *revision*, which is there."""
+        """The source and the message of an existing *revision*."""
         row = self._execute(_REVISION, revision=revision).one()
         return row.source, row.message
 
@@ -188,7 +182,7 @@ class Snapshots(PlaybookRows):
         return [Undo(number, RevisionRange(first, last)) for number, first, last in self._execute(_UNDOS)]
 
     def undos_in_force(self, of: RevisionRange = ALL_REVISIONS) -> list[Undo]:
-        """The undos in force that undid something *of* these revisions, newest first."""
+        """The undos in force that undid any *of* these revisions, newest first."""
         rows = self._execute(_IN_FORCE, first=of.first, last=of.last)
         return [Undo(number, RevisionRange(first, last)) for number, first, last in rows]
 

@@ -1,8 +1,8 @@
-"""Copies of the whole SQLite file: which there are, taking one, what one holds, letting the oldest go.
+"""Backups of the whole SQLite file: listing, making, reading and removing them.
 
-They lie in `backups/` beside the database, each with its time and what it was taken for in its name:
-`playbook-TIME.db` by hand, `playbook-TIME.daily.db`, `playbook-TIME.before-restore.db`, and before a migration
-`playbook-TIME.schema-0002.db`. What stands under any other name is not ours to list or to remove.
+They are in `backups/` beside the database, with time and kind in the name: `playbook-TIME.db` by hand,
+`playbook-TIME.daily.db`, `playbook-TIME.before-restore.db`, and before a migration `playbook-TIME.schema-0002.db`.
+Files with other names are never listed or removed.
 """
 
 import contextlib
@@ -24,8 +24,8 @@ from playbook_db.store.sqlite.files import Access
 
 BY_HAND, DAILY, BEFORE_RESTORE = "hand", "daily", "before-restore"
 _STAMP = "%Y%m%dT%H%M%SZ"
-_PARTIAL = ".partial"  # the end of the name of one that is being written
-_LONGEST_WRITE_S = 24 * 60 * 60  # a partial that is older was left by a kill
+_PARTIAL = ".partial"  # ends the name of an unfinished one
+_LONGEST_WRITE_S = 24 * 60 * 60  # an older partial was left by a kill
 _SAME_SECOND = 1000  # backups at most
 MAX_DAILY = 7
 MAX_WEEKLY = 4  # weeks before those
@@ -39,8 +39,8 @@ FROM playbooks AS p ORDER BY p.key
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A copy of the database: its file, when it was taken (UTC, by its name), what for (`hand`, `daily`,
-    `before-restore`, or `schema-0002`: that one was about to be migrated), and its size."""
+    """A backup: its file, its time (UTC, from its name), its kind (`hand`, `daily`, `before-restore`, or `schema-0002`:
+    before a migration of that schema), and its size."""
 
     path: str
     time: datetime
@@ -50,7 +50,7 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a database holds of one playbook: its project's key, its last revision, how many points are live."""
+    """One playbook in a database: its key, its last revision, and its number of live points."""
 
     key: str
     revision: int
@@ -63,7 +63,7 @@ def list_backups(path: str) -> list[Backup]:
     pattern = re.escape(os.path.join(*backups_of(path))) + BACKUP_NAME
     for match in filter(None, (re.fullmatch(pattern, file) for file in _files_of(path, "*.db"))):
         file = match.string
-        with contextlib.suppress(OSError, ValueError):  # it has just gone, or the time is none
+        with contextlib.suppress(OSError, ValueError):  # just removed, or no valid time
             taken_at = datetime.strptime(match["time"], _STAMP).replace(tzinfo=UTC)
             status, kind = os.stat(file), match["kind"] or BY_HAND
             backups.append((taken_at, status.st_mtime_ns, Backup(file, taken_at, kind, status.st_size)))
@@ -71,12 +71,12 @@ def list_backups(path: str) -> list[Backup]:
 
 
 def folder_of(path: str) -> str:
-    """Where the backups of the database file *path* go. Not made here."""
+    """The folder of the backups of the database file *path*. Not created here."""
     return backups_of(path)[0]
 
 
 def make_folder(path: str) -> str:
-    """The folder of the backups of *path*, made where it isn't there. Raises BackupError."""
+    """The folder of the backups of *path*, created if needed. Raises BackupError."""
     folder = folder_of(path)
     with _explained(folder, "can't be made"):
         for each in (os.path.dirname(folder), folder):
@@ -85,8 +85,10 @@ def make_folder(path: str) -> str:
 
 
 def take(path: str, kind: str, *, now: datetime) -> Backup:
-    """Copy the database file *path*, as it is at one moment, into the folder of its backups, without what is forgotten
-    meanwhile. Raises BackupError, DamagedError."""
+    """Back up one state of the database file *path*, without texts that are forgotten meanwhile.
+
+    Raises BackupError, DamagedError.
+    """
     folder, taken_at = make_folder(path), now.astimezone(UTC).replace(microsecond=0)
     beginning = os.path.join(folder, f"{_stem(path)}-{taken_at:{_STAMP}}")
     end = ".db" if kind == BY_HAND else f".{kind}.db"
@@ -99,25 +101,22 @@ def take(path: str, kind: str, *, now: datetime) -> Backup:
 
 
 def take_to(path: str, target: str) -> None:
-    """Copy the database file *path*, as it is at one moment, to *target*, where nothing is yet.
-
-    Raises BackupError, DamagedError.
-    """
+    """Back up one state of the database file *path* to the new file *target*. Raises BackupError, DamagedError."""
     folder = os.path.dirname(os.path.abspath(target))
     if os.path.isdir(target):
         raise BackupError(f"{target} is a folder. Name a file in it.")
     if os.path.lexists(target):
         raise _already_there(target)
     if not os.path.isdir(folder):
-        raise BackupError(f"There is no folder {folder}. Make it, or name a file somewhere else.")
+        raise BackupError(f"There is no folder {folder}. Create it, or name another file.")
     with copied(path, folder) as partial:
         place(partial, [target])
 
 
 def rotate(path: str) -> None:
-    """Remove the oldest of the backups that were taken by themselves, and what a kill left half-written.
+    """Remove the oldest automatic backups, and unfinished ones that a kill left.
 
-    Those with points are counted apart: one never goes for another in which nothing is.
+    Backups with points are counted apart, so that empty ones never replace them.
     """
     groups: dict[bool, list[Backup]] = {True: [], False: []}
     for backup in list_backups(path):
@@ -137,21 +136,21 @@ def rotate(path: str) -> None:
 
 
 def partials(path: str) -> list[str]:
-    """What is being written into the folder of the backups of *path*, or was left there by a kill."""
+    """The unfinished backups of *path*: in progress, or left by a kill."""
     return _files_of(path, f".*{_PARTIAL}*")
 
 
 def held_in(path: str, access: Access = "at rest") -> list[Held]:
-    """What the database file *path* holds of each playbook. Raises DatabaseError."""
+    """The playbooks in the database file *path*. Raises DatabaseError."""
     with closing(files.open_file(path, access)) as connection, files.explained(path):
         return [Held(*row) for row in connection.execute(_HELD)]
 
 
 @contextmanager
 def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
-    """A sound copy of the database file *path* in *folder*, for its owner alone, under a name that goes at the end.
+    """A checked temporary copy of the database file *path* in *folder*, for its owner alone.
 
-    One *at rest* isn't touched, and the copy is checked more thoroughly. Raises BackupError, DamagedError.
+    A file *at rest* isn't touched, and is checked more thoroughly. Raises BackupError, DamagedError.
     """
     with _explained(folder, "can't be written"):
         handle, partial = tempfile.mkstemp(prefix=f".{_stem(path)}-", suffix=_PARTIAL, dir=folder)
@@ -167,7 +166,7 @@ def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
 
 
 def place(partial: str, names: Iterable[str]) -> str:
-    """Give the file *partial* the first of *names* under which nothing is, at once; that name. Raises BackupError."""
+    """Rename the file *partial* to the first free one of *names*, and return that. Raises BackupError."""
     name = ""
     for name in names:
         with _explained(name, "can't be made"):
@@ -185,7 +184,7 @@ def place(partial: str, names: Iterable[str]) -> str:
 
 
 def _has_points(path: str) -> bool:
-    """Whether any point is or was in the backup *path*; not in one that can't be read."""
+    """Whether the backup *path* has points, live or retired; False if it is unreadable."""
     try:
         with closing(files.open_file(path, "at rest")) as connection, files.explained(path):
             return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM key_points)").fetchone()[0])
@@ -194,13 +193,13 @@ def _has_points(path: str) -> bool:
 
 
 def _erasures_in(path: str, access: Access) -> int:
-    """How often something was forgotten in the database file *path*."""
+    """The number of erasures in the database file *path*."""
     with closing(files.open_file(path, access)) as connection, files.explained(path):
         return int(connection.execute("SELECT count(*) FROM erasures").fetchone()[0])
 
 
 def _explained(where: str, problem: str) -> AbstractContextManager[None]:
-    return files.explained(where, problem, kind=BackupError, end="No backup was taken.", of_files=True)
+    return files.explained(where, problem, kind=BackupError, end="No backup was made.", of_files=True)
 
 
 def _stem(path: str) -> str:
@@ -212,11 +211,11 @@ def _files_of(path: str, pattern: str) -> list[str]:
 
 
 def _already_there(name: str) -> BackupError:
-    return BackupError(f"{name} is there already; nothing is overwritten. Remove it, or name another file.")
+    return BackupError(f"{name} exists already, and was not overwritten. Remove it, or name another file.")
 
 
 def daily_to_keep(times: Iterable[datetime]) -> set[datetime]:
-    """Of the daily ones the newest MAX_DAILY, and the newest of each of the last MAX_WEEKLY weeks before theirs."""
+    """The newest MAX_DAILY of *times*, and the newest of each of the MAX_WEEKLY weeks before them."""
     newest_first = sorted(set(times), reverse=True)
     newest = newest_first[:MAX_DAILY]
     weeks: dict[tuple[int, int], datetime] = {}

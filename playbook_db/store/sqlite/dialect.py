@@ -1,6 +1,6 @@
-"""One SQLite file as a database of playbooks: all that only SQLite does, as `store.dialect.Dialect` has it.
+"""One SQLite file as a database of playbooks: PRAGMAs, locks, checks, triggers and views.
 
-PRAGMAs, locks, checks, triggers and views are named here; `files` opens, copies and replaces whole files.
+`files` opens, copies and replaces whole files.
 """
 
 import functools
@@ -11,7 +11,7 @@ import struct
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import resources
 from typing import Any
@@ -29,7 +29,7 @@ from playbook_db.files import to_disk
 from playbook_db.projects import upwards
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.at_hand import OLDEST_SQLITE, is_at_rest
-from playbook_db.store.dialect import Question
+from playbook_db.store.dialect import Dialect, Question
 from playbook_db.store.hook_sql import ADD_HEAD
 from playbook_db.store.sqlite import backups, files, full_text
 from playbook_db.store.sqlite.files import Access, open_file
@@ -42,11 +42,11 @@ _ADD_HEAD = sql(ADD_HEAD)
 _RETRY_AT_LEAST_S, _RETRY_AT_MOST_S = 0.001, 0.006  # at random in between, when the write lock is taken
 _connected: set[str] = set()  # the files that this process has had a connection to
 _FILES = ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql")
-WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a longer write-ahead log is worked into the file after a commit
+WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a commit moves a longer write-ahead log into the file
 
 
-class SqliteDialect:
-    """What only SQLite does, for the database in the file `path`; with any `access` but "write" it is only read."""
+class SqliteDialect(Dialect):
+    """The database in the file `path`; unless `access` is "write", it is only read."""
 
     is_shared = False
 
@@ -56,16 +56,15 @@ class SqliteDialect:
 
     @property
     def where(self) -> str:
-        """The database in words for a message."""
+        """The database's path, for messages."""
         return self.path
 
     def make_engine(self, *, foreign_keys: bool = True) -> Engine:
-        """An engine whose transactions are ours; without *foreign_keys* one for migrations, as a rebuilt table must not
-        empty those that refer to it.
+        """An engine whose transactions we begin ourselves.
 
-        The driver must not begin transactions by itself: its deferred BEGIN loses updates between processes
-        and leaves DDL and SAVEPOINT outside. A writer begins with IMMEDIATE, so that what it reads is still
-        true when it writes.
+        Without *foreign_keys* it is for migrations: rebuilding a table must not empty those that refer to it. The
+        driver's own deferred BEGIN would lose updates between processes, and leave DDL and SAVEPOINT outside. A writer
+        begins with IMMEDIATE, so the rows that it reads can't change before it writes.
         """
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
             raise DatabaseError(
@@ -82,7 +81,7 @@ class SqliteDialect:
 
         @event.listens_for(engine, "connect")
         def refuse(driver: sqlite3.Connection, _: object) -> None:
-            if writes and foreign_keys:  # else nothing is written, or migrations drop all triggers and views first
+            if writes and foreign_keys:  # migrations drop all triggers and views first
                 refuse_foreign(driver, self.path)
 
         @event.listens_for(engine, "begin")
@@ -102,20 +101,12 @@ class SqliteDialect:
         return engine
 
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """The rows that answer each of *questions* about the playbook *key*, from one state of the database."""
+        """The rows for each of *questions* about the playbook *key*, from one state of the database."""
         with self.explained(), readers.connect() as connection:
             connection.begin()
             number = next((row.id for row in connection.execute(_FIND, {"key": key})), 0)
             of = {"playbook_id": number}
             return [connection.execute(sql(each), {**of, **values}).all() for each, values in questions]
-
-    def role(self, connection: Connection) -> str:
-        """None: a file has no roles."""
-        return ""
-
-    def known_number(self, key: str) -> int | None:
-        """Nothing: to look it up takes no time."""
-        return None
 
     def explained(self) -> AbstractContextManager[None]:
         """Turns the driver's errors into ours."""
@@ -123,18 +114,18 @@ class SqliteDialect:
 
     @property
     def lock_path(self) -> str:
-        """The lock that who gives the file another schema or another content holds meanwhile."""
+        """The lock for replacing the file's schema or its whole content."""
         return f"{self.path}.upgrade.lock"
 
-    # What version the file is at.
+    # The schema of the file.
 
     def schema_version(self, key: str = "") -> int | None:
-        """The schema of the database: 0 for an empty file, None where there is none.
+        """The schema of the database: 0 for an empty file, None without a file.
 
-        Raises DamagedError where the file is no SQLite database, OtherProgramError.
+        Raises DamagedError if the file is no SQLite database, OtherProgramError.
         """
         if not os.path.exists(self.path) or not os.path.getsize(self.path):
-            if files.has_log(self.path):  # which SQLite removes where it opens an empty file
+            if files.has_log(self.path):  # SQLite would remove it with an empty file
                 raise DamagedError(self.where, "it is missing or empty, and its log is not")
             return 0 if os.path.exists(self.path) else None
         version = self._version_at_rest()
@@ -142,19 +133,16 @@ class SqliteDialect:
             return version
         access: Access = "read" if self.access == "write" else self.access
         with closing(open_file(self.path, access)) as connection, self.explained():
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            (application,) = connection.execute("PRAGMA application_id").fetchone()
-            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            version, application, tables = connection.execute(files.VERSIONS).fetchone()
         if tables and application != files.APPLICATION_ID:
             raise OtherProgramError(self.where)
         return at_hand.usable_schema(version)
 
     def _version_at_rest(self) -> int | None:
-        """The schema as the file's own header has it, None where that can't be relied on.
+        """The schema in the file's own header, None if that may be out of date. SQLite takes 100 times as long.
 
-        It takes a hundredth of what opening does, for which SQLite reads the whole schema. Not of a file that this
-        process has had a connection to: to close it would drop the locks of every other connection to it here, and who
-        closes its own elsewhere would take itself for the last, and remove the log under us.
+        Never for a file that this process has connected to. Closing it would drop the locks of all connections here;
+        another process would then remove the log that they use.
         """
         if self.path in _connected or not is_at_rest(self.path):
             return None
@@ -169,17 +157,16 @@ class SqliteDialect:
         return at_hand.usable_schema(version) if application == files.APPLICATION_ID else None
 
     def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
-        """Write *version*, and which programs may write at it, where `schema_version` reads it."""
+        """Write *version* and the *oldest_program* that may write at it, for `schema_version`."""
         marked = at_hand.marked_version(version, oldest_program)
         connection.exec_driver_sql(f"PRAGMA user_version = {marked:d}")
         connection.exec_driver_sql(f"PRAGMA application_id = {files.APPLICATION_ID:d}")
 
-    # Making and migrating it.
+    # Creating and migrating it.
 
     @contextmanager
     def unchanged(self) -> Iterator[Connection]:
-        """A transaction that can't change the file, nor make one; of a file that isn't there or is empty it sees an
-        empty database."""
+        """A transaction that can't change or create the file; without one it sees an empty database."""
         with files.without_new_log(self.path), self.explained():
             if self.schema_version():
                 engine = SqliteDialect(self.path, "read").make_engine()
@@ -192,94 +179,86 @@ class SqliteDialect:
                 engine.dispose()
 
     def prepare(self) -> None:
-        """Make the file and its folder, for their owner alone, where they aren't there yet."""
+        """Create the file and its folder, for their owner alone, unless they exist."""
         folder = os.path.dirname(self.path)
         with files.explained(self.where, "can't be opened for writing", of_files=True):
             if folder and not os.path.isdir(folder):
                 there = next(each for each in upwards(os.path.abspath(folder)) if os.path.lexists(each))
                 if not os.path.isdir(there):
-                    raise DatabaseError(f"{self.path} can't be made: {there} is no folder. Move that away first.")
+                    raise DatabaseError(f"{self.path} can't be created: {there} is no folder. Move that away first.")
                 os.makedirs(folder, mode=0o700)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold off all others who would give the file another schema or another content."""
+        """Keep all others from replacing the file's schema or content."""
         from filelock import FileLock
 
         with FileLock(self.lock_path, mode=0o600):
             yield
 
     def back_up_before_migration(self, version: int) -> str:
-        """Keep a copy of the database as it is at *version*, and let the oldest such go; the copy's path."""
+        """Back the database up at *version*, and remove surplus backups; the backup's path."""
         backup = backups.take(self.path, f"schema-{version:04d}", now=datetime.now(UTC)).path
         backups.rotate(self.path)
         return backup
 
     def drop_views_and_triggers(self, connection: Connection) -> None:
-        """SQLite refuses to rebuild a table under a view, and drops triggers with a rebuilt table without a word."""
+        """Drop both: SQLite can't rebuild a table under a view, and silently drops a rebuilt table's triggers."""
         rows = connection.exec_driver_sql("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')")
         for kind, name in rows.all():
             connection.exec_driver_sql(f'DROP {kind} "{name}"')
 
     def make_views_and_triggers(self, connection: Connection) -> None:
-        """Make what `drop_views_and_triggers` drops, as this version of the code has it, and tell the planner of it."""
+        """Create this version's views, triggers and full-text index, and the planner's statistics."""
         full_text.make(connection.exec_driver_sql)
         for file_name in _FILES:
             for statement in statements(file_name):
                 connection.exec_driver_sql(statement)
 
     def distribute(self) -> tuple[int, int, bool]:
-        """Raises DatabaseError: a file is in one place."""
+        """Raises DatabaseError: only a server can be distributed."""
         raise DatabaseError(
             f"{self.where} is a file. Only a database on a PostgreSQL server with Citus can be distributed; name it "
-            "with --db, and copy what is here into it: playbook db transfer"
+            "with --db, and copy this one into it: playbook db transfer"
         )
 
     def broken_references(self, connection: Connection) -> list[str]:
         """The rows whose parents are missing, in words."""
         rows = connection.exec_driver_sql("PRAGMA foreign_key_check")
-        return [
-            f"a row of {table} ({rowid}) refers to a row of {parent} that is not there"
-            for table, rowid, parent, _ in rows
-        ]
+        missing = "a row of {} ({}) refers to a row of {} that is not there"
+        return [missing.format(*row) for row in rows]
 
-    # Queries that each kind of database words in its own way.
+    # Queries.
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
-        """The number of the playbook of the project *key*, which has a row of `heads` then; None where there is none.
+        """The number of the playbook of the project *key*, with a row in `heads`; None if there is none.
 
-        Who writes holds the lock of the whole database.
+        The transaction has locked the whole database already.
         """
         playbook_id, has_head = connection.execute(_FIND, {"key": key}).first() or (None, True)
         if not has_head:  # a hook has made the playbook
             connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
         return playbook_id
 
-    def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
-        """Nothing: the transaction locks."""
-        return None
-
-    def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
-        """Statements inside may be carried out together: nobody asks for an answer before the end."""
-        return nullcontext()
-
     def index_hint(self, name: str) -> str:
-        """What makes SQLite search a table by the index *name*, where it would choose another without statistics."""
+        """Makes SQLite use the index *name*; without statistics it may choose another."""
         return f"INDEXED BY {name}"
 
     def has_search(self, connection: Connection) -> bool:
-        """Whether this SQLite has what an index for full text needs."""
+        """Whether this SQLite can have a full-text index."""
         return full_text.can_index(connection.exec_driver_sql)
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
-        """What finds the live points that have one of the *terms*, by that index."""
+        """The function that finds live points with one of the *terms* by that index."""
         return hook_sql.matching
 
     @contextmanager
     def beside_writes(self, connection: Connection) -> Iterator[Connection]:
-        """A connection on which that index can be asked while *connection* writes: damage to it would end that one's
-        transaction, and stays with the connection that met it. It doesn't see what that one has written."""
+        """A second connection to query that index while *connection* writes, whose changes it doesn't see.
+
+        A damaged index would end the writing transaction.
+        """
         with connection.engine.execution_options(writes=False).connect() as other:
             try:
                 yield other
@@ -288,22 +267,20 @@ class SqliteDialect:
                 raise
 
     def rebuild_search(self, connection: Connection) -> bool:
-        """Make the index for full text anew, so that nothing of what once stood in it is left; whether this SQLite
-        can."""
+        """Rebuild the full-text index, so that no removed text is left in it; whether this SQLite can."""
         return full_text.make(connection.exec_driver_sql)
 
     def is_search_behind(self, connection: Connection) -> bool:
-        """Whether something waits for the index for full text, which this SQLite could bring up to date."""
+        """Whether the full-text index lacks changes that this SQLite could add."""
         execute = connection.exec_driver_sql
         return full_text.is_behind(execute) and full_text.can_index(execute)
 
     def catch_up_search(self, connection: Connection) -> None:
-        """Bring the index for full text up to date."""
+        """Bring the full-text index up to date."""
         full_text.catch_up(connection.exec_driver_sql)
 
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
-        """The size of the database as the transaction sees it, once its log is worked into the file; and what each
-        table takes of it, its indexes included, empty where this SQLite can't tell."""
+        """The database's size in bytes, and those of its tables with their indexes, {} if this SQLite can't tell."""
         (pages,) = connection.exec_driver_sql("PRAGMA page_count").one()
         (page_bytes,) = connection.exec_driver_sql("PRAGMA page_size").one()
         size_bytes = int(pages) * int(page_bytes)
@@ -318,16 +295,16 @@ class SqliteDialect:
     # Checking it.
 
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
-        """What SQLite finds wrong with the file; with *quick* it compares no indexes and no references."""
+        """The problems that SQLite finds in the file; with *quick* it compares no indexes and no references."""
         pragma = "quick_check" if quick else "integrity_check"
         messages = (str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok")
-        problems = [each for each in messages if full_text.TABLE not in each]  # newer SQLites look at the index, too
+        problems = [each for each in messages if full_text.TABLE not in each]  # `search_is_true` checks that
         return problems if quick else problems + self.broken_references(connection)
 
     def search_is_true(self, connection: Connection) -> bool:
-        """Whether the index for full text is what the points give, where this SQLite can tell.
+        """Whether the full-text index matches the points; True if this SQLite, or a read-only file, can't tell.
 
-        FTS5 compares as part of a write, which is rolled back. In a file that can't be written nobody can tell.
+        FTS5 compares as part of a write, which is rolled back.
         """
         if not full_text.can_index(connection.exec_driver_sql):
             return True
@@ -340,13 +317,9 @@ class SqliteDialect:
             finally:
                 alone.rollback()
 
-    def savepoint(self, connection: Connection) -> AbstractContextManager[object]:
-        """Nothing: here a statement that fails ends nothing but itself."""
-        return nullcontext()
-
     def structure(self, connection: Connection) -> dict[str, str]:
-        """How each table, index, view and trigger was made, by its kind and name; SQLite's own are left out, and the
-        index for full text, which not every SQLite can make and `search_is_true` looks at."""
+        """The SQL of each table, index, view and trigger, by kind and name, without SQLite's own and the full-text
+        index, which not every SQLite can make."""
         rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         left_out = full_text.TABLES | {full_text.VIEW}
         return {
@@ -358,26 +331,23 @@ class SqliteDialect:
     # The write-ahead log.
 
     def after_commit(self) -> None:
-        """Work a long write-ahead log into the file."""
+        """Move a long write-ahead log into the file."""
         checkpoint(self.path, least_bytes=WAL_CHECKPOINT_BYTES)
 
     def tidy(self) -> None:
-        """Leave the database as one file that opens at once, unless others are at it."""
+        """Move the write-ahead log into the file, unless others use it."""
         checkpoint(self.path)
 
     def to_disk(self) -> None:
-        """Wait for the write-ahead log, for which no commit waits; without one the file has everything."""
+        """Wait until the write-ahead log is on the disk; commits don't wait for that."""
         with suppress(FileNotFoundError):
             to_disk(f"{self.path}-wal")
 
-    def close(self) -> None:
-        """Nothing to do: each engine is its owner's."""
-
     def _connect(self, foreign_keys: bool) -> sqlite3.Connection:
-        """A connection as all who write have it.
+        """A connection with our settings.
 
-        `synchronous` is NORMAL: with the write-ahead log a power cut can take the last commits, never part of one,
-        and what a session taught is then learned again from its transcript.
+        `synchronous` is NORMAL: a power cut can lose the last commits, never part of one. Their lessons are then
+        learned again from the transcript.
         """
         pragmas = (
             "journal_mode = WAL",
@@ -397,7 +367,7 @@ class SqliteDialect:
                     connection.close()
                     raise
                 return connection
-        except DatabaseError as error:  # where nobody can write, what can be read is read
+        except DatabaseError as error:  # on a read-only disk the file can still be read
             if isinstance(error, (DamagedError, DatabaseBusyError)) or not is_at_rest(self.path):
                 raise
             return open_file(self.path, "read")
@@ -405,9 +375,9 @@ class SqliteDialect:
     def _begin_to_write(self, driver: sqlite3.Connection, wait_s: float) -> None:
         """Take the write lock, waiting up to *wait_s* seconds.
 
-        SQLite's own wait sleeps longer and longer, so that under a crowd the ones who have waited longest lose to
-        newcomers, for seconds. Sleeps of random length give all the same chance. In a crowd they are longer, as each
-        question costs processor time; whoever has waited for twice as long as usual asks more often.
+        SQLite's own wait sleeps longer and longer, so newcomers would win for seconds. Sleeps of random length give
+        all writers the same chance. They are longer under load, to save processor time, but short for a writer that
+        has waited twice as long as usual.
         """
         began = time.monotonic()
         waited_s = 0.0
@@ -430,8 +400,10 @@ class SqliteDialect:
 
 
 def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
-    """Raise DatabaseError if the database *path*, at our schema, has a trigger that isn't ours, or another view under
-    the name of one of ours. Other views may stay: nothing of ours reads them."""
+    """Raise DatabaseError if the database *path* has a foreign trigger, or a foreign view with the name of one of ours.
+
+    Other views are harmless: we don't read them.
+    """
     folder = resources.files("playbook_db.store")
     ours = "".join(folder.joinpath(name).read_text("utf-8") for name in (*_FILES, "search.sql"))
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
@@ -445,14 +417,14 @@ def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
         if schema > at_hand.SCHEMA:  # its migration let us write to the tables, but made other triggers
             raise SchemaTooNewError(path, schema, at_hand.SCHEMA)
         raise DatabaseError(
-            f"{path} has SQL that playbook-db didn't make and that could change what is kept or shown: "
-            f"{', '.join(foreign)}. Nothing was changed. If you made it, drop it with sqlite3; else use another file."
+            f"{path} has SQL that is not from playbook-db and could change what is stored or shown: "
+            f"{', '.join(foreign)}. Nothing was changed. If it is yours, drop it with sqlite3; else use another file."
         )
 
 
 @functools.cache
 def fresh_structure(migrate: Callable[[Connection], None]) -> dict[str, str]:
-    """The structure, as `SqliteDialect.structure` tells it, that *migrate* gives an empty database."""
+    """The `structure` of an empty database after *migrate*."""
     with tempfile.TemporaryDirectory(prefix="playbook-") as folder:
         fresh = SqliteDialect(os.path.join(folder, "fresh.db"))
         fresh.prepare()
@@ -478,10 +450,9 @@ def statements(file_name: str) -> list[str]:
 
 
 def checkpoint(path: str, *, least_bytes: int = 1) -> None:
-    """Work a write-ahead log of *least_bytes* or more into the file, if no one else is at it.
+    """Move a write-ahead log of *least_bytes* or more into the file, unless others use it.
 
-    SQLite before 3.51.3 can, rarely, damage a file that two connections checkpoint at once, hence the lock;
-    and hence no automatic checkpoints.
+    The lock, and no automatic checkpoints: SQLite before 3.51.3 can damage a file that two connections checkpoint.
     """
     try:
         if os.path.getsize(f"{path}-wal") < least_bytes:
@@ -497,5 +468,5 @@ def checkpoint(path: str, *, least_bytes: int = 1) -> None:
             closing(open_file(path, "write", wait_s=0)) as connection,
         ):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # as far as it goes without waiting for anyone
-    except (Timeout, DatabaseBusyError):  # somebody else has the file: the next one does it
+    except (Timeout, DatabaseBusyError):  # another process has the file; the next checkpoint does it
         return

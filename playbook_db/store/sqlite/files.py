@@ -1,4 +1,4 @@
-"""SQLite files as a whole: opened, copied while others write, replaced under those who have them open."""
+"""Whole SQLite files: opening them, copying them during writes, and replacing them while others have them open."""
 
 import contextlib
 import glob
@@ -23,8 +23,10 @@ from playbook_db.store.at_hand import is_at_rest
 Access = Literal["read", "at rest", "check", "write"]
 
 APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
-BESIDE = ("-wal", "-shm", "-journal")  # what SQLite has beside a database file
-# Where SQLite's message quotes a name that is damaged, the driver fails to make it a text.
+# Our schema, the program that the file belongs to, the number of its tables and indexes.
+VERSIONS = "SELECT * FROM pragma_user_version, pragma_application_id, (SELECT count(*) FROM sqlite_master)"
+BESIDE = ("-wal", "-shm", "-journal")  # SQLite's files beside a database
+# UnicodeDecodeError: SQLite's message quotes a damaged name.
 DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _NOT_A_DATABASE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -34,23 +36,22 @@ _RETRY_AFTER_S = 0.005  # when the write lock is taken
 
 
 class AsItStands(sqlite3.Connection):
-    """A connection to a file where nobody can write, without locks: it must not be kept, as it won't see who can."""
+    """A connection without locks to a file that nobody can write. Never pool it: it can't see later writers."""
 
 
 def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqlite3.Connection:
-    """A connection to the SQLite file at *path*, which is there; it waits up to *wait_s* seconds (else LOCK_WAIT_S)
-    for a lock, and begins no transactions by itself.
+    """A connection to the existing SQLite file *path*; it waits *wait_s* seconds (default: LOCK_WAIT_S) for a lock.
 
-    `read` can't change the file, though others may. `at rest` is for a file that nobody has open: nothing is made
-    beside it. `check` writes nothing, but could: SQLite looks at no CHECK constraint where a file is opened for reading
-    alone. Hold a `read` open beside it, since closing the last connection that may write would work the log into the
-    file. Raises DamagedError, DatabaseBusyError, DatabaseError.
+    It begins no transactions by itself. `read` can't change the file. `at rest` is for a file that nobody has open: it
+    creates no files beside it. `check` could write, but doesn't: SQLite checks no constraints in a read-only file. Keep
+    a `read` open beside it, or closing it would move the log into the file. Raises DamagedError, DatabaseBusyError,
+    DatabaseError.
     """
     wait_s = settings.LOCK_WAIT_S if wait_s is None else wait_s
     with explained(path, "can't be opened"):
         if access == "write":
             connection = _open(path, "mode=rw", wait_s)
-            connection.execute("PRAGMA checkpoint_fullfsync = ON")  # only macOS has it, which else keeps no order
+            connection.execute("PRAGMA checkpoint_fullfsync = ON")  # macOS alone needs it, to keep the order of writes
             return connection
         if access == "at rest" and not has_log(path):
             return _open(path, "mode=ro&immutable=1", wait_s)
@@ -67,7 +68,7 @@ def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqli
                 return _open(path, "mode=ro", wait_s)
             if error.sqlite_errorcode & 0xFF in _BUSY or not is_at_rest(path):
                 raise
-            # Where nobody may write, SQLite can't make its own files either.
+            # On a read-only disk SQLite can't create its own files either.
             return _open(path, "mode=ro&immutable=1", wait_s)
 
 
@@ -80,10 +81,10 @@ def explained(
     end: str = "Nothing was changed.",
     of_files: bool = False,
 ) -> Iterator[None]:
-    """Turn the errors of SQLite and its driver into ours, and with *of_files* those of the file system; bugs stay.
+    """Turn errors of SQLite, and with *of_files* those of the file system, into ours. Bugs stay.
 
-    Damage gives DamagedError, a lock that is held too long DatabaseBusyError, all else a *kind*, which for the disk is
-    a DiskError unless another is asked for: "*where* *problem*: the reason. *end*"
+    Damage becomes DamagedError, a long lock DatabaseBusyError, all else a *kind* (of the disk a DiskError by default)
+    with the text "*where* *problem*: the reason. *end*".
     """
     handled: tuple[type[Exception], ...] = (*_wrappers(), OSError, *DRIVER_ERRORS)
     try:
@@ -107,13 +108,13 @@ def explained(
 
 
 def _wrappers() -> tuple[type[Exception], ...]:
-    """What SQLAlchemy wraps the driver's errors in, if it is in use: to import it would take most of a command."""
+    """SQLAlchemy's wrapper of driver errors, if it is loaded: importing it takes most of a command's time."""
     module = sys.modules.get("sqlalchemy.exc")
     return (module.DBAPIError,) if module else ()
 
 
 def _trouble_of_disk(path: str) -> str | None:
-    """Why nothing can be written on the disk of *path*, where the disk tells."""
+    """Why nothing can be written on the disk of *path*, if the disk says so."""
     try:
         disk = os.statvfs(os.path.dirname(os.path.abspath(path)))
     except OSError:
@@ -124,30 +125,27 @@ def _trouble_of_disk(path: str) -> str | None:
 
 
 def _is_damage(error: BaseException) -> bool:
-    """Whether the driver's *error* says that the file isn't the database it should be."""
+    """Whether the driver's *error* means that the file is damaged."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
     says_so = ("no such table", "no such column", "no such index", "Could not decode")
     return isinstance(error, UnicodeDecodeError) or code in _NOT_A_DATABASE or str(error).startswith(says_so)
 
 
 def has_log(path: str) -> bool:
-    """Whether there is something in the write-ahead log of the database file *path*."""
+    """Whether the write-ahead log of the database file *path* has content."""
     return os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
 
 
 @contextmanager
 def without_new_log(path: str) -> Iterator[None]:
-    """Leave nothing beside the database file *path* that wasn't there before.
-
-    Who reads from a file with a write-ahead log makes the log's files, and who may only read can't remove them.
-    """
+    """Leave no new files beside the database file *path*. A reader creates the log's files, and can't remove them."""
     had_log = os.path.exists(f"{path}-wal")
     try:
         yield
     finally:
         if not had_log:
             with contextlib.suppress(OSError, DatabaseError):
-                if os.path.getsize(f"{path}-wal") == 0:  # SQLite removes it, where no one else has the file open
+                if os.path.getsize(f"{path}-wal") == 0:  # SQLite removes it, unless others have the file open
                     open_file(path, "write", wait_s=0).close()
 
 
@@ -170,10 +168,9 @@ def _open(path: str, options: str, wait_s: float) -> sqlite3.Connection:
 
 
 def copy(path: str, target: str, *, at_rest: bool) -> None:
-    """Write what the database file *path* holds into the empty file *target*: one state of it, without freed pages, in
-    one file that needs no other to be read. It is on the disk afterwards.
+    """Write one state of the database file *path*, without freed pages, into the empty file *target*, and to the disk.
 
-    The copy is checked, and of a file *at_rest* its indexes too, which are made anew in the copy. Raises DamagedError,
+    The copy is checked; a file *at_rest* is checked with its indexes, which the copy rebuilds. Raises DamagedError,
     DatabaseError.
     """
     with closing(open_file(path, "at rest" if at_rest else "read")) as source:
@@ -192,10 +189,10 @@ def _check(connection: sqlite3.Connection, pragma: str) -> list[str]:
 
 
 def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
-    """Give the database in *path* the content of *source*, in one transaction, whoever has it open.
+    """Replace the content of the database *path* by *source*, in one transaction, even if others have it open.
 
-    *before* is called with the write lock held: what it reads is what is replaced. What it raises leaves all as it was.
-    Raises DatabaseBusyError.
+    *before* runs under the write lock, so it reads the content that is replaced; if it raises, nothing changes. Raises
+    DatabaseBusyError.
     """
     deadline = time.monotonic() + settings.LOCK_WAIT_S
     has_begun = False
@@ -210,10 +207,10 @@ def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
             before()
 
     with closing(open_file(source, "write")) as new, closing(open_file(path, "write")) as live:
-        live.execute("PRAGMA journal_mode = WAL")  # else who writes keeps *before* from reading
-        live.execute("PRAGMA busy_timeout = 0")  # SQLite's own wait loses to a crowd's short ones
+        live.execute("PRAGMA journal_mode = WAL")  # else a writer keeps *before* from reading
+        live.execute("PRAGMA busy_timeout = 0")  # SQLite's own wait would lose to shorter ones
         (page_bytes,) = live.execute("PRAGMA page_size").fetchone()
-        if new.execute("PRAGMA page_size").fetchone() != (page_bytes,):  # a write-ahead log can't hold another
+        if new.execute("PRAGMA page_size").fetchone() != (page_bytes,):  # a write-ahead log can't mix sizes
             new.execute("PRAGMA journal_mode = DELETE")
             new.execute(f"PRAGMA page_size = {page_bytes:d}")
             new.execute("VACUUM")
@@ -222,24 +219,21 @@ def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
         new.backup(live, pages=max(1, pages // 4), progress=at_step, sleep=_RETRY_AFTER_S)
 
 
-# Another file in the place of a damaged database, which is moved aside with its log and never written into.
-#
-# The damaged file keeps its name until the new one takes it; it has its second name before, by which a swap that was
-# killed in the middle is recognised and undone.
+# Swapping a damaged database for a new file. The damaged one is moved aside with its log, and never written.
+# It gets its second name first, so that a swap that was killed can be recognized and undone.
 
 
-_SUFFIXES = ("", "-wal", "-journal")  # of a database and what SQLite has beside it, what holds rows
-# SQLite's locks on a database file: whoever has it open holds one of the shared bytes, and asks the pending byte
-# first.
+_SUFFIXES = ("", "-wal", "-journal")  # of the files that hold rows
+# SQLite's locks on a database file: each connection holds one of the shared bytes, after it asked for the pending byte.
 _PENDING_BYTE, _SHARED_FIRST, _SHARED_SIZE = 0x40000000, 0x40000002, 510
 _RETRY_SWAP_AFTER_S = (0.01, 0.05)
-_TRIES = 20  # at a copy that nobody wrote into meanwhile
+_TRIES = 20  # to copy without a write meanwhile
 
 State = tuple[tuple[int, int, int] | None, ...]
 
 
 def undo_swap(path: str) -> None:
-    """Undo a swap that was killed before the new file had the name: give the damaged one its log back."""
+    """Undo a killed swap: give the damaged file its log back."""
     for aside in glob.glob(f"{glob.escape(path)}.damaged-*"):
         if aside.endswith(BESIDE) or not (os.path.exists(path) and os.path.samefile(path, aside)):
             continue
@@ -251,10 +245,7 @@ def undo_swap(path: str) -> None:
 
 
 def copy_to(path: str, target: str) -> State:
-    """Copy the database file *path* and its log, byte for byte, to *target*; how they looked at that time.
-
-    Of a log whose file is gone, the file is empty.
-    """
+    """Copy the bytes of the database file *path* (empty if gone) and its log to *target*; returns their state."""
     for _ in range(_TRIES):
         before = state_of(path)
         for suffix in _SUFFIXES:
@@ -271,7 +262,7 @@ def copy_to(path: str, target: str) -> State:
 
 
 def state_of(path: str) -> State:
-    """What tells whether somebody has written into the database file *path* or its log."""
+    """A state of the database file *path* and its log that changes with each write."""
     state: list[tuple[int, int, int] | None] = []
     for suffix in _SUFFIXES:
         try:
@@ -283,10 +274,10 @@ def state_of(path: str) -> State:
 
 
 def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
-    """Put the file *new* in the place of the damaged *path*; where that is now. A kill leaves the one or the other.
+    """Replace the damaged *path* by the file *new*; returns its new path. A kill leaves one or the other.
 
-    None, and nothing done, where it isn't as it was when it was *copied*. Raises DatabaseBusyError where another
-    program keeps it open.
+    None, and nothing done, if it has changed since it was *copied*. Raises DatabaseBusyError if another program keeps
+    it open.
     """
     aside = _free_name(path, now)
     folder = os.path.dirname(os.path.abspath(path))
@@ -295,7 +286,7 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
             if state_of(path) != copied:
                 return None
             _name_again(path, aside, damaged)
-            # Before the new file comes in: a log that it found there would be taken for its own.
+            # First, or SQLite would use the old log for the new file.
             _move_log(path, aside)
             to_disk(folder)
             shutil.copymode(path, new)
@@ -307,14 +298,14 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
 
 
 def move_leftovers(path: str, *, now: datetime) -> tuple[str, ...]:
-    """Move aside the log of a database file that is gone: a new file would be given what it holds. Where it is now."""
+    """Move the log of a lost database file aside, so that no new file uses it; returns its new paths."""
     aside = _free_name(path, now)
     _move_log(path, aside)
     return with_log(aside)
 
 
 def with_log(aside: str) -> tuple[str, ...]:
-    """The files that there are of the database that was moved *aside*."""
+    """The existing files of the database that was moved *aside*."""
     return tuple(aside + suffix for suffix in ("", *BESIDE) if os.path.lexists(aside + suffix))
 
 
@@ -326,9 +317,9 @@ def _move_log(path: str, aside: str) -> None:
 
 @contextmanager
 def _held(path: str) -> Iterator[BinaryIO]:
-    """Keep every SQLite off the file, so that no other connection has it open or opens it while its name changes."""
+    """Lock the file so that no other connection has or opens it."""
     deadline = time.monotonic() + settings.LOCK_WAIT_S
-    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as file:  # made where only its log is left
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as file:  # created if only its log is left
         while not platforms.lock_bytes(file, (_PENDING_BYTE, 1), (_SHARED_FIRST, _SHARED_SIZE)):
             if time.monotonic() > deadline:
                 raise DatabaseBusyError(path, settings.LOCK_WAIT_S)
@@ -337,17 +328,17 @@ def _held(path: str) -> Iterator[BinaryIO]:
 
 
 def _name_again(path: str, aside: str, damaged: BinaryIO) -> None:
-    """Give the file *path*, open as *damaged*, the name *aside* as well; a copy, where a file can't have two names."""
+    """Link *path*, open as *damaged*, as *aside*; copy it if the file system has no links."""
     try:
         os.link(path, aside)
     except OSError:
-        with open(aside, "xb") as copy:  # from the open file: to open it once more, and close it, would drop the locks
+        with open(aside, "xb") as copy:  # from the open file: closing another would drop the locks
             shutil.copyfileobj(damaged, copy)
         to_disk(aside)
 
 
 def _free_name(path: str, now: datetime) -> str:
-    """A name beside *path* for it and its log that nothing has yet."""
+    """A free name beside *path* for it and its log."""
     first = f"{path}.damaged-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
     names = itertools.chain([first], (f"{first}-{number}" for number in itertools.count(2)))
     return next(name for name in names if not with_log(name))

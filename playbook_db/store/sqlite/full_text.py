@@ -1,7 +1,7 @@
-"""The index for full text in an SQLite file: making it, keeping it in step, and telling whether it is true.
+"""The full-text index in an SQLite file: building, updating and checking it.
 
-It is derived from the points as views are, so each migration's end makes it. Triggers only note which points changed:
-a file may be written where SQLite has no FTS5, and whoever next has it brings the index up to date.
+Each migration rebuilds it, like the views. Triggers only note the changed points, since some SQLites have no FTS5; the
+next process with FTS5 updates the index.
 """
 
 from importlib import resources
@@ -16,7 +16,7 @@ VIEW = "search_texts"
 WAITING = f"{TABLE}_waiting"
 OF_FTS5 = tuple(f"{TABLE}_{part}" for part in ("config", "content", "data", "docsize", "idx"))
 TABLES = frozenset({TABLE, WAITING, *OF_FTS5})
-# By hand: FTS5, which isn't everywhere, can't drop an index that is too damaged for it to open.
+# By hand: FTS5 may be missing, and can't drop an index that is too damaged to open.
 _CUT_OFF = (
     "PRAGMA writable_schema = ON",
     f"DELETE FROM sqlite_master WHERE tbl_name IN {(TABLE, *OF_FTS5)}",
@@ -28,7 +28,7 @@ _DEFINED = (
     f"name, text, content = '{VIEW}', content_rowid = 'id', tokenize = 'porter unicode61')"
 )
 _CREATE = (_DEFINED, f"INSERT INTO {TABLE} ({TABLE}) VALUES ('rebuild')")
-# FTS5 takes a text out only if it is told what it had.
+# To remove a text, FTS5 needs the old one.
 _CAUGHT_UP = (
     f"INSERT INTO {TABLE} ({TABLE}, rowid, name, text) SELECT 'delete', w.id, k.name, w.text FROM {WAITING} AS w"
     " CROSS JOIN key_points AS k ON k.playbook_id = w.id >> 32 AND k.id = w.id & 4294967295 WHERE w.text IS NOT NULL",
@@ -42,18 +42,20 @@ _DEFINITION = f"SELECT sql FROM sqlite_master WHERE name = '{TABLE}'"
 
 
 def can_index(execute: "Any") -> bool:
-    """Whether this SQLite has FTS5; *execute* runs a statement on a connection to any database."""
+    """Whether this SQLite has FTS5; *execute* runs a statement on a connection."""
     return execute(_HAS_FTS5).fetchone() is not None
 
 
 def is_behind(execute: "Any") -> bool:
-    """Whether there are points whose last change the index hasn't got yet."""
+    """Whether the index lacks changes of points."""
     return execute(f"SELECT 1 FROM {WAITING} LIMIT 1").fetchone() is not None
 
 
 def make(execute: "Any") -> bool:
-    """Make the index from the points that are there, in place of any other, of which nothing is left; whether this
-    SQLite can. Where it can't, there is none, and all points wait for one that can."""
+    """Rebuild the index from the points, without a trace of the old one; whether this SQLite can.
+
+    If not, there is no index, and all points wait for an SQLite that can.
+    """
     for statement in (*_DROPPED, *_prepared(), f"DELETE FROM {WAITING}"):
         execute(statement)
     can = can_index(execute)
@@ -63,7 +65,7 @@ def make(execute: "Any") -> bool:
 
 
 def catch_up(execute: "Any") -> None:
-    """Bring what waits into the index, which is made where there is none."""
+    """Add the waiting changes to the index; build it if there is none."""
     if execute(_DEFINITION).fetchone() is None:
         make(execute)
         return
@@ -72,8 +74,7 @@ def catch_up(execute: "Any") -> None:
 
 
 def is_true(execute: "Any") -> bool:
-    """Whether the index is what the live points give, but for those that wait for it, which it takes in meanwhile. The
-    driver's error comes, or False, where it isn't."""
+    """Whether the index, once updated, matches the live points. If not, it may raise the driver's error."""
     defined = execute(_DEFINITION).fetchone()
     if defined is None or defined[0] != _DEFINED:
         return False
@@ -83,7 +84,7 @@ def is_true(execute: "Any") -> bool:
 
 
 def cut_off(execute: "Any") -> None:
-    """Let the database have no index any more, without a look at its pages, which stay until all is written anew."""
+    """Remove the index without reading its pages, which stay in the file until it is rewritten."""
     for statement in _CUT_OFF:
         execute(statement)
 

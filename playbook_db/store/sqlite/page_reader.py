@@ -1,7 +1,7 @@
-"""The pages of an SQLite file and the rows in them, read without SQLite, which gives up where a page is damaged.
+"""Reading the pages and rows of an SQLite file without SQLite, which gives up at a damaged page.
 
-Nothing that the bytes say is believed: whatever points out of its page, or in a circle, is passed over. The format
-is that of https://sqlite.org/fileformat2.html; as in all our files, text is UTF-8 and no bytes of a page are reserved.
+No byte is trusted: a reference out of its page, or in a circle, is skipped. The format is that of
+https://sqlite.org/fileformat2.html; in our files text is UTF-8, and no bytes of a page are reserved.
 """
 
 import struct
@@ -17,7 +17,7 @@ _PAGE_SIZES = tuple(1 << power for power in range(9, 17))
 _INTEGER_BYTES = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}  # by serial type
 _HEADER_BYTES = 100
 _MAX_COLUMNS = 64
-# Of the header of a file: where it says how large its pages are, how many they are and which are free, and its schema.
+# Places in the file's header: the size of pages, their number and the free ones, our schema.
 _PAGE_SIZE_PLACE, _PAGE_COUNTS_PLACE, SCHEMA_PLACE = slice(16, 18), slice(28, 40), slice(60, 64)
 
 _LOG_MAGIC, _LOG_MAGIC_BIG_ENDIAN = 0x377F0682, 0x377F0683
@@ -29,7 +29,7 @@ Value = int | float | str | bytes | None
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A row, or an entry of an index: `rowid` is None in an index and in a table that has no such."""
+    """A row, or an entry of an index; `rowid` is None in an index and in a table without rowids."""
 
     rowid: int | None
     values: tuple[Value, ...]
@@ -37,10 +37,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """The pages of a file, counted from 1, with the commits of its write-ahead log applied.
+    """The pages of a file, counted from 1, with the commits of its write-ahead log.
 
-    `newer` are the copies from the log, `older` what they replaced. `log_is_damaged` says that some of the commits
-    stand after a damaged frame, where SQLite doesn't read on.
+    `newer` are the log's copies of pages, `older` those that they replaced. `log_is_damaged`: some commits follow a
+    damaged frame, at which SQLite stops.
     """
 
     page_size: int
@@ -51,22 +51,22 @@ class Pages:
 
     @property
     def count(self) -> int:
-        """How many pages there are; one that is cut off counts."""
+        """The number of pages; an incomplete one counts."""
         return max(-(-len(self.data) // self.page_size), *self.newer, 0)
 
     def page(self, number: int) -> bytes:
-        """The bytes of a page; of one that isn't there, or cut off, zeros."""
+        """The bytes of a page; missing bytes are zeros."""
         page = self.newer.get(number)
         if page is None:
             page = self.data[(number - 1) * self.page_size : number * self.page_size] if number > 0 else b""
         return page if len(page) == self.page_size else page.ljust(self.page_size, b"\0")
 
     def kind(self, number: int, page: bytes | None = None) -> int:
-        """The kind of the page, or of *page*, an older copy of it, as it says itself."""
+        """The kind of the page, or of *page*, an older copy of it."""
         return (self.page(number) if page is None else page)[_start(number)]
 
     def tree(self, root: int) -> Iterator[int]:
-        """The numbers of the pages of the tree that begins at *root*, as far as they can be followed."""
+        """The numbers of the reachable pages of the tree with the page *root*."""
         waiting, visited = [root], set()
         while waiting:
             number = waiting.pop()
@@ -81,7 +81,7 @@ class Pages:
             yield number
 
     def records(self, number: int, page: bytes | None = None) -> Iterator[Record]:
-        """What can be read of the rows of a page, or of *page*, an older copy of it; nothing where it holds none."""
+        """The readable rows of a page, or of *page*, an older copy of it."""
         page = self.page(number) if page is None else page
         start = _start(number)
         kind = page[start]
@@ -91,8 +91,10 @@ class Pages:
                     yield self._record(page, place, kind)
 
     def with_header_of(self, sound: bytes) -> bytes:
-        """The bytes of the whole file, with the header of a *sound* file of ours in the place of its own, but for its
-        schema where that can be read. SQLite then counts the pages anew and takes none of them for free."""
+        """The bytes of the file with the header of a *sound* one, but its own schema if readable.
+
+        SQLite then counts the pages itself, and treats none as free.
+        """
         own = self.page(1)
         header = bytearray(sound[:_HEADER_BYTES])
         header[_PAGE_SIZE_PLACE] = struct.pack(">H", self.page_size & 0xFFFF or 1)
@@ -110,7 +112,7 @@ class Pages:
         return Record(rowid, _values(self._payload(page, place, size, kind == LEAF_TABLE)))
 
     def _payload(self, page: bytes, place: int, size: int, in_table: bool) -> bytes:
-        """The *size* bytes of a cell that begin at *place*, with those that overflowed to other pages."""
+        """The *size* bytes of the cell at *place*, with those on overflow pages."""
         if not 0 < size <= self.page_size * (self.count + 1):
             raise ValueError("no such size")
         local = _local_bytes(size, self.page_size, in_table)
@@ -152,7 +154,7 @@ def open_pages(data: bytes, log: bytes = b"") -> Pages:
     newer: dict[int, bytes] = {}
     older: list[tuple[int, bytes]] = []
     for frame in frames:
-        # A row may have moved to a page whose newer copy is the damaged one; else older copies hold nothing more.
+        # Only needed if a newer copy is damaged: a row may have moved from its page.
         if log_is_damaged:
             older.append((frame.number, newer.get(frame.number) or in_file.page(frame.number)))
         newer[frame.number] = frame.page
@@ -160,7 +162,7 @@ def open_pages(data: bytes, log: bytes = b"") -> Pages:
 
 
 def page_size_of(data: bytes) -> int:
-    """The size of the pages in *data*: what its header says where that is likely, else what most of it looks like."""
+    """The size of the pages in *data*: the header's if likely, else the size that fits most bytes."""
     (stated,) = struct.unpack(">H", data[_PAGE_SIZE_PLACE]) if len(data) >= _HEADER_BYTES else (0,)
     stated = 65536 if stated == 1 else stated
     likely = {size: _bytes_in_pages(data, size) for size in _PAGE_SIZES}
@@ -170,7 +172,7 @@ def page_size_of(data: bytes) -> int:
 
 
 def _bytes_in_pages(data: bytes, size: int) -> int:
-    """How much of *data* looks like pages of *size* with rows in them, in bytes: rows fill a page from its end."""
+    """How many bytes of *data* look like pages of *size* with rows, which fill a page from its end."""
     total = 0
     for number in range(1, len(data) // size + 1):
         page = data[(number - 1) * size : number * size]
@@ -186,7 +188,7 @@ def _start(number: int) -> int:
 
 
 def _cell_places(page: bytes, start: int) -> list[int]:
-    """Where in the page its cells begin, each once and in order, as far as that makes sense."""
+    """The places of the page's cells, each once and in order, without impossible ones."""
     first = start + (12 if page[start] in _INTERIOR else 8)
     (count,) = struct.unpack_from(">H", page, start + 3)
     count = min(count, (len(page) - first) // 2)
@@ -195,7 +197,7 @@ def _cell_places(page: bytes, start: int) -> list[int]:
 
 
 def _local_bytes(size: int, page_size: int, in_table: bool) -> int:
-    """How many of a cell's *size* bytes stand on its own page."""
+    """How many of a cell's *size* bytes are on its own page."""
     most = page_size - 35 if in_table else (page_size - 12) * 64 // 255 - 23
     if size <= most:
         return size
@@ -205,7 +207,7 @@ def _local_bytes(size: int, page_size: int, in_table: bool) -> int:
 
 
 def _values(payload: bytes) -> tuple[Value, ...]:
-    """The values of a record. Raises ValueError or LookupError where the bytes are none."""
+    """The values of a record. Raises ValueError or LookupError if the bytes are no record."""
     header_size, place = _varint(payload, 0)
     types = []
     while place < header_size:
@@ -252,9 +254,8 @@ def _u32(data: bytes, place: int) -> int:
     return int(number)
 
 
-# The write-ahead log. SQLite stops at the first damaged frame. But a frame's checksum goes on from that of the frame
-# before it, as that one states it: so each frame can be checked by its neighbour, and those after a damaged one are
-# still known to be good.
+# The write-ahead log. SQLite stops at the first damaged frame. A frame's checksum continues the one that the frame
+# before it states, so each frame can be checked against its neighbor, and good ones after a damaged one are found.
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +267,7 @@ class _Frame:
 
 
 def _frames(log: bytes, page_size: int) -> list[_Frame]:
-    """The good frames of the log's present round, in order. Those of earlier rounds carry another salt."""
+    """The good frames of the log's present round, in order. Earlier rounds have another salt."""
     step = _FRAME_HEADER_BYTES + page_size
     if len(log) < _LOG_HEADER_BYTES + step:
         return []

@@ -1,7 +1,6 @@
-"""Putting a backup in the place of the database: checked first, then whole or not at all.
+"""Restoring a backup: it is checked first, and replaces the whole database or nothing.
 
-What is there is never lost: a sound database is backed up under the same lock under which it is replaced, a damaged
-one is moved aside.
+Nothing is lost: a sound database is backed up under the same lock, a damaged one is moved aside.
 """
 
 import os
@@ -24,9 +23,9 @@ _LIST = ("backup", "--list")
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Where what was there is now: a backup of it, or the damaged files moved aside; both empty where nothing was.
+    """The former database: its backup, or the damaged files moved aside; both empty if there was none.
 
-    `worker_was_at_work` tells whether a worker may have written meanwhile.
+    `worker_was_at_work`: a worker may have written meanwhile.
     """
 
     backup: str | None = None
@@ -36,12 +35,12 @@ class Replaced:
 
 @contextmanager
 def prepared(path: str, file: str) -> Iterator[str]:
-    """A copy of the backup *file*, checked and at our schema, ready to take the place of the database *path*.
+    """A checked and migrated copy of the backup *file*, ready to replace the database *path*. Both stay untouched.
 
-    Raises DatabaseError where *file* isn't one that can. Neither of the two is touched.
+    Raises DatabaseError if *file* can't replace it.
     """
     if not os.path.isfile(file):
-        raise BackupError(f"There is no backup {file}.", Remedy("See those there are with: {}", _LIST))
+        raise BackupError(f"There is no backup {file}.", Remedy("See the backups with: {}", _LIST))
     if os.path.exists(path) and os.path.samefile(path, file):
         raise BackupError(f"{file} is the database itself.", Remedy("Name one of: {}", _LIST))
     with ExitStack() as stack:
@@ -63,7 +62,7 @@ def prepared(path: str, file: str) -> Iterator[str]:
 
 
 def state_of(path: str) -> State:
-    """What is at *path* now. Raises DatabaseError where it is something that must not be replaced."""
+    """The state of the database *path*. Raises DatabaseError if it must not be replaced."""
     if not os.path.lexists(path):
         return "missing"
     try:
@@ -80,9 +79,9 @@ def state_of(path: str) -> State:
 
 
 def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
-    """Put what `prepared` gave in the place of the database *path*. A kill leaves the one or the other, whole.
+    """Replace the database *path* by the file that `prepared` gave. A kill leaves one or the other, whole.
 
-    Raises DatabaseBusyError, BackupError; nothing was replaced then.
+    Raises DatabaseBusyError, BackupError if nothing was replaced.
     """
     dialect = SqliteDialect(path)
     refused = files.explained(path, "can't be replaced", kind=BackupError, end="It is as it was.", of_files=True)

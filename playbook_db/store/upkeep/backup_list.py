@@ -1,4 +1,4 @@
-"""Which backups of a database file there are, and their schemas; without SQLAlchemy."""
+"""The backups of a database file with their schemas, without SQLAlchemy."""
 
 from contextlib import closing, suppress
 
@@ -10,14 +10,12 @@ __all__ = ["Backup", "with_schemas"]
 
 
 def with_schemas(path: str) -> list[tuple[Backup, int | None]]:
-    """The backups of the database file *path*, newest first, each with its schema; None where it can't be read."""
+    """The backups of the database file *path*, newest first, each with its schema (None: unreadable)."""
     return [(backup, _schema(backup.path)) for backup in list_backups(path)]
 
 
 def _schema(path: str) -> int | None:
     with suppress(DatabaseError), closing(files.open_file(path, "at rest")) as connection:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        version, application, tables = connection.execute(files.VERSIONS).fetchone()
         return int(version) if application == files.APPLICATION_ID or not tables else None
     return None

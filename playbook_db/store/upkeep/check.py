@@ -1,6 +1,6 @@
-"""Checking a database: whether it is sound, whether its structure is ours, and whether its history gives its points.
+"""Checks of a database: its pages, its structure, and whether each playbook matches its history.
 
-Each check takes a connection and returns what is wrong, in words; nothing where all is well.
+Each check takes a connection and returns the problems that it found, in words.
 """
 
 import functools
@@ -74,14 +74,14 @@ SELECT DISTINCT p.key FROM (
     SELECT playbook_id FROM showings WHERE sessions_at_last_use > sessions
 ) AS wrong JOIN playbooks AS p ON p.id = wrong.playbook_id ORDER BY p.key
 """)
-SEARCH_IS_WRONG = "the index for full text isn't what the points give"
+SEARCH_IS_WRONG = "the full-text index doesn't match the points"
 Check = Callable[[Connection], list[str]]
-_TOLERANCE = 1e-9  # of a rank; another machine may round the last bit another way
+_TOLERANCE = 1e-9  # of a rank; machines may round the last bit differently
 
 
 @contextmanager
 def opened_to_check(url: str) -> Iterator[Store]:
-    """The database at *url* as it is: nothing is made, migrated or written, whatever is in it."""
+    """The database at *url* as it is: nothing is created, migrated or written."""
     path = sqlite_path(url)
     if path is None:
         with Store(dialect_for(url).make_engine()) as store:
@@ -92,7 +92,7 @@ def opened_to_check(url: str) -> Iterator[Store]:
 
 
 def run(connection: Connection, stages: Sequence[Sequence[Check]]) -> list[str]:
-    """The problems of the first of *stages* that has any, in words: the stages after it trust what it checks."""
+    """The problems of the first of *stages* that has any: later stages rely on it."""
     for checks in stages:
         problems = [problem for each in checks for problem in _problems(each, connection)]
         if problems:
@@ -101,7 +101,7 @@ def run(connection: Connection, stages: Sequence[Sequence[Check]]) -> list[str]:
 
 
 def check_pages(connection: Connection) -> list[str]:
-    """The file's pages and rows by themselves, in the time that it takes to read them once."""
+    """The file's pages and rows, without indexes and references."""
     return dialect_of(connection).check(connection, quick=True)
 
 
@@ -111,42 +111,42 @@ def check_file(connection: Connection) -> list[str]:
 
 
 def check_structure(connection: Connection) -> list[str]:
-    """Tables, indexes, views and triggers: all that a fresh database has. What people add is theirs, but for triggers,
-    which could change what we write. On a server, the owner answers for the structure."""
+    """Tables, indexes, views and triggers match those of a new database. Others are allowed, but no triggers.
+
+    On a server its owner is responsible for that.
+    """
     dialect = dialect_of(connection)
     if not isinstance(dialect, SqliteDialect):
         return []
     there, fresh = dialect.structure(connection), fresh_structure(migrate.run_migrations)
     problems = [f"the {name} is missing" for name in sorted(fresh.keys() - there.keys())]
-    problems += [
-        f"the {name} is none of ours" for name in sorted(there.keys() - fresh.keys()) if name.startswith("trigger")
-    ]
+    foreign = sorted(name for name in there.keys() - fresh.keys() if name.startswith("trigger"))
     changed = [name for name in sorted(fresh.keys() & there.keys()) if there[name] != fresh[name]]
-    return problems + [f"the {name} isn't as it should be" for name in changed]
+    problems += [f"the {name} is not from playbook-db" for name in foreign]
+    return problems + [f"the {name} was changed" for name in changed]
 
 
 def check_revisions(connection: Connection) -> list[str]:
-    """A playbook's revisions are counted from 1 without a gap."""
+    """A playbook's revisions go from 1 on without a gap."""
     return [
-        f"the revisions of {key} are not counted from 1 to {count}: they go from {first} to {last}"
+        f"the {count} revisions of {key} don't go from 1 to {count}, but from {first} to {last}"
         for key, count, first, last in connection.execute(_REVISIONS)
         if (first, last) != (1, count)
     ]
 
 
 def check_counts(connection: Connection) -> list[str]:
-    """How many points are live is kept beside them."""
+    """The stored count of live points is right."""
     return [f"the count of live points of {key} is wrong" for (key,) in connection.execute(_MISCOUNTED)]
 
 
 def check_ranks(connection: Connection) -> list[str]:
-    """A point's rank is what its votes and its last change give."""
-    ranks = "the rank of {1} in {0} isn't what its votes and its last change give"
-    return [ranks.format(*each) for each in wrong_ranks(connection)]
+    """A point's rank matches its votes and its last change."""
+    return [f"the rank of {name} in {key} doesn't match its votes" for key, name in wrong_ranks(connection)]
 
 
 def wrong_ranks(connection: Connection) -> list[tuple[str, str]]:
-    """The key of the playbook and the name of each point whose rank is another."""
+    """The points with a wrong rank, as (playbook's key, name)."""
     return [
         (key, name)
         for key, name, rank, helpful, harmful, changed_in, weak in connection.execute(_RANKS)
@@ -156,24 +156,20 @@ def wrong_ranks(connection: Connection) -> list[tuple[str, str]]:
 
 
 def check_showings(connection: Connection) -> list[str]:
-    """In how many sessions a point was shown is kept beside the lists of these."""
-    return [
-        f"in how many sessions points of {key} were shown isn't what the sessions' lists say"
-        for (key,) in connection.execute(_SHOWINGS)
-    ]
+    """The stored counts of sessions that were shown a point are right."""
+    wrong = "the counts of sessions that were shown points of {} are wrong"
+    return [wrong.format(key) for (key,) in connection.execute(_SHOWINGS)]
 
 
 def check_search(connection: Connection) -> list[str]:
-    """What finds points by their words knows the words that they have."""
+    """The full-text index matches the points."""
     return [] if dialect_of(connection).search_is_true(connection) else [SEARCH_IS_WRONG]
 
 
 def check_histories(connection: Connection) -> list[str]:
-    """Each playbook equals what its history says."""
-    problems = []
-    for key in all_keys(connection):
-        problems += _problems(functools.partial(check_history, key), connection)
-    return problems
+    """Each playbook matches its history."""
+    checks = (functools.partial(check_history, key) for key in all_keys(connection).values())
+    return [problem for check in checks for problem in _problems(check, connection)]
 
 
 QUICK: tuple[tuple[Check, ...], ...] = ((check_pages, check_structure), (check_revisions, check_counts))
@@ -186,22 +182,22 @@ THOROUGH = (
 
 
 def check_history(key: str, connection: Connection) -> list[str]:
-    """The playbook of the project *key* equals what its history says."""
+    """The playbook of the project *key* matches its history."""
     book = PlaybookRepository(connection, key)
     by_history, now = book.at(book.revision), book.playbook()
     problems = []
     if by_history.points != now.points or by_history.header != now.header:
-        problems.append(f"the playbook of {key} is not what its history says (revision {book.revision})")
+        problems.append(f"the playbook of {key} doesn't match its history (revision {book.revision})")
     if book.undos_in_force() != effective_undos(book.undos()):
         problems.append(f"the undone revisions of {key} don't match its undos")
     return problems
 
 
 def _problems(check: Check, connection: Connection) -> list[str]:
-    """What *check* says; where it can't read what it checks, that is the problem."""
+    """The problems that *check* finds; one more if it can't read the rows."""
     try:
         with dialect_of(connection).savepoint(connection):
             return check(connection)
-    except Exception as error:  # whatever damaged bytes make the code stumble over, it is the file that is wrong
+    except Exception as error:  # damaged bytes can break any code
         cause = getattr(error, "orig", None) or error
-        return [f"what is stored can't be read: {type(cause).__name__}: {cause}"]
+        return [f"stored rows can't be read: {type(cause).__name__}: {cause}"]

@@ -1,6 +1,6 @@
-"""A database that is one file, as the services need it: its backups, what takes its place, and its bytes.
+"""A database in one file, for the services: its backups, its replacement, and its bytes.
 
-A database on a server has backups of its own: none is listed here, and none is made.
+Servers have backups of their own: here they have none.
 """
 
 import glob
@@ -36,7 +36,7 @@ _BEGINNING_BYTES = 64  # of a text; a page holds so few in one piece
 
 
 def path_of(url: URL | str) -> str:
-    """The file of the database at *url*, be it there or not. Raises DatabaseError for one on a server."""
+    """The file of the database at *url*, which may not exist. Raises DatabaseError for a server."""
     path = sqlite_path(url)
     if not path:
         raise DatabaseError(f"{described(url)} is on a server, which has backups of its own.", dump_of(url))
@@ -45,12 +45,12 @@ def path_of(url: URL | str) -> str:
 
 
 def is_there(path: str) -> bool:
-    """Whether the file at *path* is there, or a log of it in which something is."""
+    """Whether the file at *path* exists, or has a log with content."""
     return os.path.isfile(path) or files.has_log(path)
 
 
 def changed_at(path: str) -> datetime:
-    """When the file or its log was last written; a log in which nothing is doesn't count."""
+    """When the file or its log was last written; an empty log doesn't count."""
     times = [os.stat(path).st_mtime]
     if files.has_log(path):
         times.append(os.stat(f"{path}-wal").st_mtime)
@@ -58,7 +58,7 @@ def changed_at(path: str) -> datetime:
 
 
 def lock_path(path: str) -> str:
-    """The lock that who gives the file another schema or another content holds meanwhile."""
+    """The lock for replacing the file's schema or its whole content."""
     return SqliteDialect(path).lock_path
 
 
@@ -69,14 +69,14 @@ def list_backups(url: URL | str) -> list[Backup]:
 
 
 def remove_backups(paths: Iterable[str]) -> None:
-    """Remove these backups and what SQLite made beside them. Raises OSError."""
+    """Remove these backups and SQLite's files beside them. Raises OSError."""
     for file in (f"{path}{end}" for path in paths for end in ("", *files.BESIDE)):
         if os.path.exists(file):
             os.unlink(file)
 
 
 def other_copies(url: URL | str, texts: Collection[str]) -> Iterator[str]:
-    """The files beside the database or among its backups that are none of these and hold one of *texts*."""
+    """Other files beside the database, or in the folder of backups, that hold one of *texts*."""
     path = path_of(url)
     ours = (path, *(backup.path for backup in list_backups(url)))
     known = {f"{file}{end}" for file in ours for end in ("", *files.BESIDE)}
@@ -88,12 +88,10 @@ def other_copies(url: URL | str, texts: Collection[str]) -> Iterator[str]:
 
 
 def rewrite(url: URL | str) -> bool:
-    """Rewrite the database at *url* whole, and empty its write-ahead log; whether that could be done. A server does
-    that by itself.
+    """Rewrite the whole database at *url*, and empty its write-ahead log; whether that succeeded. Servers need no help.
 
-    A row that is written over leaves its old bytes in free pages, in the slack of used ones and in the log. A reader
-    that began before keeps what it reads in the log: it is waited for up to LOCK_WAIT_S seconds. Raises
-    DatabaseBusyError where a writer doesn't end.
+    Old bytes of changed rows stay in free pages, in unused parts of pages, and in the log. A reader keeps the log in
+    use: this waits up to LOCK_WAIT_S seconds for it. Raises DatabaseBusyError if a writer doesn't end.
     """
     path = sqlite_path(url)
     if path is None:
@@ -119,8 +117,7 @@ def rewrite(url: URL | str) -> bool:
 
 
 def _holds(path: str, texts: Collection[str]) -> bool:
-    """Whether the bytes of the file at *path*, or of those that SQLite makes beside it, hold any of *texts*; those that
-    stand anywhere by chance don't count."""
+    """Whether the file at *path*, or SQLite's files beside it, hold any of *texts*, without those too short to tell."""
     beginnings = [text.encode("utf-8", "replace")[:_BEGINNING_BYTES] for text in texts if len(text) >= SHORTEST_TEXT]
     for file in (f"{path}{end}" for end in ("", *files.BESIDE)):
         with suppress(OSError), open(file, "rb") as opened:
@@ -132,20 +129,22 @@ def _holds(path: str, texts: Collection[str]) -> bool:
 
 @contextmanager
 def opened(path: str) -> Iterator[Connection]:
-    """A transaction that reads the backup at *path*; nothing is made beside it. Raises DatabaseError."""
+    """A transaction that reads the backup at *path*, and creates no files. Raises DatabaseError."""
     dialect = SqliteDialect(path, "at rest")
     with dialect.explained(), dialect.make_engine().begin() as connection:
         yield connection
 
 
 def refusing_repair(path: str) -> AbstractContextManager[None]:
-    """Turns what the driver or the disk raises inside into RepairError."""
+    """Turns errors of the driver and the disk into RepairError."""
     return files.explained(path, "can't be repaired", kind=RepairError, end="It is as it was.", of_files=True)
 
 
 def write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite write the *pages* anew into the file *new*, row by row; whether it can. What only an index, a free
-    page or the header had wrong is gone so. *empty* is a database whose header is sound."""
+    """Let SQLite rewrite the *pages*, row by row, into the file *new*; whether it can. *empty* has a sound header.
+
+    That repairs damage in an index, a free page or the header.
+    """
     image = f"{new}.image"
     with open(empty, "rb") as sound, open(image, "wb") as file:
         file.write(pages.with_header_of(sound.read()))

@@ -1,8 +1,7 @@
-"""What can be read of a damaged database, page by page: its playbooks as they were last seen, and how far they had
-learned from sessions. The damaged file is only read.
+"""Reading the playbooks in a damaged database, page by page. The file is never written.
 
-The pages of a table's own tree come first, then all others, whose rows find their table by the number and the types of
-their values; so rows are found even where the schema is gone. Of several copies of a row the best is taken.
+The pages of a table's own tree come first, then all others: the number and types of a row's values tell its table, even
+without a schema. Of several copies of a row the best is used.
 """
 
 import functools
@@ -24,36 +23,22 @@ from playbook_db.domain.merging.salvaging import SavedPoint, changed_in, is_dama
 from playbook_db.domain.playbook import Header, KeyPoint, why_name_unusable
 from playbook_db.domain.sections import SLUG_SECTIONS, is_users_name
 from playbook_db.projects import USER_KEY
+from playbook_db.store import tables
 from playbook_db.store.at_hand import WINDOW
 from playbook_db.store.playbook import erasure
-from playbook_db.store.playbook.repository import Mirror, PlaybookRepository
+from playbook_db.store.playbook.repository import Mirror, PlaybookRepository, all_keys
 from playbook_db.store.revision_log import header_of
 from playbook_db.store.sqlite.page_reader import LEAF_TABLE, SCHEMA_PLACE, Pages, Record
-from playbook_db.store.tables import (
-    changes,
-    erasures,
-    extra_fields,
-    heads,
-    jobs,
-    key_points,
-    memberships,
-    metadata,
-    mirrors,
-    model_calls,
-    playbooks,
-    proposals,
-    revisions,
-    transcripts,
-)
 
-_BESIDE = (transcripts, jobs, model_calls, memberships, proposals)
-_TABLES = (playbooks, heads, revisions, key_points, extra_fields, changes, erasures, mirrors, *_BESIDE)
+_BESIDE = (tables.transcripts, tables.jobs, tables.model_calls, tables.memberships, tables.proposals)
+_OWN = (tables.playbooks, tables.heads, tables.revisions, tables.key_points, tables.extra_fields, tables.changes)
+_TABLES = (*_OWN, tables.erasures, tables.mirrors, *_BESIDE)
 _SETTINGS = ("kind", "mirror", "ignored")
 _KINDS = {
     "changes": ("add", "vote", "edit", "move", "retire", "restore"),
     "proposals": ("ADD", "UPDATE", "MERGE", "DELETE", "VOTE"),
 }
-# What an index tells of a row whose own page is gone.
+# Indexes, for rows whose own page is lost.
 _KEYS, _IDS, _NAMES = "sqlite_autoindex_playbooks_1", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2"
 _MIRROR = "/.claude/playbook.json"
 _OWN_ROW_WITH_HEAD = 9  # values of a playbook's row before schema 5
@@ -63,12 +48,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SavedPlaybook:
-    """A playbook as it was last seen, under its number in the damaged file.
+    """The readable part of a playbook, under its number in the damaged file.
 
-    `keys` are those that it may have, the likeliest first; `header` is None where it can't be read; `times` are those
-    of its revisions; `settings` are columns of its own row; `beside` holds the rows of its cursors, jobs, calls,
-    membership and proposals; `extras` is what entries of files said of points beside what a point is,
-    by their numbers.
+    `keys` are its possible keys, the likeliest first; `header` is None if unreadable; `times` are those of revisions;
+    `settings` are columns of its own row; `beside` has the rows of its cursors, jobs, calls, membership and proposals;
+    `extras` are the other fields of points, by number.
     """
 
     number: int
@@ -83,12 +67,14 @@ class SavedPlaybook:
 
     @property
     def last_revision(self) -> int:
-        """The last revision that anything tells of."""
+        """The last revision that any row names."""
         return max([0, *self.times, *(each.revision for each in self.points)])
 
     def descends_from(self, times: Mapping[int, str]) -> bool:
-        """Whether the playbook was once at the last revision of *times*, those of a backup. A revision never changes:
-        once two copies have gone different ways, all later times of the one differ from those of the other."""
+        """Whether a backup with the revision *times* is an earlier state of this playbook, not of a copy that diverged.
+
+        A revision never changes its time, and those of a diverged copy differ.
+        """
         last, common = max(self.times, default=0), self.times.keys() & times.keys()
         if common and self.times[max(common)] != times[max(common)]:
             return False
@@ -97,12 +83,14 @@ class SavedPlaybook:
 
 
 def read(pages: Pages) -> list[SavedPlaybook]:
-    """The playbooks that can be read in *pages*."""
+    """The readable playbooks in *pages*."""
     roots = _roots(pages)
     rows = _read_rows(pages, roots)
     index_keys, index_names = _read_indexes(pages, roots)
     saved = []
-    for number in sorted({number for table in (playbooks, key_points, changes) for number in rows[table.name]}):
+    for number in sorted(
+        {number for table in (tables.playbooks, tables.key_points, tables.changes) for number in rows[table.name]}
+    ):
         own = {name: of_playbooks.get(number, []) for name, of_playbooks in rows.items()}
         row, head = (next(iter(own[name]), {}) for name in ("playbooks", "heads"))
         paths = tuple(mirror["path"] for mirror in own["mirrors"])
@@ -127,13 +115,13 @@ def read(pages: Pages) -> list[SavedPlaybook]:
 
 
 def is_foreign(pages: Pages) -> bool:
-    """Whether the schema can be read, and has none of our tables in it."""
+    """Whether the schema is readable, and has none of our tables."""
     roots = _roots(pages)
-    return bool(roots) and not roots.keys() & metadata.tables.keys()
+    return bool(roots) and not roots.keys() & tables.metadata.tables.keys()
 
 
 def schema(pages: Pages) -> int:
-    """The schema that both the file's header and Alembic's own table say that it is at; 0 where they don't agree."""
+    """The schema in the file's header, if Alembic's table has the same; else 0."""
     stated = int.from_bytes(pages.page(1)[SCHEMA_PLACE], "big") % WINDOW
     for number in pages.tree(_roots(pages).get("alembic_version", 0)):
         if any(record.values == (f"{stated:04d}",) for record in pages.records(number)):
@@ -142,34 +130,34 @@ def schema(pages: Pages) -> int:
 
 
 def revision_times(connection: Connection, playbook_id: int) -> dict[int, str]:
-    """When each revision of the playbook was made."""
-    rows = connection.execute(
-        select(revisions.c.number, revisions.c.time).where(revisions.c.playbook_id == playbook_id)
-    )
-    return dict(rows.all())
+    """The times of the playbook's revisions."""
+    query = select(tables.revisions.c.number, tables.revisions.c.time).filter_by(playbook_id=playbook_id)
+    return dict(connection.execute(query).all())
 
 
 def point_names(connection: Connection, playbook_id: int) -> dict[int, str]:
     """The names of the playbook's points, live and retired, by their numbers."""
-    rows = connection.execute(select(key_points.c.id, key_points.c.name).where(key_points.c.playbook_id == playbook_id))
-    return dict(rows.all())
+    query = select(tables.key_points.c.id, tables.key_points.c.name).filter_by(playbook_id=playbook_id)
+    return dict(connection.execute(query).all())
 
 
 def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
-    """Whether the database, which SQLite wrote anew from the rows in *pages*, has the keys and names that the indexes
-    tell there: else one of both was damaged, and the new indexes don't show it."""
+    """Whether the database that SQLite rewrote from the rows in *pages* has the keys and names of their old indexes.
+
+    If not, one of both was damaged, and the new indexes hide it.
+    """
     keys, names = _read_indexes(pages, _roots(pages))
     held = {number: point_names(connection, number) for number in keys}
-    return all(key == keys.get(number, key) for number, key in erasure.all_playbooks(connection).items()) and all(
+    return all(key == keys.get(number, key) for number, key in all_keys(connection).items()) and all(
         name == held.get(number, {}).get(point, name) for (number, point), name in names.items()
     )
 
 
 def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | None) -> None:
-    """Put the settings, cursors, jobs, calls, membership and proposals that were *saved* in the place of the
-    playbook's, whose points have come in by *revision*; what had been forgotten is forgotten again.
+    """Replace the playbook's settings, cursors, jobs, calls, membership and proposals by those *saved*.
 
-    Its mirrors count as never seen: what they hold is none of the revisions that are left.
+    Its points were added in *revision*; forgotten ones are forgotten again. Its mirrors count as never seen: they hold
+    none of the remaining revisions.
     """
     connection, playbook_id = book.connection, book.playbook_id
     names = {each.point.name for each in saved.points if each.is_forgotten}
@@ -182,13 +170,15 @@ def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | Non
         book.note_mirror(path, Mirror(None, ""))
     statements: list[Insert | Update] = []
     if saved.settings:
-        statements.append(update(playbooks).where(playbooks.c.id == playbook_id).values(saved.settings))
+        statements.append(update(tables.playbooks).where(tables.playbooks.c.id == playbook_id).values(saved.settings))
     for table in _BESIDE:
         replacing = insert(table).prefix_with("OR REPLACE", dialect="sqlite")
-        own = {"playbook_id": playbook_id} | ({"revision": None} if table is proposals else {})  # that is none any more
+        own = {"playbook_id": playbook_id} | (
+            {"revision": None} if table is tables.proposals else {}
+        )  # its revision is lost
         statements += [replacing.values(row | own) for row in saved.beside[table.name]]
     for statement in statements:
-        with suppress(IntegrityError), connection.begin_nested():  # what breaks a check was damaged
+        with suppress(IntegrityError), connection.begin_nested():  # a row that breaks a check was damaged
             connection.execute(statement)
 
 
@@ -209,7 +199,7 @@ def _is_object(text: str) -> bool:
 
 
 def _times(rows: Iterable[Row]) -> dict[int, str]:
-    """The times of the revisions in *rows*, but for those out of line with the others: they are damaged."""
+    """The times of the revisions in *rows*, without damaged ones, which are out of order."""
     times = sorted((row["number"], row["time"]) for row in rows)
     return dict(times[place] for place in longest_increasing([time for _, time in times]))
 
@@ -217,7 +207,7 @@ def _times(rows: Iterable[Row]) -> dict[int, str]:
 def _points(
     playbook_number: int, own: Mapping[str, list[Row]], names: Mapping[tuple[int, int], str]
 ) -> Iterator[SavedPoint]:
-    """The points that have a text, and those that are known to be forgotten."""
+    """The points with a text, and those that were forgotten."""
     forgotten = {name for row in own["erasures"] for name in _names_in(row["points"])}
     changed = _last_changes(own["changes"])
     stored = {row["id"]: _stored(row) for row in own["key_points"]}
@@ -240,12 +230,12 @@ def _stored(row: Row) -> SavedPoint:
 
 
 def _name(text: str) -> str:
-    """*text* where it can be a name, else ""."""
+    """*text* if it can be a name, else ""."""
     return "" if is_damaged(text) or why_name_unusable(text) else text
 
 
 def _last_changes(rows: list[Row]) -> dict[int, SavedPoint]:
-    """Each point as the last of its changes left it."""
+    """Each point after the last of its changes."""
     last: dict[int, SavedPoint] = {}
     for row in sorted(rows, key=lambda row: (row["revision"], row["seq"])):
         number, is_live = row["point_id"], row["kind"] != "retire"
@@ -272,7 +262,7 @@ def _names_in(points: str) -> list[str]:
 
 
 def _read_rows(pages: Pages, roots: Mapping[str, int]) -> dict[str, dict[int, list[Row]]]:
-    """The rows of each table, by the numbers of their playbooks."""
+    """The rows of each table, by the number of their playbook."""
     candidates: dict[str, list[Row]] = {table.name: [] for table in _TABLES}
     reached: set[int] = set()
     for table in _TABLES:
@@ -299,8 +289,10 @@ def _read_rows(pages: Pages, roots: Mapping[str, int]) -> dict[str, dict[int, li
 
 
 def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
-    """The *records* of a page of that *kind* that are rows of *table*. Where rows are stored under their primary key,
-    they stand in its order: those out of line are damaged."""
+    """The *records* of a page of that *kind* that are rows of *table*.
+
+    Rows stored under their primary key are in its order: those out of order are damaged.
+    """
     if table.dialect_options["sqlite"]["with_rowid"] != (kind == LEAF_TABLE):
         return []
     rows = [row for record in records if (row := _row_of(table, record)) is not None]
@@ -311,10 +303,13 @@ def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
 
 
 def _row_of(table: Table, record: Record) -> Row | None:
-    """*record* as a row of *table*, None where it can be none. One that was written before a migration added the last
-    columns is so much shorter."""
+    """*record* as a row of *table*, None if it isn't one. A row from before a migration lacks the last columns."""
     columns, least = _columns(table)
-    values = _values(table, record)
+    values = record.values
+    if table in (tables.playbooks, tables.heads) and values and values[0] is None:
+        if len(values) == _OWN_ROW_WITH_HEAD:
+            values = (*values[:3], *values[5:8]) if table is tables.playbooks else (None, *values[3:5], values[8])
+        values = (record.rowid, *values[1:])
     if not least <= len(values) <= len(columns):
         return None
     for value, (_, types, is_nullable) in zip(values, columns, strict=False):
@@ -329,20 +324,12 @@ def _row_of(table: Table, record: Record) -> Row | None:
     return None if kinds and row["kind"] not in kinds else row
 
 
-def _values(table: Table, record: Record) -> tuple[Any, ...]:
-    """The values of *record* as those of a row of *table*. Before schema 5 a playbook's own row held its head."""
-    values = record.values
-    if table not in (playbooks, heads) or not values or values[0] is not None:
-        return values
-    if len(values) == _OWN_ROW_WITH_HEAD:
-        values = (*values[:3], *values[5:8]) if table is playbooks else (None, *values[3:5], values[8])
-    return (record.rowid, *values[1:])
-
-
 @functools.cache
 def _columns(table: Table) -> tuple[list[tuple[str, tuple[type, ...], bool]], int]:
-    """The table's columns, each with its Python types and whether it may be NULL, and how many there are at least: one
-    that was added by a migration can do without a value."""
+    """The table's columns, each with its Python types and whether it may be NULL; and the least number of values.
+
+    A column that a migration added may be missing.
+    """
     columns: list[tuple[str, tuple[type, ...], bool]] = []
     least = 0
     for place, column in enumerate(table.columns, 1):
@@ -353,7 +340,7 @@ def _columns(table: Table) -> tuple[list[tuple[str, tuple[type, ...], bool]], in
 
 
 def _roots(pages: Pages) -> dict[str, int]:
-    """Where the trees of tables and indexes begin: what the schema says, as far as it can be read or found."""
+    """The root pages of tables and indexes, as far as the schema is readable."""
     roots: dict[str, int] = {}
     in_tree = list(pages.tree(1))
     for number in [*in_tree, *(set(range(1, pages.count + 1)) - set(in_tree))]:
@@ -369,7 +356,7 @@ def _roots(pages: Pages) -> dict[str, int]:
 
 
 def _read_indexes(pages: Pages, roots: Mapping[str, int]) -> tuple[dict[int, str], dict[tuple[int, int], str]]:
-    """The keys of playbooks and the names of points that the indexes tell; for a name it takes two of them."""
+    """The keys of playbooks and the names of points in the indexes; a name needs two of them."""
 
     def entries(index: str, *types: type) -> Iterator[tuple[Any, ...]]:
         for number in pages.tree(roots.get(index, 0)):

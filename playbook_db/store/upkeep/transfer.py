@@ -1,7 +1,6 @@
-"""Playbooks taken into another database, with their whole history, as they were made: one revision after the other.
+"""Copying playbooks into another database with their whole history, one revision after the other.
 
-The triggers that hold a history stay in force; what they let through is the way on which it came about. So nothing is
-needed there but the right to write.
+The triggers that protect a history stay in force, so the right to write is enough.
 """
 
 import json
@@ -15,104 +14,89 @@ from sqlalchemy import Connection, Table, delete, insert, select, update
 
 from playbook_db.errors import DatabaseError
 from playbook_db.projects import is_users
+from playbook_db.store import tables
 from playbook_db.store.dialect import dialect_of
-from playbook_db.store.tables import (
-    changes,
-    citations,
-    distinct_points,
-    erasures,
-    extra_fields,
-    heads,
-    injections,
-    jobs,
-    key_points,
-    mirrors,
-    model_calls,
-    playbooks,
-    proposals,
-    reflections,
-    revisions,
-    session_outcomes,
-    showings,
-    skipped_operations,
-    transcripts,
-    undone_ranges,
-    votes,
-)  # fmt: skip
+from playbook_db.store.playbook.repository import all_keys
 
-_OF_REVISIONS = (changes, votes, skipped_operations)
-_AFTERWARDS = (
-    undone_ranges, extra_fields, mirrors, transcripts, reflections, model_calls, jobs, injections, citations, proposals,
-    distinct_points, session_outcomes,
-)  # fmt: skip
-_COPIED = (heads, revisions, key_points, *_OF_REVISIONS, erasures, *_AFTERWARDS, showings)  # these a trigger fills
+_OF_REVISIONS = (tables.changes, tables.votes, tables.skipped_operations)
+_WITH_HISTORY = (tables.heads, tables.revisions, tables.key_points, *_OF_REVISIONS, tables.erasures)
+# A membership belongs to one machine.
+_NOT_COPIED = (tables.playbooks, tables.sections, tables.memberships, tables.unsent_injections)
+_AFTERWARDS = tuple(
+    table for table in tables.metadata.sorted_tables if table not in (*_WITH_HISTORY, *_NOT_COPIED, tables.showings)
+)
+_COPIED = (*_WITH_HISTORY, *_AFTERWARDS, tables.showings)  # a trigger fills `showings`
 _ROWS_AT_ONCE = 500
-# What happens to a point later than its coming: a row that is put in without it is brought up to date at the end.
+# Columns of a point that change later: it is inserted with these values, and updated at the end.
 _LATER = {"retired_in": None, "retired_reason": None, "forgotten": 0}
 
 Row = dict[str, Any]
 
 
 def copy_playbook(key: str, source: Connection, target: Connection, *, key_there: str) -> int:
-    """Copy the playbook of *key* from *source* to *target*, where there must be none of the key that it has there, both
-    inside the transactions that are under way; how many revisions it has. Raises DatabaseError."""
-    (known,) = (dict(row) for row in source.execute(select(playbooks).filter_by(key=key)).mappings())
-    if target.scalar(select(playbooks.c.id).filter_by(key=key_there)) is not None:
-        of_whom = "your own" if is_users(key) else f"a playbook of {key}"
+    """Copy the playbook of *key* from *source* to *target*, inside their open transactions, under the key *key_there*.
+
+    Returns the number of its revisions. Raises DatabaseError if *target* has a playbook of that key.
+    """
+    (known,) = (dict(row) for row in source.execute(select(tables.playbooks).filter_by(key=key)).mappings())
+    if target.scalar(select(tables.playbooks.c.id).filter_by(key=key_there)) is not None:
+        of_whom = "your personal playbook" if is_users(key) else f"a playbook of {key}"
         raise DatabaseError(f"{dialect_of(target).where} has {of_whom} already. Nothing was copied.")
     old = known.pop("id")
-    target.execute(insert(playbooks).values({**known, "key": key_there}))
-    new: int = target.execute(select(playbooks.c.id).filter_by(key=key_there)).scalar_one()
-    _insert(target, heads, new, _rows(source, heads, old))
+    target.execute(insert(tables.playbooks).values({**known, "key": key_there}))
+    new: int = target.execute(select(tables.playbooks.c.id).filter_by(key=key_there)).scalar_one()
+    _insert(target, tables.heads, new, _rows(source, tables.heads, old))
     with dialect_of(target).pipeline(target):
         count = _copy_history(source, target, old, new)
         for table in _AFTERWARDS:
             _insert(target, table, new, _rows(source, table, old))
-        target.execute(delete(showings).filter_by(playbook_id=new))  # the trigger knew of what isn't past yet
-        _insert(target, showings, new, _rows(source, showings, old))
+        target.execute(delete(tables.showings).filter_by(playbook_id=new))  # the trigger can't know later uses
+        _insert(target, tables.showings, new, _rows(source, tables.showings, old))
     _require_equal(source, target, old, new, key)
     return count
 
 
 def _copy_history(source: Connection, target: Connection, old: int, new: int) -> int:
-    points = list(_rows(source, key_points, old))
+    points = list(_rows(source, tables.key_points, old))
     born: defaultdict[int, list[Row]] = defaultdict(list)
     for point in points:
         born[point["created_in"]].append({**point, **_LATER})
-    parts = {table: _by_revision(source, table, old) for table in (*_OF_REVISIONS, erasures)}
+    parts = {table: _by_revision(source, table, old) for table in (*_OF_REVISIONS, tables.erasures)}
     open_erasures: list[Row] = []
     count = 0
-    for revision in _rows(source, revisions, old):
+    for revision in _rows(source, tables.revisions, old):
         number, count = revision["number"], count + 1
-        _insert(target, revisions, new, [revision])
-        _insert(target, key_points, new, born.pop(number, ()))
+        _insert(target, tables.revisions, new, [revision])
+        _insert(target, tables.key_points, new, born.pop(number, ()))
         for table in _OF_REVISIONS:
             _insert(target, table, new, parts[table](number))
-        erased = parts[erasures](number)
-        _insert(target, erasures, new, [{**row, "finished_at": None, "purged_at": None} for row in erased])
+        erased = parts[tables.erasures](number)
+        _insert(target, tables.erasures, new, [{**row, "finished_at": None, "purged_at": None} for row in erased])
         open_erasures += erased
     for point in points:
         if any(point[column] != value for column, value in _LATER.items()):
-            _update(target, key_points, new, point["id"], {column: point[column] for column in _LATER})
+            _update(target, tables.key_points, new, point["id"], {column: point[column] for column in _LATER})
     for erasure in open_erasures:
-        _update(target, erasures, new, erasure["id"], {name: erasure[name] for name in ("finished_at", "purged_at")})
+        _update(
+            target, tables.erasures, new, erasure["id"], {name: erasure[name] for name in ("finished_at", "purged_at")}
+        )
     return count
 
 
 def _require_equal(source: Connection, target: Connection, old: int, new: int, key: str) -> None:
-    """Raise DatabaseError unless each row of the playbook is there as it was, and no other."""
-    own = {"role": None} if dialect_of(target).is_shared else {}  # who copies is who wrote it there
+    """Raise DatabaseError unless the copy has the same rows."""
+    own = {"role": None} if dialect_of(target).is_shared else {}  # on a server it is the role that copies
     for table in _COPIED:
         with closing(_rows(source, table, old)) as was, closing(_rows(target, table, new)) as now:
             pairs = ((ours and ours | own, theirs and theirs | own) for ours, theirs in zip_longest(was, now))
             different = next((ours or theirs for ours, theirs in pairs if ours != theirs), None)
         if different is not None:
             place = json.dumps({name: different[name] for name in _key(table)})
-            raise DatabaseError(f"The copy of {key} isn't what it was ({table.name} {place}). Nothing was copied.")
+            raise DatabaseError(f"The copy of {key} differs from it ({table.name} {place}). Nothing was copied.")
 
 
 def _rows(connection: Connection, table: Table, playbook_id: int) -> Generator[Row, None, None]:
-    """The rows of the playbook in the order of their key, without its number."""
+    """The rows of the playbook ordered by key, without its number."""
     query = select(table).where(table.c.playbook_id == playbook_id).order_by(*(table.c[name] for name in _key(table)))
     with connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
         for row in rows.mappings():
@@ -124,7 +108,7 @@ def _key(table: Table) -> list[str]:
 
 
 def _by_revision(connection: Connection, table: Table, playbook_id: int) -> Any:
-    """Gives the rows of a revision, asked for in the order of the revisions."""
+    """A function that gives the rows of a revision, once for each."""
     ordered = sorted(_rows(connection, table, playbook_id), key=lambda row: row["revision"])
     rows = {number: list(same) for number, same in groupby(ordered, key=lambda row: row["revision"])}
     return lambda number: rows.pop(number, [])
@@ -146,11 +130,11 @@ def _update(connection: Connection, table: Table, playbook_id: int, number: int,
 
 
 def keys_to_copy(source: Connection, key: str | None) -> Sequence[str]:
-    """The keys of all playbooks, or *key* alone. Raises DatabaseError where there is no playbook of it."""
-    keys = source.scalars(select(playbooks.c.key).order_by(playbooks.c.key)).all()
+    """The keys of all playbooks, or *key* alone. Raises DatabaseError if it has no playbook."""
+    keys = list(all_keys(source).values())
     if key is None:
         return keys
     if key not in keys:
-        of_whom = "your own" if is_users(key) else key
-        raise DatabaseError(f"{dialect_of(source).where} has no playbook of {of_whom}.")
+        of_whom = "personal playbook" if is_users(key) else f"playbook of {key}"
+        raise DatabaseError(f"{dialect_of(source).where} has no {of_whom}.")
     return [key]
