@@ -56,16 +56,13 @@ def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired, *, folds_equ
     notes = [*erasure_notes]
     draft.reserve(theirs.by_name)
     same = {point.name for point in theirs.points if point.name in draft and draft[point.name].text == point.text}
-    # A point that is matched by its name matches no other. An exact text is a better match than a similar one.
-    others = [point for point in draft.points() if point.name not in same]
-    exact: dict[str, list[str]] = {}
-    for point in others:
-        exact.setdefault(point.text, []).append(point.name)
-    alike = {normalised(point.text): point.name for point in reversed(others)}
-    if folds_equal:
-        alike = {normalised(draft[name].text): name for name in same} | alike
+    # A point that is matched by its name matches no other, unless equal texts are folded.
+    alike: dict[str, list[str]] = {}
+    for point in sorted(draft.points(), key=lambda point: point.name in same):
+        if folds_equal or point.name not in same:
+            alike.setdefault(normalised(point.text), []).append(point.name)
     for point in theirs.points:
-        name = point.name if point.name in same else _next_match(exact, point.text) or alike.get(normalised(point.text))
+        name = point.name if point.name in same else _next_match(alike, normalised(point.text))
         before = retired.get(point.name)
         if name is not None:
             _set(draft, draft[name], _with_higher_counters(draft[name], point))
@@ -77,14 +74,15 @@ def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired, *, folds_equ
         else:
             _add(draft, point, notes)
         if folds_equal and name is None:
-            alike[normalised(point.text)] = draft.changes[-1].point.name
+            alike[normalised(point.text)] = [draft.changes[-1].point.name]
     return tuple(notes)
 
 
 def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
     """Make the draft equal to *theirs*, with the same points, texts, counters, sections and order."""
     theirs, erasure_notes = without_erased_texts(_known(retired, draft.playbook()), theirs)
-    theirs, renamed = _under_names_that_fit(draft, theirs)
+    draft.reserve(theirs.by_name)
+    notes = [*erasure_notes]
     for point in draft.points():
         if point.name not in theirs.by_name:
             draft.retire(point.name, reason="not in the imported playbook")
@@ -94,28 +92,9 @@ def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[st
         elif point.name in retired:
             draft.place(replace(point, position=draft.free_position()), kind="restore", reason="imported again")
         else:
-            draft.add(point)
+            _add(draft, point, notes)
     _arrange(draft, theirs)
-    return (*erasure_notes, *renamed)
-
-
-def _under_names_that_fit(draft: Draft, theirs: Playbook) -> tuple[Playbook, list[str]]:
-    """*theirs* with names of our kind of playbook, and notes.
-
-    A point with the other kind of name gets the name of our point with its text, or a new one.
-    """
-    if all(map(draft.may_have, theirs.by_name)):
-        return theirs, []
-    draft.reserve(theirs.by_name)
-    ours = {normalised(point.text): point.name for point in reversed(draft.points())}
-    points, notes = [], []
-    for point in theirs.points:
-        if not draft.may_have(point.name):
-            name = ours.pop(normalised(point.text), None) or draft.new_name(point.section)
-            notes.append(f"{point.name} is {_WRONG_KIND}; the point is {name} here")
-            point = replace(point, name=name)
-        points.append(point)
-    return replace(theirs, points=tuple(points)), notes
+    return tuple(notes)
 
 
 def merge_three_way(
@@ -337,9 +316,9 @@ def _is_unchanged(value: object, known: object, *, has_name: bool) -> bool:
     return may_be_original(theirs, ours) or (theirs == ours and not has_name)
 
 
-def _next_match(exact: dict[str, list[str]], text: str) -> str | None:
-    """The next point with exactly *text*; the last one is returned again and again."""
-    names = exact.get(text, [])
+def _next_match(alike: dict[str, list[str]], text: str) -> str | None:
+    """The next point with *text*; the last one is returned again and again."""
+    names = alike.get(text, [])
     return names.pop(0) if len(names) > 1 else next(iter(names), None)
 
 
