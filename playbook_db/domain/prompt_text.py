@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     PromptPoint = Any  # a key point, in the class of whoever read it
-    P = TypeVar("P")
+    P = TypeVar("P", bound=Any)
 
 PLACEHOLDER = "{key_points}"
 CLIENT_LIMIT_UNITS = 10_000  # UTF-16 units; of a longer text, Claude Code shows only the first 2,000 to the model

@@ -73,7 +73,7 @@ class ClaudeCli:
             raise ModelError("The time for asking Claude Code was over before it was asked. Try again later.")
         code, out, err = self._run(prompt, timeout_s)
         entries = _entries(out)
-        result = next((entry for entry in reversed(entries) if entry.get("type") == "result"), {})
+        result: dict[str, Any] = next((entry for entry in reversed(entries) if entry.get("type") == "result"), {})
         is_answered = result.get("stop_reason") == REFUSED
         if result.get("subtype") == _UNFITTING:
             inputs = [block.get("input") for block in _blocks(entries, "tool_use")]
