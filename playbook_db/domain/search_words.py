@@ -112,15 +112,6 @@ class Term:
         """The term for FTS5: in quotes, so that nothing is an operator. Single words aren't looked up in names."""
         return ("" if self.is_whole else "text : ") + '"' + " ".join(self.words) + '"'
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Term) and (self.words, self.is_whole) == (other.words, other.is_whole)
-
-    def __hash__(self) -> int:
-        return hash(self.words)
-
-    def __repr__(self) -> str:
-        return self.quoted()
-
 
 def stands_alone(letter: str) -> bool:
     """Whether *letter* is of a script without spaces between words, which is indexed by character."""
@@ -231,7 +222,7 @@ def ranked(matches: "Sequence[tuple[Term, Collection[int]]]", live: int) -> "lis
     for term, points in matches:
         if points:
             weight = term.weight * (_rarity(len(points), live) / top) ** 2
-            key = term if term.is_whole else (term.words[0][:_LEAST_STEM], tuple(points))
+            key = term.words if term.is_whole else (term.words[0][:_LEAST_STEM], tuple(points))
             forms.setdefault(key, (weight, points))
     weights: dict[int, float] = {}
     for weight, points in sorted(forms.values(), key=lambda each: -each[0])[:_MOST_COUNTED]:

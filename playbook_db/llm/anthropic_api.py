@@ -16,7 +16,6 @@ from playbook_db.errors import AccountError, ModelError, SettingError
 from playbook_db.llm import prices
 from playbook_db.llm.anthropic_request import Message, RequestError, TooLongError, limit, send
 from playbook_db.llm.model import (
-    CHARACTERS_A_TOKEN,
     CUT_REASONS,
     MAX_REPLY_CHARS,
     REFUSED,
@@ -183,13 +182,10 @@ def _client() -> "anthropic.Anthropic":
 
 
 def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
-    """The body of a request. Each block but the last is marked for the cache if it is long enough for it."""
+    """The body of a request. Each block but the last is marked for the cache, which ignores short ones."""
     content: list[dict[str, Any]] = [{"type": "text", "text": block} for block in prompt.blocks if block]
-    length = len(prompt.system)
     for block in content[:-1]:
-        length += len(block["text"])
-        if length >= prices.min_cached_tokens(model) * CHARACTERS_A_TOKEN:
-            block["cache_control"] = {"type": "ephemeral"}
+        block["cache_control"] = {"type": "ephemeral"}
     body: dict[str, Any] = {
         "model": model,
         "max_tokens": prompt.max_tokens,

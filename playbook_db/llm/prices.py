@@ -1,6 +1,6 @@
-"""Prices of tokens by model family, in US dollars per million, and the shortest prompts that are cached.
+"""Prices of tokens by model family, in US dollars per million.
 
-They are estimates, for people and budgets. Source: the published prices and cache rules of 2026-10.
+They are estimates, for people and budgets. Source: the published prices of 2026-10.
 """
 
 import math
@@ -24,13 +24,6 @@ _FAMILIES = (  # a pattern of the model's name, the price of input and of output
     (r"haiku", 1, 5, 1),
     (r"fable", 10, 50, 1),
 )
-_CACHED_FROM = (  # a pattern of the model's name, and the tokens of the shortest cached beginning of a prompt
-    (r"opus-4-[56]|haiku-4", 4096),
-    (r"opus-4-7|haiku-3|3-5-haiku|3-haiku", 2048),
-    (r"(opus|fable|mythos)-5", 512),
-    (r"opus|sonnet", 1024),
-)
-_CACHED_FROM_AT_MOST = 4096  # for unknown models
 
 
 def cost_usd(
@@ -61,12 +54,6 @@ def price_per_mtok(model: str, *, prompt_tokens: int = 0) -> tuple[float, float]
             factor = long_factor if prompt_tokens > LONG_PROMPT_TOKENS else 1
             return input_usd * factor, output_usd * factor
     return None
-
-
-def min_cached_tokens(model: str) -> int:
-    """The least number of tokens in the beginning of a prompt that *model* caches."""
-    matches = (tokens for name, tokens in _CACHED_FROM if re.search(rf"(?:{name})(?![0-9])", model))
-    return next(matches, _CACHED_FROM_AT_MOST)
 
 
 def _read(value: str) -> tuple[float, float]:
