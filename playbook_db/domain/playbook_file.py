@@ -53,7 +53,7 @@ class Reading:
     """The result of reading a file.
 
     `is_flat` says whether it had `key_points`. `extras` are the unknown keys of entries, a JSON object for each name.
-    `other_form` says in words how the text differs from ours, such as "Windows line ends".
+    `has_other_format` says whether we write the same content in another way.
     """
 
     playbook: Playbook
@@ -61,7 +61,7 @@ class Reading:
     migrated: tuple[Migrated, ...] = ()
     is_flat: bool = False
     extras: Mapping[str, str] = field(default_factory=dict)
-    other_form: str = ""
+    has_other_format: bool = False
 
 
 class _UnreadableError(ValueError):
@@ -91,7 +91,7 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
     header = Header(reading.playbook.header.fields, final_newline=text.endswith("\n"))
     check_header(header, source)
     playbook = replace(reading.playbook, header=header)
-    return replace(reading, playbook=playbook, other_form=_other_form(data, text, content, playbook))
+    return replace(reading, playbook=playbook, has_other_format=_has_other_format(data, content, playbook))
 
 
 def read_playbook(data: object, *, source: str, rename_duplicates: bool = False) -> Reading:
@@ -315,17 +315,10 @@ def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
     return extra
 
 
-def _other_form(data: bytes | str, text: str, content: Any, playbook: Playbook) -> str:
-    """How the *text* of a file differs from the text that we would write, in words; `""` if it doesn't."""
-    ways = ["a byte order mark"] if data[:3] == b"\xef\xbb\xbf" or data[:1] == "\ufeff" else []
-    plain, ours = text.replace("\r\n", "\n"), encode(playbook)
-    if plain != text:
-        ways.append("Windows line ends")
-    if plain != ours and plain.removesuffix("\n") != write_json(content, "\n"):
-        ways.append("other indentation or escapes")
-    elif plain != ours and content == json.loads(ours):
-        ways.append("another order of keys")
-    return ", ".join(ways)
+def _has_other_format(data: bytes | str, content: Any, playbook: Playbook) -> bool:
+    """Whether a file with that *content* has another indentation, line ending or order than we write."""
+    text, ours = data if isinstance(data, str) else data.decode(), encode(playbook)
+    return text != ours and (text.removesuffix("\n") != write_json(content, "\n") or content == json.loads(ours))
 
 
 def _as_text(data: bytes | str, source: str) -> str:

@@ -489,23 +489,22 @@ def test_what_the_mirror_loses_is_kept_aside_once(project: Project, file: Path) 
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    "change",
     [
-        (lambda data: data.replace(b"\n", b"\r\n"), "Windows line ends"),
-        (lambda data: b"\xef\xbb\xbf" + data, "a byte order mark"),
-        (lambda data: data.replace(b"  ", b"    "), "other indentation or escapes"),
-        (_turned_around, "another order of keys"),
+        lambda data: data.replace(b"\n", b"\r\n"),
+        lambda data: b"\xef\xbb\xbf" + data,
+        lambda data: data.replace(b"  ", b"    "),
+        _turned_around,
     ],
+    ids=["Windows line endings", "byte order mark", "indentation", "order of keys"],
 )
-def test_a_mirror_in_another_form_is_normalised_and_that_is_said(
-    project: Project, file: Path, change: Any, told: str
-) -> None:
-    """Once, since the file is in the usual form then."""
+def test_a_mirror_in_another_format_is_normalised_and_that_is_said(project: Project, file: Path, change: Any) -> None:
+    """Once, since the file is in the usual format then."""
     _mirrored(project, an_entry("oth-001"))
     before = file.read_bytes()
     file.write_bytes(change(before))
 
-    assert mirror.sync(project).notes == (f"{file} has {told}; it is written anew in the usual form",)
+    assert mirror.sync(project).notes == (f"{file} has another format; it is rewritten in the usual format",)
     assert mirror.sync(project).notes == ()
     assert file.read_bytes() == before
 

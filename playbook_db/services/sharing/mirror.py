@@ -251,8 +251,8 @@ def _take_in(project: Project, path: str, data: bytes, *, insist: bool) -> Synce
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
     notes = [*result.notes]
-    if reading.other_form:
-        notes.append(f"{path} has {reading.other_form}; it is written anew in the usual form")
+    if reading.has_other_format:
+        notes.append(f"{path} has another format; it is rewritten in the usual format")
     if result.extras or reading.warnings:
         notes.append(f"{path} is written anew without that; as it was, it is kept as {_keep_aside(path, data)}")
     return Synced(result if result.revision else None, tuple(notes))
