@@ -92,16 +92,16 @@ class ClaudeCli:
         """The exit code of the client, its output and its errors."""
         with (
             tempfile.TemporaryDirectory(prefix="playbook-") as folder,
-            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as question,
             tempfile.TemporaryFile() as out,
             tempfile.TemporaryFile() as err,
         ):
-            given.write((FIRST_LINE + prompt.text.replace(_AT, _BROKEN_AT)).encode("utf-8", "replace"))
-            given.seek(0)
+            question.write((FIRST_LINE + prompt.text.replace(_AT, _BROKEN_AT)).encode("utf-8", "replace"))
+            question.seek(0)
             try:
                 process = subprocess.Popen(
                     self._command(prompt),
-                    stdin=given,
+                    stdin=question,
                     stdout=out,
                     stderr=err,
                     cwd=folder,

@@ -6,7 +6,7 @@ our retired points by name. If the file is older than an erasure here, no forgot
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,11 +27,13 @@ def prepare_import(reading: Reading, ours: Playbook, retired: Retired) -> tuple[
 
     Its points have our sections; points that were forgotten here are left out.
     """
-    theirs = in_our_sections(reading, ours)
     forgotten = {name for name, each in retired.items() if each.is_forgotten}
-    points = tuple(point for point in theirs.points if point.name not in forgotten)
-    left_out = (point.name for point in theirs.points if point.name in forgotten)
-    notes = (f"{name} was forgotten here; the text that came in for it was left out" for name in left_out)
+    return _without(in_our_sections(reading, ours), forgotten, "was forgotten here; the incoming text was left out")
+
+
+def _without(theirs: Playbook, names: Collection[str], note: str) -> tuple[Playbook, tuple[str, ...]]:
+    points = tuple(point for point in theirs.points if point.name not in names)
+    notes = (f"{point.name} {note}" for point in theirs.points if point.name in names)
     return replace(theirs, points=points), tuple(notes)
 
 
@@ -178,10 +180,8 @@ def without_retired(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[P
     """*theirs* without the texts that are retired here, under whatever name; and notes."""
     live = {normalised(point.text) for point in draft.points()}
     retired_texts = {normalised(each.point.text) for each in retired.values()} - live
-    points = tuple(point for point in theirs.points if normalised(point.text) not in retired_texts)
-    left_out = (point.name for point in theirs.points if normalised(point.text) in retired_texts)
-    notes = (f"{name} has a text that was retired here; it stays retired" for name in left_out)
-    return replace(theirs, points=points), tuple(notes)
+    names = {point.name for point in theirs.points if normalised(point.text) in retired_texts}
+    return _without(theirs, names, "has a text that was retired here; it stays retired")
 
 
 def only_what_is_in(base: Playbook, theirs: Playbook) -> Playbook:
