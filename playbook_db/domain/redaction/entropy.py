@@ -116,8 +116,9 @@ def is_placeholder(value: str) -> bool:
     """Whether *value* is a placeholder of a secret: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
     if value.lower().rstrip("!?") in _NO_PASSWORDS or _PLACEHOLDER.search(value):
         return True
-    is_plain = reads_like_words(value) or (value.islower() and len(_HAS_DIGIT.findall(value)) < 4)
-    return is_plain and _PLACEHOLDER_WORD.search(value) is not None
+    if not _PLACEHOLDER_WORD.search(value):
+        return False
+    return reads_like_words(value) or (value.islower() and len(_HAS_DIGIT.findall(value)) < 4)
 
 
 def is_address(value: str) -> bool:
