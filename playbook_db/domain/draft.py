@@ -1,6 +1,6 @@
-"""A playbook while it is being changed: every step is noted as a Change, and the original isn't touched.
+"""A draft of a playbook: each step is recorded as a Change, and the original isn't touched.
 
-Votes, operations, pruning and the rest all work on a draft, so that several of them can make one revision.
+Votes, operations, pruning and the rest work on a draft, so that several of them can make one revision.
 """
 
 from collections import Counter
@@ -27,11 +27,11 @@ _WORDS = {
     "retire": "retired",
 }  # fmt: skip
 
-_FEW_CHANGES = 50  # of a draft; with more of them one look at all points costs less than a question for each
+_FEW_CHANGES = 50  # of a draft; with more of them, reading all points costs less than a query for each
 
 
 def summary(changes: Iterable[Change]) -> str:
-    """What *changes* did to how many points, in a few words."""
+    """A summary of *changes* in a few words, such as "2 added, 1 retired"."""
     last = {change.point.name: change.kind for change in changes}
     counts = Counter(last.values())
     return ", ".join(f"{counts[kind]} {word}" for kind, word in _WORDS.items() if counts[kind]) or "no points changed"
@@ -42,36 +42,35 @@ class PlaybookSource(Protocol):
 
     @property
     def is_users(self) -> bool:
-        """Whether it is the user's own."""
+        """Whether it is the personal playbook."""
 
     def playbook(self) -> Playbook:
-        """All of it."""
+        """The whole playbook."""
 
     def live_points(self) -> Sequence[KeyPoint]:
-        """Its live points."""
+        """All live points."""
 
     def live_point(self, name: str) -> KeyPoint | None:
-        """The live point *name*, None where there is none."""
+        """The live point *name*, or None."""
 
     def highest_number(self, prefix: str) -> int:
-        """The highest number in the names with that prefix, of points live or retired; 0 where there are none."""
+        """The highest number in the names with that prefix, retired points included; 0 if there are none."""
 
     def last_position(self) -> int:
-        """The highest position that any point has, live or retired."""
+        """The highest position, retired points included."""
 
     def points_like(self, text: str) -> Sequence[KeyPoint] | None:
-        """Live points, among which are all that have the same `normalised` text as *text*; None if only a look at all
-        live points can tell."""
+        """Live points, including all with the same `normalised` text; None if all live points must be compared."""
 
     def names_at(self, section: str, position: int) -> Sequence[str]:
         """The names of the live points at that place."""
 
 
 class Draft:
-    """The live points of a playbook, to be changed; `changes` lists what was done, in order.
+    """A playbook that is being changed; `changes` lists the changes in order.
 
-    From a source the points are read one by one, as their names are asked for; all live ones once something concerns
-    them all. With `flat`, new names are `kpt_NNN` whatever the section, as flat files have them.
+    From a source, single points are read by name as needed, and all live points if something concerns them all. With
+    `flat`, new names are `kpt_NNN`, as flat files have them.
     """
 
     def __init__(self, source: Playbook | PlaybookSource, *, flat: bool = False) -> None:
@@ -98,14 +97,14 @@ class Draft:
         return point
 
     def points(self) -> list[KeyPoint]:
-        """The live points as they are now, in canonical order."""
+        """The present live points in canonical order."""
         if self._source is not None and not self._has_all_points:
             self._points = {**{point.name: point for point in self._source.live_points()}, **self._points}
             self._has_all_points = True
         return self._known_points()
 
     def playbook(self) -> Playbook:
-        """The playbook as it is now; its header is still the original's."""
+        """The present playbook, with the original's header."""
         original = self._read_all()
         if not self.changes:
             return original
@@ -113,21 +112,20 @@ class Draft:
         return Playbook(points, frozenset(self._spent), original.header, last_position, self._is_users)
 
     def is_used(self, name: str) -> bool:
-        """Whether *name* belongs to a point, live or retired, and so can't be given again."""
+        """Whether *name* belongs to a live or retired point."""
         self._read_all()
         return name in self or name in self._spent
 
     def may_have(self, name: str) -> bool:
-        """Whether *name* is one for this playbook: the user's own and a project's never share one."""
+        """Whether *name* is of the kind of this playbook: personal names differ from a project's."""
         return is_users_name(name) == self._is_users
 
     def has_text(self, text: str) -> bool:
-        """Whether a live point has this text, up to case, white space and trailing punctuation."""
+        """Whether a live point has the same normalized text."""
         return self.find_text(text) is not None
 
     def find_text(self, text: str) -> KeyPoint | None:
-        """The first live point that has this text, up to case, white space and trailing punctuation; None if there is
-        none."""
+        """The first live point with the same normalized text, or None."""
         same = normalised(text)
         if self._texts is None:
             is_asked = not self._has_all_points and len(self.changes) <= _FEW_CHANGES
@@ -149,7 +147,7 @@ class Draft:
         return (section, position) in places
 
     def new_name(self, section: str) -> str:
-        """A name for a new point of *section*, never used before in this playbook."""
+        """A name for a new point of *section* that this playbook never used before."""
         prefix = LEGACY_PREFIX if self._flat else USERS_MARK * self._is_users + SECTION_SLUGS[section]
         if prefix not in self._highest:
             live = [point.name for point in self._points.values() if point is not None]
@@ -159,25 +157,25 @@ class Draft:
         return format_name(prefix, self._highest[prefix])
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Keep `new_name` from giving *names*, which points that come later have as their own."""
+        """Keep `new_name` from returning *names*, which incoming points have."""
         self._reserved = frozenset(names)
         for prefix, highest in self._highest.items():
             self._highest[prefix] = max(highest, highest_number(self._reserved, prefix))
 
     def add(self, point: KeyPoint, *, reason: str | None = None) -> KeyPoint:
-        """Put *point* at the end of its section, under its own name."""
+        """Add *point* at the end of its section, under its own name."""
         placed = replace(point, position=self.free_position())
         self.place(placed, kind="add", reason=reason)
         return placed
 
     def change(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
-        """Replace the live point of this name by *point*; in a new section it comes last."""
+        """Replace the live point of this name with *point*; in a new section it comes last."""
         if point.section != self[point.name].section:
             point = replace(point, position=self.free_position())
         self.place(point, kind=kind, reason=reason)
 
     def place(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
-        """Put *point*, live or to be restored, exactly as it is, position included."""
+        """Make *point* live exactly as it is, position included."""
         if point.helpful > MAX_COUNTER or point.harmful > MAX_COUNTER:
             helpful, harmful = min(point.helpful, MAX_COUNTER), min(point.harmful, MAX_COUNTER)
             point = replace(point, helpful=helpful, harmful=harmful)
@@ -195,7 +193,7 @@ class Draft:
         self.changes.append(Change(kind, point, reason, reworded=before is None or before.text != point.text))
 
     def retire(self, name: str, *, reason: str | None = None, successor: str | None = None) -> None:
-        """Retire the point; its name is never given again."""
+        """Retire the point; its name is never used again."""
         point = self[name]
         self._count_text(point.text, -1)
         self._points[name] = None
@@ -203,7 +201,7 @@ class Draft:
         self.changes.append(Change("retire", point, reason, successor))
 
     def free_position(self) -> int:
-        """A position behind all others."""
+        """A position after all others."""
         if self._last_position is None:
             last = self._original.last_position if self._source is None else self._source.last_position()
             points = [*self._original.points, *(change.point for change in self.changes)]
@@ -214,13 +212,13 @@ class Draft:
         return sorted((point for point in self._points.values() if point is not None), key=canonical_order)
 
     def _find(self, name: str) -> KeyPoint | None:
-        """The live point *name* as it is now; read from the source where that wasn't done yet."""
+        """The present live point *name*, read from the source if needed."""
         if name not in self._points and self._source is not None and not self._has_all_points:
             self._points[name] = self._source.live_point(name)
         return self._points.get(name)
 
     def _read_all(self) -> Playbook:
-        """The original, all of it read, with what was changed until now on top."""
+        """Read all of the original, keep the changes so far, and return the original."""
         if self._source is not None:
             self._original, self._source, self._has_all_points = self._source.playbook(), None, True
             self._points = {**self._original.by_name, **self._points}

@@ -1,9 +1,8 @@
-"""Which points say the same: those that a given measure calls similar, and candidates by their words.
+"""Duplicates: points that a measure calls similar, and candidates by their words.
 
-"Use X, not Y" and "use Y, not X" share all their words: no measure may merge by itself. Similar points are folded for
-callers who give a threshold; candidates are shown to the curator and to people, who decide. The words that say
-nothing, the length of a beginning and the bound were chosen on benchmarks/quality/pairs.json
-(docs/internals/evidence.md).
+"Use X, not Y" and "use Y, not X" have the same words, so no measure may merge by itself. Similar points are folded for
+callers with a threshold; the curator and people decide on candidates. The empty words, the length of a beginning and
+the bound were chosen on benchmarks/quality/pairs.json (docs/internals/evidence.md).
 """
 
 import math
@@ -19,11 +18,11 @@ from playbook_db.domain.playbook import KeyPoint
 DEFAULT_THRESHOLD = 0.85  # cosine; source: contract, section 10
 MAX_PAIRS = 10
 _MAX_COMPARED = 500_000  # pairs, so that a huge playbook takes seconds at most
-MIN_LIKENESS = 0.26  # of two texts that may say the same, from 0 to 1
-_BEGINNING = 4  # letters by which a word is known: commit, commits, committing
-# Short words count ("uv", "CI", "Go"), so does a short option ("-x"); a sign of Chinese or Japanese is a word.
+MIN_LIKENESS = 0.26  # of two candidates, from 0 to 1
+_BEGINNING = 4  # letters of a word that are compared: commit, commits, committing
+# Short words ("uv", "CI", "Go") and short options ("-x") count; a Chinese or Japanese character is a word.
 _WORD = re.compile(r"(?<![\w-])-[^\W_](?!\w)|[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
-# Words that say nothing of what a point is about, in the languages that playbooks were seen in.
+# Words without a topic, in the languages of known playbooks.
 _EMPTY_WORDS = """
     a all also always an and any are as at be been before after both but by can do does don each else every for from
     has have here how i if in into is isn it its just like make me must need needs never no not of off on one only or
@@ -45,9 +44,8 @@ Similarity = Callable[[KeyPoint, KeyPoint], float]
 def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> tuple[KeyPoint, ...]:
     """Fold each point into the first earlier survivor that is at least *threshold* similar to it.
 
-    Returns those that were retired. Only survivors are compared: a chain of neighbours can't swallow points that
-    have nothing in common, and afterwards no two live points are that similar. *threshold* is clamped to 0..1; NaN
-    means the default.
+    Returns the retired points. Only survivors are compared, so a chain of neighbors can't swallow different points.
+    *threshold* is clamped to 0..1; NaN means the default.
     """
     bound = DEFAULT_THRESHOLD if math.isnan(threshold) else min(1.0, max(0.0, threshold))
     survivors: list[KeyPoint] = []
@@ -65,10 +63,10 @@ def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> t
 def near_pairs(
     points: Sequence[KeyPoint], *, apart: Collection[tuple[str, str]] = (), limit: int = MAX_PAIRS
 ) -> list[tuple[KeyPoint, KeyPoint, float]]:
-    """The *limit* pairs of *points* that are most alike by their words, and how much.
+    """The *limit* pairs of *points* whose words are most alike, and their likeness; ties in the points' order.
 
-    The most alike come first, ties in the points' order. Not among them are those *apart*: pairs of names of which
-    somebody decided that they stay two. In a huge playbook pairs are compared that share two rare words.
+    *apart* are pairs of names that somebody decided to keep. In a huge playbook, only pairs that share two rare words
+    are compared.
     """
     words = [words_of(point.text) for point in points]
     holders: dict[str, list[int]] = {}
@@ -77,7 +75,7 @@ def near_pairs(
             holders.setdefault(word, []).append(place)
     shared: Counter[tuple[int, int]] = Counter()
     compared = 0
-    for places in sorted(holders.values(), key=len):  # rare words first: they say the most
+    for places in sorted(holders.values(), key=len):  # rare words first
         compared += len(places) * (len(places) - 1) // 2
         if compared > _MAX_COMPARED:
             break
@@ -93,7 +91,7 @@ def near_pairs(
 
 
 def near_points(text: str, points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tuple[KeyPoint, float]]:
-    """The *limit* of *points* that are most like *text* by their words, and how much; ties in the points' order."""
+    """The *limit* *points* whose words are most like *text*, and their likeness; ties in the points' order."""
     return _near_words(words_of(text), [(point, words_of(point.text)) for point in points], limit)
 
 
@@ -107,8 +105,10 @@ def _near_words(
 def candidates(
     points: Sequence[KeyPoint], texts: Sequence[str] = (), *, apart: Collection[tuple[str, str]] = ()
 ) -> tuple[list[tuple[str, str]], dict[int, list[str]]]:
-    """What a curator is asked about: the names of *points* that may say the same, two by two, but for those that stay
-    *apart*; and by the place of each of the new *texts*, from 0, the names of the points that may say it already."""
+    """The candidates for a curator: pairs of names of *points*, except those *apart*, and the points near new texts.
+
+    The latter are names by the index, from 0, of the text in *texts*.
+    """
     pairs = [(one.name, other.name) for one, other, _ in near_pairs(points, apart=apart)]
     known = [(point, words_of(point.text)) for point in points] if texts else []
     near = {place: _near_words(words_of(text), known, MAX_PAIRS) for place, text in enumerate(texts)}
@@ -116,7 +116,7 @@ def candidates(
 
 
 def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = None) -> None:
-    """Retire the point *duplicate* and give its votes to the point *name*, which gets the *text* if one is given."""
+    """Retire the point *duplicate*; the point *name* gets its votes, and *text* if one is given."""
     survivor, point = draft[name], draft[duplicate]
     folded = replace(
         survivor,
@@ -132,16 +132,16 @@ def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = Non
 
 
 def words_of(text: str) -> frozenset[str]:
-    """What *text* is about: the beginnings of its words. Those that say nothing count if there are no others."""
+    """The beginnings of the words of *text*. Empty words count only if there are no others."""
     words = set(_WORD.findall(text.casefold()))
     return frozenset(word[:_BEGINNING] if word.isalpha() else word for word in words - _EMPTY or words)
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much alike two texts with these words are: 1 for the same words, 0 if they share one or none.
+    """The likeness of two texts with these words: 1 for the same words, 0 if they share one word or none.
 
-    In between it is the share of their words that both have, without one on either side: short texts that share a
-    single word would be alike otherwise.
+    Otherwise it is the share of words that both have. One word is subtracted from both numbers, so that short texts
+    with a single common word aren't alike.
     """
     shared = len(one & other)
     if not shared:

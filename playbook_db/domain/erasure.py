@@ -1,9 +1,10 @@
-"""Erasing given texts, and what a pattern matches, from texts, JSON and files. Pure."""
+"""Erasing texts, and the matches of a pattern, from texts, JSON and files."""
 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import Any
 
 from playbook_db.domain.exact_json import read_json, write_json
@@ -12,20 +13,19 @@ from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PatternError
 
 MARK = "[forgotten]"
-SHORTEST_TEXT = 4  # characters; a shorter text stands in others by chance, and is erased only where it is all there is
-_SHORT_TEXT = 16  # characters; a shorter text stands inside longer words by chance, and is erased only between words
-_CUT_LENGTH = 24  # characters of a text's beginning by which it is recognised where the rest was cut off
-_CUT_ENDS = ("", "…", '"', "'", "\\", "\n", "\r")  # what may follow where it was cut off
-_STRUCTURE = ("sections", "key_points", "version", "last_updated")  # keys of a header that the programs look for
+SHORTEST_TEXT = 4  # characters; others contain a shorter text by chance, so it is erased only if it is alone
+_SHORT_TEXT = 16  # characters; words contain a shorter text by chance, so it is erased only between words
+_CUT_LENGTH = 24  # characters at the beginning of a text that are enough to recognize it if the rest was cut off
+_CUT_ENDS = ("", "…", '"', "'", "\\", "\n", "\r")  # what may follow a cut
+_STRUCTURE = ("sections", "key_points", "version", "last_updated")  # keys of a header that programs need
 _MARK = re.compile(re.escape(MARK))
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_Range = tuple[int, int]  # the places of the first character and of the one after the last
+_Range = tuple[int, int]  # start and end
 
 
 @dataclass(frozen=True, slots=True)
 class Eraser:
-    """What is to be erased: *texts*, each as a whole and in the forms that it takes in files, and what *pattern*
-    matches."""
+    """Erases *texts*, in the forms that they have in files, and the matches of *pattern*."""
 
     texts: frozenset[str] = frozenset()
     pattern: re.Pattern[str] | None = None
@@ -36,7 +36,7 @@ class Eraser:
         object.__setattr__(self, "_forms", tuple(sorted(forms, key=len, reverse=True)))
 
     def erase(self, text: str) -> str:
-        """*text* with MARK in place of everything that is to be erased; marks that stand there already stay."""
+        """*text* with MARK in place of each part to erase; marks that it has already stay."""
         parts, at = [], 0
         for start, end in self._ranges(text):
             parts += [text[at:start], MARK]
@@ -44,32 +44,32 @@ class Eraser:
         return "".join([*parts, text[at:]])
 
     def matches(self, text: str) -> Iterator[str]:
-        """The parts of *text* that are to be erased."""
+        """The parts of *text* to erase."""
         yield from (text[start:end] for start, end in self._ranges(text))
 
     def finds(self, text: str) -> bool:
-        """Whether anything in *text* is to be erased."""
+        """Whether *text* has anything to erase."""
         return self.erase(text) != text
 
     def leaves_nothing(self, text: str) -> bool:
-        """Whether nothing but marks and punctuation would be left of *text*."""
+        """Whether only marks and punctuation would remain of *text*."""
         erased = self.erase(text)
         return erased != text and not re.search(r"\w", erased.replace(MARK, ""))
 
     def erase_json(self, text: str) -> str:
-        """The JSON in *text* after erasing from its strings, keys and numbers; text that is no JSON as `erase` does."""
+        """The JSON in *text* after erasing from its strings, keys and numbers; other text as by `erase`."""
         return self._erase_decoded(text, self._value)
 
     def erase_header(self, text: str) -> str:
-        """The header in *text*, likewise; the keys that a playbook file can't do without stay."""
+        """The same for a header; the keys that a playbook file needs stay."""
         return self._erase_decoded(text, self._header)
 
     def erase_file(self, text: str) -> str:
-        """The content of a file of any kind, likewise: also where JSON stands in it with its escapes."""
+        """The same for the content of any file, also within JSON strings with escapes."""
         return self.erase(_JSON_STRING.sub(lambda literal: self._literal(literal[0]), text))
 
     def _ranges(self, text: str) -> list[_Range]:
-        """Where something is to be erased; a mark that it touches goes with it."""
+        """The ranges to erase, each with the marks that it touches."""
         if text in self.texts or text.strip() in self.texts:
             return [(0, len(text))]
         ranges = [place for form in self._forms for place in _places(form, text)]
@@ -121,7 +121,7 @@ class Eraser:
 
 
 def read_pattern(text: str) -> re.Pattern[str]:
-    """The regular expression in *text*. Raises PatternError where it is none, or matches the empty text."""
+    """The regular expression in *text*. Raises PatternError if it is invalid or matches the empty text."""
     try:
         pattern = re.compile(text)
     except re.error as error:
@@ -132,17 +132,17 @@ def read_pattern(text: str) -> re.Pattern[str]:
 
 
 def encoded(value: object) -> str:
-    """*value* as JSON that a database can keep."""
+    """*value* as JSON that a database can store."""
     text = write_json(value)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return json.dumps(value)  # half a surrogate pair can be kept as an escape only
+        return json.dumps(value)  # half a surrogate pair can be stored only as an escape
     return text
 
 
 def _forms(text: str) -> set[str]:
-    """How *text* may stand inside another one: as it is, on one line, as JSON, and as JSON in JSON."""
+    """The forms of *text* inside another one: as it is, on one line, as JSON, and as JSON in JSON."""
     plain = {text, text.strip(), " ".join(text.split())}
     plain = {form for form in plain if len(form.strip()) >= SHORTEST_TEXT}
     escaped = {json.dumps(form, ensure_ascii=only)[1:-1] for form in plain for only in (True, False)}
@@ -150,7 +150,7 @@ def _forms(text: str) -> set[str]:
 
 
 def _places(form: str, text: str) -> Iterator[_Range]:
-    """Where *form* stands in *text*, or its beginning where the rest was cut off."""
+    """The ranges of *form* in *text*, also if the end of *form* was cut off there."""
     sign = form[:_CUT_LENGTH]
     start = text.find(sign)
     while start >= 0:
@@ -162,8 +162,10 @@ def _places(form: str, text: str) -> Iterator[_Range]:
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
-    """Whether what stands from *start* to *end* isn't part of a longer word. The letter of an escape such as `\\n`
-    belongs to no word, and a script without capitals shows no ends of words."""
+    """Whether the part from *start* to *end* isn't inside a longer word.
+
+    The letter of an escape such as `\\n` belongs to no word. A script without capitals shows no ends of words.
+    """
     is_escaped = text[max(0, start - 2) : max(0, start - 1)] == "\\"
     before, after = "" if is_escaped else text[max(0, start - 1) : start], text[end : end + 1]
     return not (_are_one_word(before, text[start]) or _are_one_word(text[end - 1], after))
@@ -174,7 +176,7 @@ def _are_one_word(*chars: str) -> bool:
 
 
 def _joined(ranges: Iterable[_Range]) -> list[_Range]:
-    """The *ranges* in order, those that touch as one."""
+    """The *ranges* in order; ranges that touch are joined."""
     joined: list[_Range] = []
     for start, end in sorted(ranges):
         if joined and start <= joined[-1][1]:
@@ -185,12 +187,9 @@ def _joined(ranges: Iterable[_Range]) -> list[_Range]:
 
 
 def _with_unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The *pairs* as an object; keys that have become the same are numbered."""
+    """The *pairs* as an object; equal keys get numbers."""
     unique: dict[str, Any] = {}
     for key, value in pairs:
-        name, number = key, 1
-        while name in unique:
-            number += 1
-            name = f"{key} {number}"
-        unique[name] = value
+        names = chain([key], (f"{key} {number}" for number in count(2)))
+        unique[next(name for name in names if name not in unique)] = value
     return unique

@@ -1,6 +1,6 @@
-"""JSON in which a number keeps its spelling: 1.50 stays 1.50, and no digit of a long one is lost. Pure.
+"""JSON in which a number keeps its spelling: 1.50 stays 1.50, and a long number keeps all its digits. Pure.
 
-What came in with a playbook file, and isn't ours to understand, is read and written with it.
+Unknown keys of a playbook file are read and written this way.
 """
 
 import json
@@ -8,9 +8,11 @@ from collections.abc import Callable
 from json.encoder import encode_basestring
 from typing import Any
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
 
 class SpelledNumber(float):
-    """A number that Python would spell otherwise than `spelling`, as JSON has it; to programs a float like any."""
+    """A float that Python would write in another way than the file, whose text is its `spelling`."""
 
     spelling: str
 
@@ -33,21 +35,25 @@ def read_json(text: str, *, read_int: Callable[[str], Any] = int, **options: Any
 
 
 def write_json(value: object, line: str | None = None, indent: str = "  ") -> str:
-    """*value* as JSON, on one line, or in lines where *line* is a line break and the indentation of its own line.
+    """*value* as JSON, as `json.dumps` writes it without `ensure_ascii`, but with the numbers' spelling.
 
-    Apart from the numbers' spelling it is what `json.dumps` makes of it, with `ensure_ascii` off, and that *indent*.
+    It is on one line. With *line*, a line break and the indentation of its first line, it is in lines with *indent*.
     """
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if type(value) is int:
+        return repr(value)
     if isinstance(value, SpelledNumber):
         return value.spelling
+    if not value or not isinstance(value, (dict, list, tuple)):
+        return _encode(value)
     inner = None if line is None else line + indent
-    if isinstance(value, dict) and value:
+    if isinstance(value, dict):
         keys = [encode_basestring(key if isinstance(key, str) else json.dumps(key)) for key in value]
         texts = [write_json(of_key, inner, indent) for of_key in value.values()]
         brackets, items = "{}", [f"{key}: {text}" for key, text in zip(keys, texts, strict=True)]
-    elif isinstance(value, list | tuple) and value:
-        brackets, items = "[]", [write_json(item, inner, indent) for item in value]
     else:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        brackets, items = "[]", [write_json(item, inner, indent) for item in value]
     if line is None:
         return f"{brackets[0]}{', '.join(items)}{brackets[1]}"
     return f"{brackets[0]}{inner}{f',{inner}'.join(items)}{line}{brackets[1]}"

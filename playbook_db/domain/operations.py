@@ -1,6 +1,6 @@
-"""What changes the points of a draft: operations of the curator, votes, pruning.
+"""Changing the points of a draft: operations of the curator, votes, pruning.
 
-What breaks a rule is skipped with a reason and never spoils the rest. Sources: curator contract; scoring and
+An item that breaks a rule is skipped with a reason, and the others still count. Sources: curator contract; scoring and
 reflector specifications; for UPDATE, contract, section 4.
 """
 
@@ -23,13 +23,14 @@ from playbook_db.domain.trust.evidence import Evidence
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
 TOO_MANY = f"a batch holds at most {MAX_OPERATIONS} operations"
-MAX_TEXT_CHARS = 10_000  # of one point; a session is shown no more of all of them together
-TEXT_KEYS = {"ADD": "text", "UPDATE": "text", "MERGE": "merged_text"}  # where an operation has the text of a point
+MAX_TEXT_CHARS = 10_000  # of one point; a session is shown no more of all points together
+TEXT_KEYS = {"ADD": "text", "UPDATE": "text", "MERGE": "merged_text"}  # the key of an operation's text
+_TARGET_KEYS = {"VOTE": "name", "UPDATE": "target_id", "DELETE": "target_id"}
 TAGS = ("helpful", "harmful", "neutral")
 SCOPES = ("project", "user")  # whose playbook an ADD of a session is for
 PRUNE_MIN_HARMFUL = 3  # votes; fewer are too few to act on
-REST_HARMFUL = 3  # votes in a row that let a point rest, however much it had helped before
-REST_SHOWN = 100  # sessions that it was shown in since it was last used that let a point rest
+REST_HARMFUL = 3  # a point rests after so many harmful votes in a row, however much it helped before
+REST_SHOWN = 100  # a point rests after so many sessions were shown it without use
 
 
 class _RefusedError(Exception):
@@ -39,11 +40,7 @@ class _RefusedError(Exception):
 def apply_operations(
     draft: Draft, operations: Sequence[object], evidence: Sequence[tuple[Evidence, ...]] = ()
 ) -> tuple[Skipped, ...]:
-    """Carry out *operations* on the draft in their order, each on what the earlier ones made of it; *evidence*, where
-    given, is what each of them rests on.
-
-    Returns those that were skipped.
-    """
+    """Carry out *operations*, each with its *evidence*, on the draft in order; return the skipped ones."""
 
     def perform(index: int, operation: object) -> None:
         if index >= MAX_OPERATIONS:
@@ -57,10 +54,9 @@ def apply_operations(
 
 
 def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
-    """Add *entries*, texts or `{"text", "section"?}`: the older form of a curator's answer.
+    """Add *entries*, texts or `{"text", "section"?}`, the older form of a curator's answer; return the skipped ones.
 
-    Anything but a list adds nothing. Returns the entries that were skipped. Source: curator contract,
-    ExtractionResult.
+    Anything but a list adds nothing. Source: curator contract, ExtractionResult.
     """
     listed = entries if isinstance(entries, list) else []
     return _skipped(
@@ -69,29 +65,26 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
 
 
 def gist(operation: Mapping[str, Any], kind: str) -> tuple[frozenset[str], str]:
-    """What *operation*, of that *kind*, comes to: the points that it names, and its text without what makes no
-    difference. Two with the same are the same to a person."""
+    """The points that *operation* names, and its normalized text. Two with the same gist are the same to a person."""
     content = operation.get("tag") if kind == "VOTE" else text_of(operation, kind)
     return frozenset(named_points(operation, kind)), normalised(storable(content)) if isinstance(content, str) else ""
 
 
 def text_of(operation: Mapping[str, Any], kind: str) -> str:
-    """The text that *operation*, of that *kind*, would give a point; `""` where none would be added or reworded."""
+    """The text that *operation*, of that *kind*, would give a point; `""` if it adds and rewords none."""
     text = operation.get(TEXT_KEYS.get(kind, ""))
     return text if isinstance(text, str) else ""
 
 
 def named_points(operation: Mapping[str, Any], kind: str) -> tuple[str, ...]:
-    """The points that *operation*, of that *kind*, is about, each once."""
-    sources = operation.get("source_ids")
-    several = sources if kind == "MERGE" and isinstance(sources, list) else []
-    single = operation.get({"VOTE": "name", "UPDATE": "target_id", "DELETE": "target_id"}.get(kind, ""))
-    return tuple(dict.fromkeys(storable(str(name)) for name in (*several, single) if name is not None))
+    """The points that *operation*, of that *kind*, names, each once."""
+    sources = operation.get("source_ids") if kind == "MERGE" else [operation.get(_TARGET_KEYS.get(kind, ""))]
+    names = sources if isinstance(sources, list) else []
+    return tuple(dict.fromkeys(storable(str(name)) for name in names if name is not None))
 
 
 def is_for_user(operation: object) -> bool:
-    """Whether *operation*, of a session, is about the user's own playbook: it names a point of that, or is an ADD that
-    says so."""
+    """Whether *operation* is about the personal playbook: it names one of its points, or is an ADD with that scope."""
     if not isinstance(operation, dict):
         return False
     if operation.get("type") == "ADD":
@@ -100,7 +93,7 @@ def is_for_user(operation: object) -> bool:
 
 
 def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...]:
-    """The index (from 0) and the section of each operation that names an unknown section, and so uses another."""
+    """The index (from 0) and the section of each operation that names an unknown section."""
     return tuple(
         (index, str(operation["section"]))
         for index, operation in enumerate(operations)
@@ -109,10 +102,10 @@ def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...
 
 
 def read_votes(raw: object, *, tag_key: str = "tag") -> tuple[list[Vote], tuple[Skipped, ...]]:
-    """The votes in *raw*, a list of `{"name", <tag_key>, "rationale"?}` from a model, and the items that are no vote.
+    """The votes in *raw*, a list of `{"name", <tag_key>, "rationale"?}` from a model, and the skipped items.
 
-    None holds no votes. An item that is no dict, has no name or an unknown tag is skipped.
-    Source: reflector specification, REQ-REFL-004 and -007; contract, section 5.
+    An item without a name, or with an unknown tag, is skipped. Source: reflector specification, REQ-REFL-004 and -007;
+    contract, section 5.
     """
     if raw is not None and not isinstance(raw, list):
         return [], (Skipped(0, raw, "the votes are no list"),)
@@ -123,10 +116,8 @@ def read_votes(raw: object, *, tag_key: str = "tag") -> tuple[list[Vote], tuple[
 def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
     """Count *votes* in the draft: `helpful` and `harmful` add one each, `neutral` adds nothing.
 
-    Returns every vote, each with `matched` set: a vote for a point that isn't live counts nowhere, and of what it names
-    the beginning is kept that could be a name. All votes for a point make one change.
-
-    Source: scoring specification, REQ-SCORE-002.
+    All votes for a point make one change. Returns the votes with `matched` set; a vote for a point that isn't live has
+    no match, and its name is cut to the length of a name. Source: scoring specification, REQ-SCORE-002.
     """
     tallies: dict[str, list[int]] = {}
     marked: list[Vote] = []
@@ -144,16 +135,15 @@ def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
 
 
 def is_harmful(point: KeyPoint) -> bool:
-    """Whether the votes say that *point* does more harm than good.
+    """Whether *point* has at least PRUNE_MIN_HARMFUL harmful votes, and more of them than helpful ones.
 
-    Harmful means at least PRUNE_MIN_HARMFUL harmful votes and more of them than helpful ones; a point
-    never voted on stays. Source: scoring specification, REQ-SCORE-007.
+    Source: scoring specification, REQ-SCORE-007.
     """
     return point.harmful >= PRUNE_MIN_HARMFUL and point.harmful > point.helpful
 
 
 def prune(draft: Draft, *, spared: Collection[str] = ()) -> tuple[KeyPoint, ...]:
-    """Retire every harmful point of the draft but those *spared*. Returns them in canonical order."""
+    """Retire all harmful points of the draft except *spared* ones; return them in canonical order."""
     pruned = tuple(point for point in draft.points() if is_harmful(point) and point.name not in spared)
     for point in pruned:
         draft.retire(point.name, reason=f"pruned: {point.harmful} harmful, {point.helpful} helpful")
@@ -161,7 +151,7 @@ def prune(draft: Draft, *, spared: Collection[str] = ()) -> tuple[KeyPoint, ...]
 
 
 def _skipped(items: Iterable[object], perform: Callable[[int, object], None]) -> tuple[Skipped, ...]:
-    """Let *perform* have each of *items*; those that it refused."""
+    """Call *perform* with each of *items*; return those that it refused."""
     skipped: list[Skipped] = []
     for index, item in enumerate(items):
         try:
@@ -210,13 +200,8 @@ def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
             f"`source_ids` must name two different points that exist (there: {there}; missing: {missing or 'none'})"
         )
     section = find_section(fields.get("section")) or sources[0].section
-    merged = KeyPoint(
-        draft.new_name(section),
-        text,
-        section,
-        helpful=sum(source.helpful for source in sources),
-        harmful=sum(source.harmful for source in sources),
-    )
+    helpful, harmful = (sum(counts) for counts in zip(*((each.helpful, each.harmful) for each in sources), strict=True))
+    merged = KeyPoint(draft.new_name(section), text, section, helpful, harmful)
     reason = f"merged from {', '.join(existing)}" + (f" (missing: {missing})" if missing else "")
     draft.add(merged, reason=storable(reason))
     for source in sources:

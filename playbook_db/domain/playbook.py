@@ -1,4 +1,4 @@
-"""The values that a playbook is made of, and the rules for the names and the texts of its key points."""
+"""The values of a playbook, and the rules for the names and texts of its key points."""
 
 import re
 from collections.abc import Iterable
@@ -12,14 +12,14 @@ from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SL
 from playbook_db.domain.trust.evidence import INVISIBLE, Evidence
 from playbook_db.errors import PointRuleError
 
-MAX_COUNTER = 2**63 - 1  # what a database integer holds; counters stop there
+MAX_COUNTER = 2**63 - 1  # the largest integer in a database; counters stop there
 LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
 MAX_NAME_LENGTH = 200  # characters
-MAX_DIGITS = 18  # of the number in a name; a name with more was made by somebody else
-NOTE = "a note: "  # begins the reason why something counts nothing that is no operation
+MAX_DIGITS = 18  # of the number in a name; a name with more isn't ours
+NOTE = "a note: "  # begins the reason of a skipped item that isn't an operation
 _TRAILING_PUNCTUATION = ".,;:!?…。！？ "
 _BETWEEN_WORDS = re.compile(r"[^a-z0-9\u0080-\U0010ffff]+")
-# Of ASCII letters, but not of two for which another text may have one, as "ß" or "ﬁ"; no longer than an index knows it.
+# ASCII letters without pairs that another text may have as one letter ("ß", "ﬁ"), as long as an index stores them.
 _EXACT_WORD = re.compile("(?!.*(ss|ff|fi|fl|st))[a-z0-9]{1,64}")
 _MOST_WORDS = 16
 
@@ -28,8 +28,8 @@ _MOST_WORDS = 16
 class KeyPoint:
     """One piece of advice and its votes.
 
-    `name` is unique in the playbook and never given again. `helpful` and `harmful` are counts of
-    votes (>= 0). `position` orders the points of a section; larger is later, gaps mean nothing.
+    `name` is unique in the playbook and never used again. `helpful` and `harmful` count votes (>= 0). `position` orders
+    the points of a section; gaps mean nothing.
     """
 
     name: str
@@ -49,15 +49,15 @@ def canonical_order(point: KeyPoint) -> tuple[int, int]:
 class Header:
     """All of a playbook file except its points.
 
-    `fields` are the file's top-level keys in their order; the key `sections`, with the value None,
-    marks where the points go. `final_newline` says whether the file ends with a newline.
+    `fields` are the file's top-level keys in order. The key `sections`, with the value None, marks the place of the
+    points. `final_newline` says whether the file ends with a newline.
     """
 
     fields: tuple[tuple[str, Any], ...] = (("version", "1.0"), ("last_updated", None), ("sections", None))
     final_newline: bool = True
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are the same JSON, in which 1, 1.0, 1.00 and true differ."""
+        """Whether both are the same JSON. In JSON, 1, 1.0, 1.00 and true differ."""
         return isinstance(other, Header) and self._json == other._json
 
     def __hash__(self) -> int:
@@ -68,12 +68,12 @@ class Header:
         return write_json(dict(self.fields)), self.final_newline
 
     def get(self, key: str) -> Any:
-        """The value under *key*, None where it is absent."""
+        """The value under *key*, or None."""
         return dict(self.fields).get(key)
 
     @property
     def last_updated(self) -> str | None:
-        """When the playbook last changed (ISO 8601), as the file says; None where it says nothing or no text."""
+        """The file's time of its last change (ISO 8601), None if it has none or isn't a text."""
         value = self.get("last_updated")
         return value if isinstance(value, str) else None
 
@@ -84,11 +84,10 @@ class Header:
 
 @dataclass(frozen=True)
 class Playbook:
-    """The live points in canonical order, the header, and what retired points keep for themselves.
+    """The live points in canonical order, the header, and the names and positions that retired points keep.
 
-    `spent` are the names of the retired points, which are never given again. `last_position` is the highest
-    position of any point, where a retired one has it: a new point must not take the place of one that may come back.
-    `is_users` says that it is the user's own, whose points have names of their kind.
+    `spent` are the names of retired points, which are never used again. `last_position` is at least the highest
+    position of a retired point, which may be restored to its place. `is_users` marks the personal playbook.
     """
 
     points: tuple[KeyPoint, ...] = ()
@@ -99,24 +98,24 @@ class Playbook:
 
     @cached_property
     def by_name(self) -> dict[str, KeyPoint]:
-        """The live points under their names, in canonical order."""
+        """The live points by their names, in canonical order."""
         return {point.name: point for point in self.points}
 
     @property
     def content(self) -> tuple[tuple[str, str, str, int, int], ...]:
-        """What an export shows of the points: two playbooks with equal content have equal exports."""
+        """The points as an export has them: playbooks with equal content have equal exports."""
         return tuple((p.name, p.text, p.section, p.helpful, p.harmful) for p in self.points)
 
 
 def playbook_of(points: Iterable[KeyPoint], *, header: Header | None = None) -> Playbook:
-    """A playbook of *points*, which keep their order within each section; positions count from 1."""
+    """A playbook of *points*, in their order within each section; positions count from 1."""
     numbered = [replace(point, position=place) for place, point in enumerate(points, 1)]
     return Playbook(tuple(sorted(numbered, key=canonical_order)), header=header or Header())
 
 
 @dataclass(frozen=True, slots=True)
 class PointState:
-    """A point at some moment, and whether it was live then."""
+    """A point at a moment, and whether it was live then."""
 
     point: KeyPoint
     is_live: bool
@@ -124,7 +123,7 @@ class PointState:
 
 @dataclass(frozen=True, slots=True)
 class RetiredPoint:
-    """A retired point as it was, the revision that retired it, and why. A forgotten one has no text, for good."""
+    """A retired point, the revision that retired it, and why. A forgotten one has lost its text."""
 
     point: KeyPoint
     revision: int
@@ -134,12 +133,11 @@ class RetiredPoint:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happened to one point: `kind`, the point as it is afterwards, and why.
+    """A change of one point: its kind, the point afterwards, and why.
 
-    `kind` is one of `add`, `vote`, `edit` (text, section or counters set), `move` (another place in its
-    section), `retire`, `restore`. `successor` names the point that replaces a merged or duplicate one;
-    `reworded` says whether the text differs from that of the live point before; `evidence` is what a session showed
-    for it.
+    `kind` is one of `add`, `vote`, `edit` (text, section or counters), `move` (within its section), `retire`,
+    `restore`. `successor` names the point that replaces a merged or duplicate one. `reworded` says whether the text
+    changed. `evidence` is the session's evidence for it.
     """
 
     kind: str
@@ -154,8 +152,8 @@ class Change:
 class Vote:
     """One tag for a point; `matched` says whether a live point has this name.
 
-    `ignored` says that the session had the point, didn't follow it and paid for that; `evidence` is what it showed.
-    `is_weak` marks a harmful vote that counts, but doesn't lower, rest or retire the point without a person.
+    `ignored` says that the session was shown the point, didn't follow it, and paid for that. `evidence` is the
+    session's. A harmful vote that `is_weak` counts, but can't lower, rest or retire the point without a person.
     """
 
     name: str
@@ -169,7 +167,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An item of a list that was not carried out: its index (from 0), the item, and why."""
+    """A skipped item of a list: its index (from 0), the item, and why."""
 
     index: int
     item: object
@@ -182,7 +180,7 @@ def format_name(prefix: str, number: int) -> str:
 
 
 def before_number(prefix: str) -> str:
-    """What stands before the number in the names with that prefix."""
+    """The part before the number in names with that prefix."""
     return f"{prefix}_" if prefix == LEGACY_PREFIX else f"{prefix}-"
 
 
@@ -192,30 +190,25 @@ def number_of(name: str, prefix: str) -> int:
 
 
 def highest_number(names: Iterable[str], prefix: str) -> int:
-    """The highest number in those of *names* that have the form of *prefix*; 0 where there are none."""
+    """The highest number in the *names* that have the form of *prefix*; 0 if there are none."""
     start = before_number(prefix)
-    behind = len(start)
-    numbers = [
-        int(digits)
-        for name in names
-        if name.startswith(start) and (digits := name[behind:]).isdigit() and digits.isascii()
-        if len(digits) <= MAX_DIGITS
-    ]
+    digits = [name.removeprefix(start) for name in names if name.startswith(start)]
+    numbers = [int(each) for each in digits if each.isdigit() and each.isascii() and len(each) <= MAX_DIGITS]
     return max(numbers, default=0)
 
 
 def name_pattern() -> str:
-    """A regular expression, without groups, for the names that are given to points, whosever playbook they are in."""
+    """A regular expression, without groups, for the names of points in any playbook."""
     return rf"(?:{USERS_MARK}?(?:{'|'.join(SECTION_SLUGS.values())})-\d+|{LEGACY_PREFIX}_\d+)"
 
 
 def next_name(names: Iterable[str], prefix: str) -> str:
-    """The name after the highest one with that prefix, with at least three digits. Source: contract, section 2."""
+    """The name after the highest one with that prefix. Source: contract, section 2."""
     return format_name(prefix, highest_number(names, prefix) + 1)
 
 
 def why_name_unusable(name: str) -> str | None:
-    """Why *name* can't be the name of a point, or None. In a prompt it must not break out of its brackets."""
+    """Why *name* can't be the name of a point, or None. In a prompt, it must stay within its brackets."""
     if not name.strip():
         return "a name must not be blank"
     if not name.isprintable() or "[" in name or "]" in name:
@@ -239,22 +232,24 @@ def why_text_unusable(text: object) -> str | None:
 
 
 def storable(text: str) -> str:
-    """*text* with `?` for each half of a surrogate pair, which JSON can hold and UTF-8 can't."""
+    """*text* with `?` for each half of a surrogate pair, which UTF-8 can't encode."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def normalised(text: str) -> str:
-    """*text* for comparing: case folded, runs of white space as one space, no trailing punctuation.
+    """*text* for comparisons: case-folded, with single spaces, without trailing punctuation.
 
-    A text of nothing but punctuation keeps it. Source: contract, section 10.
+    A text of only punctuation keeps it. Source: contract, section 10.
     """
     folded = " ".join(text.casefold().split())
     return folded.rstrip(_TRAILING_PUNCTUATION) or folded
 
 
 def exact_phrases(text: str) -> list[tuple[str, ...]]:
-    """Words that each text has whose `normalised` text is that of *text*, and whatever an index for full text takes for
-    the same letter: some words alone, the rarest probably first, then the longest row of them."""
+    """Phrases in each text with the same `normalised` text, also for an index that treats some letters as the same.
+
+    They are single words, probably the rarest first, then the longest row of words.
+    """
     tokens = _BETWEEN_WORDS.split(normalised(text))
     rows = [tuple(row) for is_one, row in groupby(tokens, lambda each: bool(_EXACT_WORD.fullmatch(each))) if is_one]
     words = sorted({word for row in rows for word in row}, key=lambda word: (word.isalpha(), -len(word), word))
@@ -262,7 +257,7 @@ def exact_phrases(text: str) -> list[tuple[str, ...]]:
 
 
 def section_named(value: str) -> str:
-    """The canonical section that *value* names, by its name or its slug. Raises PointRuleError."""
+    """The canonical section with the name or slug *value*. Raises PointRuleError."""
     section = find_section(value) or SLUG_SECTIONS.get(value.strip().lower())
     if section is None:
         names = ", ".join(f"{name} ({slug})" for name, slug in SECTION_SLUGS.items())

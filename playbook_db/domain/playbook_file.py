@@ -1,15 +1,13 @@
-"""The content of playbook.json: reading every shape that it ever had, and writing the present one.
+"""The content of playbook.json: reading each of its shapes, old and new, and writing the present one.
 
-Text in, values out, and back; the services read and write the file. What can't be read without guessing is refused
-with its place and value, and nothing is dropped silently. Source: scoring specification, REQ-SCORE-004 to -006;
-contract, section 3.
+An ambiguous entry is refused with its place and value, and nothing is dropped silently. The services read and write
+the file itself. Source: scoring specification, REQ-SCORE-004 to -006; contract, section 3.
 """
 
-import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from json.encoder import encode_basestring
+from itertools import chain, count
 from typing import Any, Literal
 
 from playbook_db.domain.exact_json import read_json, write_json
@@ -30,10 +28,9 @@ from playbook_db.domain.playbook import (
 from playbook_db.domain.sections import OTHERS, SECTION_SLUGS, find_section
 from playbook_db.errors import PlaybookFileError
 
-MAX_DEPTH = 100  # of a top-level value that is kept for the export
+MAX_DEPTH = 100  # of a value that isn't a point's
 _MAX_DIGITS = 1000  # of a number
 _POINT_KEYS = {"name", "text", "helpful", "harmful", "score"}
-_LINE = "\n  "  # how a line of the file's own keys begins
 _MAX_SHOWN = 60  # characters of a refused value
 
 Layout = Literal["sections", "flat"]
@@ -41,8 +38,10 @@ Layout = Literal["sections", "flat"]
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """An entry of an older shape: the name that it has now, its shape (`bare_string`, `dict_no_score`,
-    `dict_with_score`), and its score if it had one."""
+    """An entry of an older shape: its name now, its shape, and its score if it had one.
+
+    The shapes are `bare_string`, `dict_no_score` and `dict_with_score`.
+    """
 
     name: str
     shape: str
@@ -51,26 +50,28 @@ class Migrated:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The result of reading a file: the playbook, warnings for the user, the entries of an older shape, and whether
-    the file was flat (`key_points`); what the entries say beside what a point is, a JSON object each, by name; and in
-    which way, in words, its text isn't as we write it."""
+    """The result of reading a file.
+
+    `is_flat` says whether it had `key_points`. `extras` are the unknown keys of entries, a JSON object for each name.
+    `has_other_format` says whether we write the same content in another way.
+    """
 
     playbook: Playbook
     warnings: tuple[str, ...] = ()
     migrated: tuple[Migrated, ...] = ()
     is_flat: bool = False
     extras: Mapping[str, str] = field(default_factory=dict)
-    other_form: str = ""
+    has_other_format: bool = False
 
 
 class _UnreadableError(ValueError):
-    """A value that JSON or Python's reader allows, and that we don't."""
+    """A value that JSON or Python's reader accepts, but a playbook doesn't."""
 
 
 def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -> Reading:
-    """The playbook in the text of a file of any shape; *source* names the file in errors.
+    """Read the playbook in *data*, the text of a file of any shape; *source* names the file in errors.
 
-    Raises PlaybookFileError with the place; its `damaged` is true where *data* isn't JSON.
+    Raises PlaybookFileError with the place; its `damaged` is true if *data* isn't JSON.
     """
     text = _as_text(data, source)
     try:
@@ -90,14 +91,13 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
     header = Header(reading.playbook.header.fields, final_newline=text.endswith("\n"))
     check_header(header, source)
     playbook = replace(reading.playbook, header=header)
-    return replace(reading, playbook=playbook, other_form=_other_form(data, text, content, playbook))
+    return replace(reading, playbook=playbook, has_other_format=_has_other_format(data, content, playbook))
 
 
 def read_playbook(data: object, *, source: str, rename_duplicates: bool = False) -> Reading:
-    """The playbook in *data*, the decoded content of a file of any shape; *source* names it in errors.
+    """Read the playbook in *data*, the decoded content of a file of any shape; *source* names it in errors.
 
-    With `rename_duplicates` the second point of a name gets a new one; else the file is refused.
-    Raises PlaybookFileError.
+    If two points have the same name, `rename_duplicates` renames the second one. Raises PlaybookFileError.
     """
     if not isinstance(data, dict):
         raise PlaybookFileError(source, "", f"a playbook is a JSON object, and this is {_shown(data)}.")
@@ -108,10 +108,9 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
     if not is_flat and "key_points" in data:
         warnings.append("it has both `sections` and `key_points`; `key_points` is ignored")
     entries = list(_entries(data, source, warnings))
-    read = [_read_entry(entry) for entry in entries]
-    warnings += [warning for entry in entries for warning in _left_out(entry)]
-    points = _with_names([point for point, _, _ in read], is_flat=is_flat)
-    points = _without_duplicates(points, entries, warnings, rename=rename_duplicates, is_flat=is_flat)
+    read = [_read_entry(entry, warnings) for entry in entries]
+    points = [point for point, _, _ in read]
+    points = _with_unique_names(points, entries, warnings, rename=rename_duplicates, is_flat=is_flat)
     shapes = ((point.name, shape, score) for point, (_, shape, score) in zip(points, read, strict=True))
     migrated = (Migrated(name, shape, score) for name, shape, score in shapes if shape)
     playbook = playbook_of(points, header=_header(data, is_flat=is_flat))
@@ -121,27 +120,25 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
 
 
 def encode(playbook: Playbook, *, layout: Layout = "sections", extras: Mapping[str, str] | None = None) -> str:
-    """The text of the playbook's file: two spaces of indent, no ASCII escapes, the sections in their order; in the
-    entries also what *extras*, JSON objects, have for their names.
+    """The text of the playbook's file, with the unknown keys of entries in *extras*, a JSON object for each name.
 
-    Byte for byte the same as `json.dumps(..., indent=2, ensure_ascii=False)` of the same content, but that numbers of
-    the header and of *extras* keep their spelling.
+    It is what `json.dumps(..., indent=2, ensure_ascii=False)` writes, but the numbers of the header and of *extras*
+    keep their spelling.
     """
-    extras = extras or {}
-    parts = []
-    for key, value in playbook.header.fields:
-        if key == "sections":
-            parts.append(_points_text(playbook, layout, extras))
-        else:
-            parts.append(f"{encode_basestring(key)}: {write_json(value, _LINE)}")
-    if "sections" not in dict(playbook.header.fields):
-        parts.append(_points_text(playbook, layout, extras))
-    body = ",\n  ".join(parts)
-    return f"{{\n  {body}\n}}" + ("\n" if playbook.header.final_newline else "")
+    entries: dict[str, list[dict[str, Any]]] = {section: [] for section in SECTION_SLUGS}
+    for point in playbook.points:
+        extra = read_json(extras[point.name]) if extras and point.name in extras else {}
+        counters = {"helpful": point.helpful, "harmful": point.harmful}
+        entries[point.section].append({"name": point.name, "text": point.text, **counters, **extra})
+    listed = {"sections": entries} if layout == "sections" else {"key_points": [*chain(*entries.values())]}
+    content: dict[str, Any] = {}
+    for key, value in (*playbook.header.fields, ("sections", None)):  # the second time it keeps its place
+        content |= listed if key == "sections" else {key: value}
+    return write_json(content, "\n") + ("\n" if playbook.header.final_newline else "")
 
 
 def check_header(header: Header, source: str) -> None:
-    """Raise PlaybookFileError where a top-level value could be read but not be written again."""
+    """Raise PlaybookFileError if a top-level value could be read, but not written."""
     for key, value in header.fields:
         problem = _why_unwritable(key, value)
         if problem:
@@ -149,7 +146,7 @@ def check_header(header: Header, source: str) -> None:
 
 
 def _why_unwritable(key: str, value: object) -> str | None:
-    """Why *value* couldn't be written again under *key*, or None."""
+    """Why *value* can't be written under *key*, or None."""
     if _depth(value) > MAX_DEPTH:
         return f"it is nested more than {MAX_DEPTH} deep"
     try:
@@ -165,7 +162,7 @@ def _why_unwritable(key: str, value: object) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One entry as it is in the file `source`, and its place there in words."""
+    """An entry of the file `source`, and its place there in words."""
 
     raw: Any
     section: str
@@ -194,92 +191,67 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
             yield _Entry(raw, section or OTHERS, f"{place}, entry {number}", source)
 
 
-def _read_entry(entry: _Entry) -> tuple[KeyPoint, str | None, int | None]:
-    """The point of *entry* (with the name `""` where it has none), its older shape if it has one, and its score."""
+def _read_entry(entry: _Entry, warnings: list[str]) -> tuple[KeyPoint, str | None, int | None]:
+    """The point of *entry* (the name is `""` if it has none), its older shape if it has one, and its score.
+
+    Both counters win over a score, and a score wins over a single counter. The others are left out with a warning.
+    Source: scoring design, Migration Decision Tree.
+    """
     raw = entry.raw
     if isinstance(raw, str):
         return KeyPoint("", _text(raw, entry), entry.section), "bare_string", None
     if not isinstance(raw, dict):
         raise entry.refusal(f"an entry is a text or an object, and this is {_shown(raw)}.")
-    name = _name(raw.get("name"), entry)
-    text = _text(raw.get("text"), entry)
-    if _counts(raw) == "counters":
-        helpful, harmful = (_counter(raw.get(key, 0), key, entry) for key in ("helpful", "harmful"))
-        return KeyPoint(name, text, entry.section, helpful, harmful), None, None
-    if "score" in raw:
+    name, text = _name(raw.get("name"), entry), _text(raw.get("text"), entry)
+    counters = [key for key in ("helpful", "harmful") if key in raw]
+    has_score = "score" in raw and len(counters) < 2
+    better = "`score` counts" if has_score else "`helpful` and `harmful` count"
+    unused = counters if has_score else {"score"} & raw.keys()
+    warnings += [f"{entry.place}: `{key}` ({_shown(raw[key])}) is left out, since {better}" for key in unused]
+    if has_score:
         score = _whole(raw["score"])
         if score is None or abs(score) > MAX_COUNTER:
             raise entry.refusal(f"`score` must be a whole number, and it is {_shown(raw['score'])}.")
         return KeyPoint(name, text, entry.section, max(score, 0), max(-score, 0)), "dict_with_score", score
-    return KeyPoint(name, text, entry.section), "dict_no_score", None
+    helpful, harmful = (_counter(raw.get(key, 0), key, entry) for key in ("helpful", "harmful"))
+    return KeyPoint(name, text, entry.section, helpful, harmful), None if counters else "dict_no_score", None
 
 
-def _counts(raw: Mapping[str, Any]) -> str | None:
-    """What of an entry tells its votes: `counters`, `score`, or nothing. Both counters count before a score, which
-    counts before one alone. Source: scoring design, Migration Decision Tree."""
-    counters = [key for key in ("helpful", "harmful") if key in raw]
-    if "score" in raw and len(counters) < 2:
-        return "score"
-    return "counters" if counters else None
-
-
-def _left_out(entry: _Entry) -> Iterator[str]:
-    """A warning for each value of *entry* that a better one for the votes stands beside."""
-    if isinstance(entry.raw, dict) and "score" in entry.raw:
-        counts = _counts(entry.raw)
-        better = "`score` counts" if counts == "score" else "`helpful` and `harmful` count"
-        for key in ("helpful", "harmful") if counts == "score" else ("score",):
-            if key in entry.raw:
-                yield f"{entry.place}: `{key}` ({_shown(entry.raw[key])}) is left out, since {better}"
-
-
-def _with_names(points: list[KeyPoint], *, is_flat: bool) -> list[KeyPoint]:
-    """*points*, those without a name with one more than the highest before them, and none that comes later."""
-    names = {point.name for point in points}
-    if "" not in names:
-        return points
-    named: list[KeyPoint] = []
-    highest = dict.fromkeys([LEGACY_PREFIX, *SECTION_SLUGS.values()], 0)
-    for point in points:
-        if point.name:
-            highest = {prefix: max(number, number_of(point.name, prefix)) for prefix, number in highest.items()}
-        else:
-            prefix = _prefix(point, is_flat=is_flat)
-            numbers = itertools.count(highest[prefix] + 1)
-            highest[prefix] = next(number for number in numbers if format_name(prefix, number) not in names)
-            point = replace(point, name=format_name(prefix, highest[prefix]))
-        named.append(point)
-    return named
-
-
-def _without_duplicates(
+def _with_unique_names(
     points: list[KeyPoint], entries: Sequence[_Entry], warnings: list[str], *, rename: bool, is_flat: bool
 ) -> list[KeyPoint]:
-    """*points*, the second of a name under a new one. Raises PlaybookFileError unless *rename*."""
-    first: dict[str, _Entry] = {}
-    unique: list[KeyPoint] = []
+    """*points*, in which each one without a name, and the second one of each name, gets a new name.
+
+    One without a name gets the next free number. Raises PlaybookFileError for the second one of a name unless *rename*.
+    """
     names = {point.name for point in points}
-    highest: dict[str, int] = {}
+    if len(names) == len(points) and "" not in names:
+        return points
+    first: dict[str, _Entry] = {}
+    highest = dict.fromkeys([LEGACY_PREFIX, *SECTION_SLUGS.values()], 0)  # number so far
+    highest_of_all = {prefix: highest_number(names, prefix) for prefix in highest}
+    unique: list[KeyPoint] = []
     for point, entry in zip(points, entries, strict=True):
-        if first.setdefault(point.name, entry) is not entry:
-            if not rename:
-                raise PlaybookFileError(
-                    entry.source,
-                    entry.place,
-                    f"the name {point.name!r} stands at {first[point.name].place} already. "
-                    "Give one of them another name, or import with --rename-duplicates.",
-                )
-            prefix = _prefix(point, is_flat=is_flat)
-            highest[prefix] = (highest.get(prefix) or highest_number(names, prefix)) + 1
-            name = format_name(prefix, highest[prefix])
-            warnings.append(f"the second {point.name!r} ({entry.place}) is now {name!r}")
-            point = replace(point, name=name)
-        unique.append(point)
+        if point.name and first.setdefault(point.name, entry) is entry:
+            highest = {prefix: max(number, number_of(point.name, prefix)) for prefix, number in highest.items()}
+            unique.append(point)
+            continue
+        if point.name and not rename:
+            raise PlaybookFileError(
+                entry.source,
+                entry.place,
+                f"the name {point.name!r} is already used at {first[point.name].place}. "
+                "Give one of them another name, or import with --rename-duplicates.",
+            )
+        prefix = LEGACY_PREFIX if is_flat else SECTION_SLUGS[point.section]
+        if point.name:
+            highest[prefix] = max(highest[prefix], highest_of_all[prefix])
+        free = (number for number in count(highest[prefix] + 1) if format_name(prefix, number) not in names)
+        highest[prefix] = next(free)
+        unique.append(replace(point, name=format_name(prefix, highest[prefix])))
+        if point.name:
+            warnings.append(f"the second {point.name!r} ({entry.place}) is now {unique[-1].name!r}")
     return unique
-
-
-def _prefix(point: KeyPoint, *, is_flat: bool) -> str:
-    return LEGACY_PREFIX if is_flat else SECTION_SLUGS[point.section]
 
 
 def _header(data: Mapping[str, Any], *, is_flat: bool) -> Header:
@@ -329,40 +301,8 @@ def _shown(value: object) -> str:
     return shown if len(shown) <= _MAX_SHOWN else shown[:_MAX_SHOWN] + "…"
 
 
-def _points_text(playbook: Playbook, layout: Layout, extras: Mapping[str, str]) -> str:
-    if layout == "flat":
-        return f'"key_points": {_list_text(playbook.points, "  ", extras)}'
-    by_section = {section: [p for p in playbook.points if p.section == section] for section in SECTION_SLUGS}
-    sections = ",\n".join(
-        f"    {encode_basestring(section)}: {_list_text(points, '    ', extras)}"
-        for section, points in by_section.items()
-    )
-    return f'"sections": {{\n{sections}\n  }}'
-
-
-def _list_text(points: Sequence[KeyPoint], indent: str, extras: Mapping[str, str]) -> str:
-    if not points:
-        return "[]"
-    # Written by hand: the library's indenting encoder is pure Python and several times slower.
-    inner = f"{indent}    "
-    entries = ",\n".join(
-        f'{indent}  {{\n{inner}"name": {encode_basestring(p.name)},\n{inner}"text": {encode_basestring(p.text)},\n'
-        f'{inner}"helpful": {p.helpful},\n{inner}"harmful": {p.harmful}'
-        f"{_extra_text(extras.get(p.name), inner)}\n{indent}  }}"
-        for p in points
-    )
-    return f"[\n{entries}\n{indent}]"
-
-
-def _extra_text(extra: str | None, indent: str) -> str:
-    if extra is None:
-        return ""
-    fields, line = read_json(extra), f"\n{indent}"
-    return "".join(f",{line}{encode_basestring(key)}: {write_json(value, line)}" for key, value in fields.items())
-
-
 def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
-    """What *entry* says beside what a point is; a warning for what can't be kept."""
+    """The unknown keys of *entry*; a warning for each one that can't be written."""
     extra: dict[str, Any] = {}
     if isinstance(entry.raw, str) or entry.raw.keys() <= _POINT_KEYS:
         return extra
@@ -375,17 +315,10 @@ def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
     return extra
 
 
-def _other_form(data: bytes | str, text: str, content: Any, playbook: Playbook) -> str:
-    """In which way the *text* of a file, with that *content*, isn't as we write it, in words; `""` where it is."""
-    ways = ["a byte order mark"] if data[:3] == b"\xef\xbb\xbf" or data[:1] == "\ufeff" else []
-    plain, ours = text.replace("\r\n", "\n"), encode(playbook)
-    if plain != text:
-        ways.append("Windows line ends")
-    if plain != ours and plain.removesuffix("\n") != write_json(content, "\n"):
-        ways.append("other indentation or escapes")
-    elif plain != ours and content == json.loads(ours):
-        ways.append("another order of keys")
-    return ", ".join(ways)
+def _has_other_format(data: bytes | str, content: Any, playbook: Playbook) -> bool:
+    """Whether a file with that *content* has another indentation, line ending or order than we write."""
+    text, ours = data if isinstance(data, str) else data.decode(), encode(playbook)
+    return text != ours and (text.removesuffix("\n") != write_json(content, "\n") or content == json.loads(ours))
 
 
 def _as_text(data: bytes | str, source: str) -> str:
@@ -404,18 +337,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if key in fields:
             whole = dict(pairs)
             named = f" (the one named {whole['name']!a})" if "name" in whole else ""
-            raise _UnreadableError(f"the key {key!a} stands twice in one object{named}.")
+            raise _UnreadableError(f"the key {key!a} appears twice in one object{named}.")
         fields[key] = value
     return fields
 
 
 def _int(digits: str) -> int | float:
-    """The number; one that no database can hold, and that Python may refuse to read, becomes infinite."""
+    """The number. One that is too long for a database becomes infinite, as Python may refuse to read it."""
     return int(digits) if len(digits) < _MAX_DIGITS else float("inf")
 
 
 def _depth(value: Any) -> int:
-    """How many lists and objects *value* is deep."""
+    """How deep lists and objects are nested in *value*."""
     depth, level = 0, [value]
     while level := [container for container in level if isinstance(container, dict | list)]:
         depth += 1

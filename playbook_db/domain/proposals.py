@@ -1,4 +1,4 @@
-"""Proposals: changes by learning that wait for a person, and the points that they are about."""
+"""Proposals: learned changes that wait for a person, and the points that they concern."""
 
 import json
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from playbook_db.domain.trust.evidence import Evidence
 Kind = Literal["ADD", "UPDATE", "MERGE", "DELETE", "VOTE"]
 State = Literal["waiting", "accepted", "rejected"]
 KINDS = get_args(Kind)
-WITHDRAWN = "the session that proposed it"  # who decided, if nobody did
+WITHDRAWN = "the session that proposed it"  # who decided, if no person did
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What learning would change, and what that rests on.
+    """A learned change that waits for a person, and its evidence.
 
     `operation` is the curator's, with its `type`; for a harmful vote it is `{"type": "VOTE", "name", "tag",
-    "rationale", "ignored"}`. Its `doubt` says what a page may have to do with it. `sessions` sessions proposed it,
-    `session_id` the last of them; `revision` is the one that carried it out.
+    "rationale", "ignored"}`. Its `doubt` says how a page may be behind it. It was proposed by so many `sessions`, last
+    by `session_id`; `revision` carried it out.
     """
 
     id: int
@@ -41,7 +41,7 @@ class Proposal:
 
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> Self:
-        """The proposal in a database's *row*, with these fields in their order, the operation and evidence as JSON."""
+        """The proposal in a database's *row*, which has these fields in order, operation and evidence as JSON."""
         number, kind, operation, evidence, *rest = row
         return cls(number, kind, read_operation(operation), evidence_rules.read_json(evidence), *rest)
 
@@ -52,19 +52,18 @@ class Proposal:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The points that it is about; of one to be added there is none."""
+        """The points that it concerns; an ADD concerns none."""
         return named_points(self.operation, self.kind)
 
     @property
     def text(self) -> str:
-        """The text that a point would have; `""` where none would be added or reworded."""
+        """The text that it would give a point; `""` if it adds and rewords none."""
         return text_of(self.operation, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """A proposal that waits, and the live points that it is about, as they are now; `is_users` says that it is for the
-    user's own playbook."""
+    """A waiting proposal and the present live points that it concerns; `is_users` marks the personal playbook's."""
 
     proposal: Proposal
     points: tuple[KeyPoint, ...]
@@ -72,17 +71,17 @@ class ReviewItem:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Its name for people."""
         return name_of(self.proposal.id, is_users=self.is_users)
 
 
 def name_of(number: int, *, is_users: bool = False) -> str:
-    """What a person calls the proposal *number*: `p3`; of the user's own playbook `up3`."""
+    """The name of the proposal *number* for people: `p3`, or `up3` for the personal playbook."""
     return f"{USERS_MARK * is_users}p{number}"
 
 
 def read_operation(text: str) -> dict[str, Any]:
-    """The operation that a database keeps as *text*; of a damaged one nothing."""
+    """The operation that a database stores as *text*; `{}` if it is damaged."""
     try:
         operation = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,8 +1,7 @@
-"""What a text asks for, in words that an index for full text can look up, which points answer it best, and which well
-enough to be shown unasked.
+"""The search terms of a text, the points that match them best, and how well a point must match to be shown unasked.
 
-It is pure and imports nothing, as the hooks use it too. A question is a text of any kind, such as a prompt or the
-message of an error. Its file names, commands and identifiers count as a whole and by their parts.
+It imports nothing, as the hooks use it. The text, called a question, may be of any kind, such as a prompt or an error
+message. Its file names, commands and identifiers count as a whole and by their parts.
 """
 
 TYPE_CHECKING = False
@@ -10,21 +9,21 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 
-MOST_TERMS = 32  # of a question, from its beginning and its end; of these the rarest in the playbook count
-_MOST_COUNTED = 16  # terms
-READ_FIRST, READ_LAST = 2_000, 2_000  # characters of a question; what is longer is a log or a file
+MOST_TERMS = 32  # of a question, from its beginning and its end
+_MOST_COUNTED = 16  # terms, the rarest in the playbook
+READ_FIRST, READ_LAST = 2_000, 2_000  # characters of a question; a longer one is a log or a file
 MOST_RANKED = 100  # points
 _MOST_MATCHING = 100  # points, and one in as many
 _MOST_PARTS = 8  # of an identifier that is looked up whole
 _LEAST_STEM = 4  # letters; a shorter word has no other forms
-# How much a term says that stands in one point alone; that of a plain word is 1.
+# The weight of a term that only one point has; a plain word has 1.
 _WHOLE = 1.5  # an identifier, or a word that is written as a name, such as TS2589
 _COMMON = 0.6  # a word that texts of every kind have
 _SHORT = 0.5  # one letter or digit, or two digits; a pair of letters of a script without spaces
-# The least that a point must have in common with a question to be shown unasked: less than one plain word that it
-# alone has, as that is often all that a short prompt names; but in a long text something is always found.
+# The lowest score of a point that is shown unasked. It is less than one plain word, as a short prompt often names only
+# one. It grows with the number of terms, as something in a long text always matches.
 _FITS, _FITS_MORE, _FEW_TERMS = 0.7, 0.03, 5
-# As an error wants it: two words of its own where it is short, three where it is longer.
+# The same for an error: two words that only the point has, or three if the error is longer.
 _STRONGLY, _STRONGLY_MORE, _STRONGLY_MOST = 1.5, 0.25, 3.0
 _ENDINGS = ("ing", "ed", "es", "ly", "er", "s")
 _LEAST_BARE = 3  # letters of a common word without its ending
@@ -42,10 +41,9 @@ _STOP_WORDS = (
     "ain aren couldn didn doesn don hadn hasn haven isn mustn needn shouldn wasn weren won wouldn"
 )
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-# Words that say little of what a text is about, as texts of all kinds have them. Made by counting, not by trying: stems
-# that stand in at least 1 in 2,000 turns of people's talk (LoCoMo) and in 1 in 1,000 docstrings of Python's standard
-# library, or in every hundredth and every thirtieth of one of them; names of people are taken out. German ones were
-# added by hand.
+# Words without a topic, as texts of all kinds have them. They were counted: stems in at least 1 in 2,000 turns of
+# conversations (LoCoMo) and 1 in 1,000 docstrings of Python's standard library, or in 1 in 100 turns or 1 in 30
+# docstrings, without names of people. German ones were added by hand.
 _STEMS = """
     abl absolut accept acces account acros act action activ activity actual adapt add addition advanc advic affect
     afterward align aliv allow almost alon along already alway amaz amount anoth anyth anyway apart app application
@@ -103,8 +101,7 @@ _ALONE = (
 
 
 class Term:
-    """One thing that a question asks for: the words that stand side by side in a text that has it, and how much it
-    says."""
+    """A search term: adjacent words, and their weight."""
 
     __slots__ = ("is_whole", "weight", "words")
 
@@ -112,31 +109,22 @@ class Term:
         self.words, self.is_whole, self.weight = words, is_whole, _WHOLE if is_whole else weight
 
     def quoted(self) -> str:
-        """As FTS5 takes it: between quotes nothing is an operator. A word alone isn't looked for in names, of which one
-        in five would have `pat`."""
+        """The term for FTS5: in quotes, so that nothing is an operator. Single words aren't looked up in names."""
         return ("" if self.is_whole else "text : ") + '"' + " ".join(self.words) + '"'
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Term) and (self.words, self.is_whole) == (other.words, other.is_whole)
-
-    def __hash__(self) -> int:
-        return hash(self.words)
-
-    def __repr__(self) -> str:
-        return self.quoted()
 
 
 def stands_alone(letter: str) -> bool:
-    """Whether *letter* is of a script without spaces between words, which is kept by character."""
+    """Whether *letter* is of a script without spaces between words, which is indexed by character."""
     return letter > "\u2e7f" and any(first <= ord(letter) <= last for first, last in _ALONE)
 
 
 def terms(question: str, *, most: int = MOST_TERMS) -> "list[Term]":
-    """What *question* asks for, at most *most* terms: first what is written as an identifier, whole; then the words,
-    without those that stand in every text. Where there are too many, those at the beginning and at the end stay: of
-    what was pasted there the prompt stands on one side or the other."""
+    """The terms of *question*, at most *most*: first its identifiers as a whole, then its words except stop words.
+
+    If there are too many, those at the beginning and at the end count: pasted text has the prompt before or after it.
+    """
     wholes: dict[tuple[str, ...], None] = {}
-    words: dict[tuple[str, ...], bool] = {}  # whether it is written as a name
+    words: dict[tuple[str, ...], bool] = {}  # and whether each is written as a name
     if len(question) > READ_FIRST + READ_LAST:
         question = f"{question[:READ_FIRST]} {question[-READ_LAST:]}"
     for chunk in map(_uncontracted, dict.fromkeys(question.replace("\u2019", "'").split())):
@@ -157,7 +145,7 @@ def _ends(items: "list[tuple[str, ...]]", most: int) -> "list[tuple[str, ...]]":
 
 
 def _uncontracted(chunk: str) -> str:
-    """*chunk* without the `'s` or `'t` at its end."""
+    """*chunk* without a contraction, such as `'s` or `'t`, at its end."""
     if "'" in chunk[1:]:
         bare = chunk.rstrip(".,;:!?)'\"")
         for ending in _CONTRACTED:
@@ -167,7 +155,7 @@ def _uncontracted(chunk: str) -> str:
 
 
 def _weight(word: str, is_name: bool) -> float:
-    """How much *word* says; *is_name* where it is written like parseHeader."""
+    """The weight of *word*; *is_name* if it is written like parseHeader."""
     if stands_alone(word[0]) or len(word) == 1 or (len(word) == 2 and word.isdigit()):
         return _SHORT
     if is_name or (len(word) >= _LEAST_STEM and word.isalnum() and not word.isalpha() and not word.isdigit()):
@@ -176,7 +164,7 @@ def _weight(word: str, is_name: bool) -> float:
 
 
 def _parts(chunk: str) -> "list[str]":
-    """The runs of letters and digits in *chunk*; those of a script without spaces are runs of their own."""
+    """The runs of letters and digits in *chunk*. Letters of scripts without spaces are runs of their own."""
     if chunk.isascii():
         return chunk.lower().translate(_AS_SPACES).split()
     parts: list[str] = []
@@ -192,12 +180,12 @@ def _parts(chunk: str) -> "list[str]":
 
 
 def _pairs(run: str) -> "list[tuple[str, ...]]":
-    """What to look up of a *run* of letters between which no space says where a word ends: each with the next."""
+    """The terms for a *run* of letters of a script without spaces: each letter with the next one."""
     return [(run[at], run[at + 1]) for at in range(len(run) - 1)] or [(run,)]
 
 
 def _is_identifier(chunk: str) -> bool:
-    """Whether letters in *chunk* are held together by what holds file names, options and identifiers together."""
+    """Whether *chunk* has a sign that joins the parts of file names, options and identifiers."""
     inner = chunk.strip("\"'`.,;:!?()[]{}<>*")
     return any(
         joint in _JOINTS
@@ -208,7 +196,7 @@ def _is_identifier(chunk: str) -> bool:
 
 
 def _humps(chunk: str) -> "list[str]":
-    """The parts of an identifier that is written like parseHeader; none where it is a plain word."""
+    """The parts of an identifier that is written like parseHeader; none for a plain word."""
     humps: list[str] = []
     before = ""
     for letter in chunk:
@@ -223,19 +211,18 @@ def _humps(chunk: str) -> "list[str]":
 
 
 def ranked(matches: "Sequence[tuple[Term, Collection[int]]]", live: int) -> "list[tuple[int, float]]":
-    """The points that answer best, at most MOST_RANKED, each with how well, the best first.
+    """The points that match best, at most MOST_RANKED, each with its score, the best first.
 
-    *matches* are the points that have each term, *live* is how many there are in the playbook. How well is what the
-    terms say that a point has, each the less the more points have it: 1 for a plain word that no other has, in a
-    playbook of any size. What other playbooks hold changes nothing, nor does how long a text is or how often a term
-    stands in it. Two forms of a word that the same points have count once.
+    *matches* has the points with each term; *live* is the number of points in the playbook. A score is the sum of the
+    weights of the terms that a point has, each the lower the more points have it: 1 for a plain word of only one point.
+    The length of a text, and how often it has a term, don't count. Two forms of a word in the same points count once.
     """
     top = _rarity(1, live)
     forms: dict[object, tuple[float, Collection[int]]] = {}
     for term, points in matches:
         if points:
             weight = term.weight * (_rarity(len(points), live) / top) ** 2
-            key = term if term.is_whole else (term.words[0][:_LEAST_STEM], tuple(points))
+            key = term.words if term.is_whole else (term.words[0][:_LEAST_STEM], tuple(points))
             forms.setdefault(key, (weight, points))
     weights: dict[int, float] = {}
     for weight, points in sorted(forms.values(), key=lambda each: -each[0])[:_MOST_COUNTED]:
@@ -245,26 +232,25 @@ def ranked(matches: "Sequence[tuple[Term, Collection[int]]]", live: int) -> "lis
 
 
 def most_matching(live: int) -> int:
-    """How many of the *live* points may have a term that says something; who asks for more waits for nothing."""
+    """The largest number of the *live* points that may have a useful term."""
     return _MOST_MATCHING + live // _MOST_MATCHING
 
 
 def least_fitting(terms: "Collection[Term]", *, strongly: bool = False) -> float:
-    """How well a point must answer a question of these *terms* to be shown unasked."""
+    """The lowest score of a point that is shown unasked for a question with these *terms*."""
     more = max(0, len(terms) - _FEW_TERMS)
     return min(_STRONGLY + _STRONGLY_MORE * more, _STRONGLY_MOST) if strongly else _FITS + _FITS_MORE * more
 
 
 def has_parts(text: str, term: Term) -> bool:
-    """Whether *text*, in small letters, has the words of *term*, each if only as a part or in another form."""
+    """Whether *text*, in lower case, has the words of *term*, also as parts of words or in other forms."""
     if stands_alone(term.words[0]):
         return "".join(term.words) in text
     return all((word if term.is_whole else _stem(word)) in text for word in term.words)
 
 
 def marked(question: str) -> str:
-    """A pattern, for small and large letters alike, of what to mark in a text that answers *question*: what was asked
-    for to the end of its word, without the ending that other forms of the word have in place of it."""
+    """A case-insensitive pattern of the words to highlight in a text that matches *question*, in all their forms."""
     patterns = set()
     for term in terms(question):
         if stands_alone(term.words[0]):
@@ -277,12 +263,12 @@ def marked(question: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """*word* without the ending that its other forms have in place of it."""
+    """*word* without the ending that differs in its other forms."""
     return word if len(word) < _LEAST_STEM or not word.isalpha() else word[: -(len(word) // 4)]
 
 
 def _bare(word: str) -> str:
-    """*word* without its ending, roughly: only to look it up among the common ones."""
+    """*word* roughly without its ending, to look it up in the common ones."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_BARE:
             word = word[: -len(ending)]
@@ -291,11 +277,11 @@ def _bare(word: str) -> str:
 
 
 def _rarity(points: int, live: int) -> float:
-    """How much it says to be one of so many of the *live* points."""
+    """The weight of a term that so many of the *live* points have."""
     return _log(1 + (max(live, points) - points + 0.5) / (points + 0.5))
 
 
 def _log(number: float) -> float:
-    """The natural logarithm to three digits, without the module that has it."""
+    """The natural logarithm to three digits, without the import of a module."""
     steps = 1024
     return float(steps * (number ** (1 / steps) - 1))

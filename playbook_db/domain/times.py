@@ -1,4 +1,4 @@
-"""Times as people write them, and as the database and the files have them. The present time is always an argument."""
+"""Times as people write them, and as databases and files store them. The present time is always an argument."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -19,17 +19,17 @@ _TICK = timedelta(microseconds=1)  # the history's times are no finer
 
 
 def revision_number(text: str) -> int | None:
-    """The revision that *text* names by its number (`12`, `r12`, `revision 12`); None for anything else."""
+    """The number of a revision in *text* (`12`, `r12`, `revision 12`), or None."""
     match = _REVISION.fullmatch(text.strip().casefold())
     return int(match[1]) if match else None
 
 
 def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None, end: bool = True) -> datetime | None:
-    """The moment that *text* names, in UTC; None where it names none.
+    """The moment that *text* names, in UTC, or None.
 
-    *text* is an ISO 8601 date or time (where it names no zone, in *zone* or this machine's), a length of time before
-    *now* (`2h`, `3 days ago`), `now`, `today` or `yesterday`. A day, minute or second means its last moment, or with
-    *end* off its first: then a time as a command printed it includes what happened at that time.
+    *text* is an ISO 8601 date or time (without a zone, in *zone* or this machine's), a time before *now* (`2h`,
+    `3 days ago`), `now`, `today` or `yesterday`. A day, minute or second means its last moment, or its first one
+    without *end*.
     """
     text = " ".join(text.casefold().split())
     try:
@@ -40,12 +40,12 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None, end: boo
 
 
 def timestamp(moment: datetime) -> str:
-    """*moment* as the database and the files have it: UTC, ISO 8601, always with microseconds."""
+    """*moment* as databases and files store it: UTC, ISO 8601, always with microseconds."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def read_timestamp(value: object) -> datetime | None:
-    """The moment that *value*, from a file, names, in UTC where it names no zone; None where it names none."""
+    """The moment that *value*, from a file, names, in UTC if it has no zone; None if it isn't a time."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -54,18 +54,17 @@ def read_timestamp(value: object) -> datetime | None:
 
 
 def local(time: str) -> str:
-    """A time of the history as a person here is shown it, whatever shows it: in this machine's zone, to the second,
-    with the offset, as in `2026-03-01 14:30:05+01:00`. `parse_time` takes it again."""
+    """A time of the history for people: local, to the second, with its offset, as in `2026-03-01 14:30:05+01:00`."""
     return datetime.fromisoformat(time).astimezone().isoformat(" ", "seconds")
 
 
 def day_begin(now: datetime) -> datetime:
-    """When the day of *now* began, in UTC."""
+    """The beginning of the day of *now*, in UTC."""
     return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def ago(moment: datetime, *, now: datetime) -> str:
-    """How long before *now* the *moment* was, in the largest whole unit, as in `5 minutes ago`; `just now`."""
+    """The time from *moment* to *now* in the largest whole unit, as in `5 minutes ago`, or `just now`."""
     seconds = (now - moment).total_seconds()
     for unit in ("day", "hour", "minute"):
         count = int(seconds // _UNITS_S[unit])
@@ -102,7 +101,7 @@ def _clock(text: str, zone: tzinfo | None, *, end: bool) -> datetime | None:
         return None
     clock = text[11:].replace(" ", "").replace(",", ".").replace("utc", "z")
     moment = datetime.fromisoformat(f"{text[:10]}T{clock.upper()}")
-    # The hour that comes twice when summer time ends lasts from its first beginning to its last end.
+    # The hour that is repeated when summer time ends lasts from its first beginning to its last end.
     moment = (moment if moment.tzinfo else moment.replace(tzinfo=zone, fold=int(end))).astimezone(UTC)
     if end and not match[3]:
         moment += timedelta(seconds=1 if match[2] else 60) - _TICK

@@ -1,6 +1,6 @@
-"""Asking a model through Anthropic's API, or through whatever answers like it at another address.
+"""Asking a model through Anthropic's API, or through a gateway with the same API.
 
-Which key, model and address are the user's; attempts are counted and waited for here, the SDK's own are switched off.
+The environment names the key, the model and the address. The SDK's own retries are off: the attempts are made here.
 """
 
 import math
@@ -16,13 +16,13 @@ from playbook_db.errors import AccountError, ModelError, SettingError
 from playbook_db.llm import prices
 from playbook_db.llm.anthropic_request import Message, RequestError, TooLongError, limit, send
 from playbook_db.llm.model import (
-    CHARACTERS_A_TOKEN,
     CUT_REASONS,
     MAX_REPLY_CHARS,
     REFUSED,
     Prompt,
     Reply,
     Usage,
+    count_of,
     estimated,
     first_set,
     is_lasting,
@@ -44,7 +44,7 @@ _BEARER = "ANTHROPIC_AUTH_TOKEN"
 _MODELS = ("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL")
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
 _SUFFIX = re.compile(r"\[1m\]$", re.IGNORECASE)  # the client's way to ask for a longer context
-_ALIASES = {  # of the client, as 2.1.329 resolves them: where a model of the user's own is named, and ours
+_ALIASES = {  # of Claude Code 2.1.329: the variable that may name the model, and the default
     "best": ("ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5"),
     "fable": ("ANTHROPIC_DEFAULT_FABLE_MODEL", "claude-fable-5-2"),
     "haiku": ("ANTHROPIC_DEFAULT_HAIKU_MODEL", "claude-haiku-5-5"),
@@ -52,8 +52,7 @@ _ALIASES = {  # of the client, as 2.1.329 resolves them: where a model of the us
     "opusplan": ("ANTHROPIC_DEFAULT_SONNET_MODEL", DEFAULT_MODEL),
     "sonnet": ("ANTHROPIC_DEFAULT_SONNET_MODEL", DEFAULT_MODEL),
 }
-_NO_CHOICE = ("default", "inherit")  # aliases that leave the model to the client: passed over
-_MOVED = (301, 302, 303, 307, 308)  # redirects, which aren't followed
+_NO_CHOICE = ("default", "inherit")  # aliases that name no model; the next variable counts
 _ABOUT_FORMAT = re.compile(
     r"output_config|output_format|json_schema|structured.output|schema|(extra|unknown|unexpected|unrecogni[sz]ed) "
     r"(input|field|argument|parameter|key|propert)",
@@ -62,15 +61,12 @@ _ABOUT_FORMAT = re.compile(
 
 
 def key_name() -> str | None:
-    """The environment variable that the key is taken from, None where there is no key. Source: contract, section 8."""
+    """The environment variable that holds the key, None if there is no key. Source: contract, section 8."""
     return next((name for name in KEYS if os.environ.get(name, "").strip()), None)
 
 
 def model_name() -> str:
-    """The model that is asked; the client's own aliases, which the API doesn't know, are resolved as it does.
-
-    Source: contract, section 8.
-    """
+    """The name of the model to ask. Aliases such as `opus` are resolved. Source: contract, section 8."""
     named = (_SUFFIX.sub("", first_set((name,), "")) for name in _MODELS)
     chosen = next((name for name in named if name and name.lower() not in _NO_CHOICE), DEFAULT_MODEL)
     if chosen.lower() not in _ALIASES:
@@ -86,12 +82,12 @@ def base_url() -> str:
 
 
 def shown_address() -> str:
-    """The address of the API for a message, without what is secret in it."""
+    """The address of the API for a message, without secrets."""
     return shortened(base_url())
 
 
 def timeout_s() -> float:
-    """How long a request may go on without a sign of life. Raises SettingError."""
+    """The longest silence of the API, in seconds. Raises SettingError."""
     value = os.environ.get("AGENTIC_CONTEXT_TIMEOUT_S", "").strip()
     try:
         seconds = float(value) if value else TIMEOUT_S
@@ -104,7 +100,7 @@ def timeout_s() -> float:
 
 @dataclass(slots=True)
 class AnthropicModel:
-    """The model that the environment names, asked through the API. `sleep` and `random` are for tests."""
+    """The model of this environment, asked through the API. `sleep` and `random` are for tests."""
 
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random
@@ -113,10 +109,10 @@ class AnthropicModel:
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
         """The reply to *prompt*: at most 3 attempts, none beyond *deadline*. Raises ModelError, SettingError.
 
-        Time-outs, connection errors, 429 and 5xx are tried again, other errors are not. An endpoint that doesn't
-        know schemas is asked again without one, and never with one again. Source: contract, section 8.
+        After a time-out, a connection error, 429 or 5xx it tries again. An endpoint that doesn't know schemas is
+        asked again without one, and gets no more schemas. Source: contract, section 8.
         """
-        prices.price_per_mtok("")  # raises for a wrong setting before anything is paid for
+        prices.price_per_mtok("")  # raises SettingError before a call costs anything
         started_at = time.monotonic()
         timeout = timeout_s()
         with _client() as client:
@@ -126,7 +122,7 @@ class AnthropicModel:
     def _ask(
         self, client: "anthropic.Anthropic", prompt: Prompt, timeout: float, deadline: float
     ) -> "tuple[Message, tuple[int, int]]":
-        """The answer, and the tokens that attempts took which broke off, as far as can be told."""
+        """The answer, and the estimated tokens of the attempts that broke off."""
         attempt, lost_tokens = 0, (0, 0)
         while True:
             remaining_s = deadline - time.monotonic()
@@ -153,7 +149,7 @@ class AnthropicModel:
             attempt += 1
 
     def _wait_s(self, attempt: int, error: "RequestError") -> float | None:
-        """How long to wait after that attempt (from 0), None where there is no other."""
+        """The seconds to wait after that *attempt* (from 0), None if it was the last."""
         is_passing = error.is_readable and (error.status is None or error.status == 429 or error.status >= 500)
         if not is_passing or attempt >= len(WAITS_S):
             return None
@@ -163,7 +159,7 @@ class AnthropicModel:
 
 
 def _client() -> "anthropic.Anthropic":
-    """A client for one call that uses our key only and makes no attempts of its own."""
+    """A client for one call, without retries of its own."""
     name = key_name()
     if name is None:
         raise AccountError(f"There is no key for Anthropic's API. Set one of {', '.join(KEYS)}.")
@@ -177,22 +173,19 @@ def _client() -> "anthropic.Anthropic":
             base_url=base_url(),
             max_retries=0,
             default_headers={"accept-encoding": "identity"},
-            # To follow where an address points to would send the transcript there.
+            # A redirect isn't followed: it would send the transcript to another address.
             http_client=anthropic.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [limit]}),
         )
-    except httpx2.InvalidURL:  # its words hold what it took for a port
+    except httpx2.InvalidURL:  # its text may hold a part of the password
         names = " or ".join(_URLS)
         raise AccountError(f"{shown_address()} is no address. Correct {names}.") from None
 
 
 def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
-    """The body of a request; each block but the last is marked for the cache where a model keeps so much."""
+    """The body of a request. Each block but the last is marked for the cache, which ignores short ones."""
     content: list[dict[str, Any]] = [{"type": "text", "text": block} for block in prompt.blocks if block]
-    length = len(prompt.system)
     for block in content[:-1]:
-        length += len(block["text"])
-        if length >= prices.min_cached_tokens(model) * CHARACTERS_A_TOKEN:
-            block["cache_control"] = {"type": "ephemeral"}
+        block["cache_control"] = {"type": "ephemeral"}
     body: dict[str, Any] = {
         "model": model,
         "max_tokens": prompt.max_tokens,
@@ -207,10 +200,10 @@ def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
 
 def _reply(message: Message, lost_tokens: tuple[int, int], duration_ms: int) -> Reply:
     model = message.model or model_name()
-    fresh = message.usage.get("input_tokens", 0) + lost_tokens[0]  # neither read from the cache nor written to it
-    cached = message.usage.get("cache_read_input_tokens", 0)
-    written = message.usage.get("cache_creation_input_tokens", 0)
-    output = message.usage.get("output_tokens", 0) + lost_tokens[1]  # thinking included
+    fresh = count_of(message.usage, "input_tokens") + lost_tokens[0]  # neither read from the cache nor written to it
+    cached = count_of(message.usage, "cache_read_input_tokens")
+    written = count_of(message.usage, "cache_creation_input_tokens")
+    output = count_of(message.usage, "output_tokens") + lost_tokens[1]  # thinking included
     cost = prices.cost_usd(
         model, input_tokens=fresh, output_tokens=output, cached_tokens=cached, written_tokens=written
     )
@@ -221,19 +214,15 @@ def _reply(message: Message, lost_tokens: tuple[int, int], duration_ms: int) -> 
 
 def _model_error(error: RequestError, attempts: int, used: tuple[int, int]) -> ModelError:
     tried = f" after {attempts} attempts" if attempts > 1 else ""
-    moved = f" It names another address, to which nothing is sent. Correct {' or '.join(_URLS)}."
+    is_redirect = 300 <= (error.status or 0) < 400
     hint = {
-        **dict.fromkeys(_MOVED, moved),
         401: f" Check {key_name()}.",
         403: f" Check what the key in {key_name()} may do.",
         404: f" Check the model's name ({model_name()}) and the address.",
     }.get(error.status or 0, "")
+    if is_redirect:
+        hint = f" It names another address, to which nothing is sent. Correct {' or '.join(_URLS)}."
     text = f"{model_name()} at {shown_address()} gave no answer{tried}: {error.text}.{hint}"
-    if error.status in _MOVED or is_of_account(error.status, error.text):
+    if is_redirect or is_of_account(error.status, error.text):
         return AccountError(text, used=used)
-    return ModelError(
-        text,
-        is_lasting=is_lasting(error.status),
-        retry_after_s=error.retry_after_s,
-        used=used,
-    )
+    return ModelError(text, is_lasting=is_lasting(error.status), retry_after_s=error.retry_after_s, used=used)

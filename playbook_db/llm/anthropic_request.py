@@ -1,24 +1,23 @@
-"""One request to Anthropic's Messages API, and its answer as it comes in: in events, or in one piece.
+"""One request to Anthropic's Messages API through its SDK, with limits of time and length.
 
-Whatever goes wrong on the way is a RequestError; how often to try, and what to tell the user, is decided elsewhere.
+Each failure is a RequestError. `anthropic_api` decides whether to try again and tells the user.
 """
 
 import math
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from playbook_db.llm.model import MAX_REPLY_BYTES, MAX_REPLY_CHARS, TOO_LONG, count_of, shortened
+from playbook_db.llm.model import MAX_REPLY_BYTES, MAX_REPLY_CHARS, TOO_LONG, shortened
 
 if TYPE_CHECKING:
     import anthropic
     import httpx2
 
 CONNECT_S = 10.0
-_STREAMED_STATUS = {  # of errors within a stream
+_STREAMED_STATUS = {  # the HTTP status of an error that comes within a stream
     "authentication_error": 401, "billing_error": 402, "invalid_request_error": 400, "not_found_error": 404,
     "overloaded_error": 529, "permission_error": 403, "rate_limit_error": 429, "request_too_large": 413,
     "timeout_error": 504,
@@ -26,8 +25,10 @@ _STREAMED_STATUS = {  # of errors within a stream
 
 
 class RequestError(Exception):
-    """A request that failed; `status` is None where the API gave none, `is_readable` says whether the answer was one
-    of the Messages API."""
+    """A request that failed.
+
+    `status` is the HTTP status, None if there is none. `is_readable` is false if the answer doesn't follow the API.
+    """
 
     def __init__(
         self, text: str, *, status: int | None = None, retry_after_s: float | None = None, is_readable: bool = True
@@ -38,7 +39,7 @@ class RequestError(Exception):
 
 
 class TooLongError(RequestError):
-    """An answer that was ended since it was too long."""
+    """An answer that was too long, and wasn't read to its end."""
 
     def __init__(self) -> None:
         super().__init__(TOO_LONG, is_readable=False)
@@ -46,43 +47,35 @@ class TooLongError(RequestError):
 
 @dataclass(slots=True)
 class Message:
-    """A message of the API, as far as it was received."""
+    """The received part of an answer; `length` is the number of characters in `pieces`."""
 
     pieces: list[str] = field(default_factory=list)
     model: str = ""
     stop_reason: str | None = None
-    usage: dict[str, int] = field(default_factory=dict)
+    usage: dict[str, Any] = field(default_factory=dict)
     length: int = 0
 
-    def add_text(self, text: object) -> None:
-        """Add a piece of the text. Raises TooLongError where it gets too long."""
-        self.pieces.append(str(text or ""))
-        self.length += len(self.pieces[-1])
+    def add(self, text: str) -> None:
+        """Add a piece of the text. Raises TooLongError."""
+        self.pieces.append(text)
+        self.length += len(text)
         if self.length > MAX_REPLY_CHARS:
             raise TooLongError
-
-    def add_usage(self, usage: object) -> None:
-        """Keep the counters of *usage*; later ones replace earlier ones."""
-        if isinstance(usage, Mapping):
-            self.usage |= {key: count_of(usage, key) for key, count in usage.items() if type(count) is int}
 
 
 def send(
     client: "anthropic.Anthropic", body: Mapping[str, Any], message: Message, *, timeout: float, deadline: float
 ) -> None:
-    """Fill *message* with the answer to *body*, by *deadline*; without a sign of life for *timeout* seconds it fails.
+    """Fill *message* with the answer to *body*. Raises RequestError.
 
-    Raises RequestError. A thread reads, since neither the lookup of a name nor a trickle of bytes ends at a deadline.
+    *timeout* is the longest silence in seconds, *deadline* a time of `time.monotonic`. A thread reads the answer: a
+    slow lookup of the host's name, or an answer that comes byte by byte, would outlast the deadline.
     """
     errors: list[BaseException] = []
 
     def read() -> None:
-        is_complete = False
         try:
-            for event in _events(client, body, timeout):
-                is_complete = _add_event(message, event) or is_complete
-            if not is_complete:
-                raise RequestError("the connection broke before the reply was complete")
+            _read(client, body, message, timeout)
         except BaseException as error:  # raised below, in the thread that waits
             errors.append(error)
 
@@ -96,7 +89,7 @@ def send(
 
 
 def limit(response: "httpx2.Response") -> None:
-    """Let the body of *response*, an error's too, raise TooLongError where it gets too long; it may not be packed."""
+    """Refuse a compressed *response*, and raise TooLongError while its body is read if it gets too long."""
     import httpx2
 
     stream = response.stream
@@ -120,84 +113,45 @@ def limit(response: "httpx2.Response") -> None:
     response.stream = Limited()
 
 
-def _events(client: "anthropic.Anthropic", body: Mapping[str, Any], timeout: float) -> Iterator[Mapping[str, Any]]:
-    """The events of a stream, as the API sends them; one event with the whole message where it isn't streamed."""
-    import json
+def _read(client: "anthropic.Anthropic", body: Mapping[str, Any], message: Message, timeout: float) -> None:
+    from anthropic import Timeout, types
 
-    from anthropic import Timeout
-
-    timeouts = Timeout(timeout, connect=min(timeout, CONNECT_S))
-    with client.messages.with_streaming_response.create(**body, stream=True, timeout=timeouts) as response:
-        if "event-stream" not in response.headers.get("content-type", ""):
-            yield {"type": "message", "message": json.loads(response.read())}
+    timeouts, is_complete = Timeout(timeout, connect=min(timeout, CONNECT_S)), False
+    with client.messages.create(**body, stream=True, timeout=timeouts) as stream:
+        if "event-stream" not in stream.response.headers.get("content-type", ""):  # as some gateways answer
+            whole = types.Message.model_validate_json(stream.response.read())
+            message.model, message.stop_reason = shortened(whole.model), whole.stop_reason
+            message.usage = whole.usage.to_dict()
+            for block in whole.content:
+                message.add(block.text if block.type == "text" else "")
             return
-        data: list[bytes] = []
-        for line in _lines(response.iter_bytes()):
-            if line.startswith(b"data:"):
-                data.append(line[len(b"data:") :])
-            elif not line and data:
-                yield json.loads(b"\n".join(data))
-                data = []
-
-
-def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The lines in *chunks*. Each byte is copied once, however long the line and however small the chunks."""
-    parts: list[bytes] = []
-    for chunk in chunks:
-        first, *others = chunk.split(b"\n")
-        parts.append(first)
-        for other in others:
-            yield b"".join(parts).removesuffix(b"\r")
-            parts = [other]
-
-
-def _add_event(message: Message, event: object) -> bool:
-    """Add *event* of the stream to *message*. Returns whether the message is complete then."""
-    if not isinstance(event, Mapping):
-        raise RequestError("the answer is none of the Messages API", is_readable=False)
-    kind, start, delta = event.get("type"), event.get("message"), event.get("delta")
-    if kind == "error":
-        error = event.get("error")
-        fields = error if isinstance(error, Mapping) else {}
-        name = str(fields.get("type"))
-        raise RequestError(f"{name}: {fields.get('message')}", status=_STREAMED_STATUS.get(name, 500))
-    if kind == "message":
-        return _add_whole(message, start)
-    if kind == "message_start" and isinstance(start, Mapping):
-        message.model = shortened(str(start.get("model") or ""))
-        message.add_usage(start.get("usage"))
-    elif kind == "content_block_delta" and isinstance(delta, Mapping) and delta.get("type") == "text_delta":
-        message.add_text(delta.get("text"))
-    elif kind == "message_delta":
-        message.stop_reason = delta.get("stop_reason") if isinstance(delta, Mapping) else None
-        message.add_usage(event.get("usage"))
-    return kind == "message_stop"
-
-
-def _add_whole(message: Message, answer: object) -> bool:
-    content = answer.get("content") if isinstance(answer, Mapping) else None
-    if not isinstance(answer, Mapping) or not isinstance(content, list):
-        raise RequestError("the answer is none of the Messages API", is_readable=False)
-    blocks = [block for block in content if isinstance(block, Mapping) and block.get("type") == "text"]
-    for block in blocks:
-        message.add_text(block.get("text"))
-    message.model, message.stop_reason = shortened(str(answer.get("model") or "")), answer.get("stop_reason")
-    message.add_usage(answer.get("usage"))
-    return True
+        for event in stream:
+            if event.type == "message_start":
+                message.model, message.usage = shortened(event.message.model), event.message.usage.to_dict()
+            elif event.type == "content_block_delta" and event.delta.type == "text_delta":
+                message.add(event.delta.text)
+            elif event.type == "message_delta":
+                message.stop_reason = event.delta.stop_reason
+                message.usage |= {key: count for key, count in event.usage.to_dict().items() if count is not None}
+            is_complete = event.type == "message_stop"
+    if not is_complete:
+        raise RequestError("the connection broke before the reply was complete")
 
 
 def _request_error(error: BaseException) -> BaseException:
-    """The RequestError for *error* of the SDK or the connection; any other error is a bug and comes back as it is."""
+    """The RequestError for an *error* of the SDK or the connection. Other errors are bugs and are returned as is."""
     import anthropic
     import httpx2
 
-    if isinstance(error.__cause__, RequestError):  # ours, of limit
+    if isinstance(error.__cause__, RequestError):  # raised by `limit`
         return error.__cause__
     if isinstance(error, anthropic.APIStatusError):
+        fields = error.body.get("error") if isinstance(error.body, Mapping) else None
+        fields = fields if isinstance(fields, Mapping) else {}
+        status = error.status_code if error.status_code >= 300 else _STREAMED_STATUS.get(str(fields.get("type")), 500)
+        retry_after_s = _retry_after_s(error.response.headers.get("retry-after", ""))
         return RequestError(
-            f"{error.status_code} {_text_of(error)}",
-            status=error.status_code,
-            retry_after_s=_retry_after_s(error.response.headers),
+            f"{status} {fields.get('message') or error.message}", status=status, retry_after_s=retry_after_s
         )
     if isinstance(error, (anthropic.APITimeoutError, httpx2.TimeoutException)):
         return RequestError("it took too long")
@@ -205,26 +159,20 @@ def _request_error(error: BaseException) -> BaseException:
         return RequestError(f"no connection ({error.__cause__ or error})")
     if isinstance(error, httpx2.InvalidURL):
         return RequestError("the address can't be understood", is_readable=False)
-    if isinstance(error, (ValueError, anthropic.AnthropicError, httpx2.HTTPError, RecursionError)):
+    # The SDK doesn't check the fields of events, so they may lack, or have any type.
+    unreadable = (ValueError, TypeError, AttributeError, RecursionError, anthropic.AnthropicError, httpx2.HTTPError)
+    if isinstance(error, unreadable):
         return RequestError(f"the answer can't be read ({error})", is_readable=False)
     return error
 
 
-def _text_of(error: "anthropic.APIStatusError") -> str:
-    fields = error.body.get("error") if isinstance(error.body, Mapping) else None
-    text = fields.get("message") if isinstance(fields, Mapping) else None
-    return str(text or error.message)
+def _retry_after_s(header: str) -> float | None:
+    """The wait that the *header* asks for, in seconds or as a date; None if it makes no sense."""
+    import email.utils  # late, as it imports all of `email` and `socket`
 
-
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The wait that the header asks for, in seconds or as a date; None where it asks for none that makes sense."""
-    header = headers.get("retry-after", "")
-    seconds = math.nan
-    with suppress(ValueError):
+    try:
         seconds = float(header)
-    if math.isnan(seconds):
-        import email.utils  # late: it brings the whole of `email` and `socket`
-
-        with suppress(ValueError, TypeError):
-            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
+    except ValueError:
+        date = email.utils.parsedate_tz(header)
+        seconds = email.utils.mktime_tz(date) - time.time() if date else math.nan
     return max(0.0, seconds) if math.isfinite(seconds) else None

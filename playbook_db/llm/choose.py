@@ -1,4 +1,4 @@
-"""Choosing the model to ask: Anthropic's API where there is a key, else the user's own Claude Code."""
+"""Choosing the model to ask: Anthropic's API if there is a key, else the user's own Claude Code."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -27,9 +27,9 @@ _OUTPUT_SHARE = 0.05  # of the tokens sent, about
 
 
 def find_model(folder: str | None = None) -> Model:
-    """The model to ask about the project in *folder*, which may bring its own; without one, that of this environment.
+    """The model for the project in *folder*, whose settings may name its own; without a folder, this environment's.
 
-    Raises NoModelError where there is none, or where the user must be asked first, SettingError. Source: contract,
+    Raises SettingError, and NoModelError if there is no model or the user must consent first. Source: contract,
     section 8.
     """
     environ = project_env.job_environment(folder) if folder else os.environ
@@ -40,8 +40,7 @@ def find_model(folder: str | None = None) -> Model:
 
 
 def describe_access(folder: str) -> str:
-    """The model for the project in *folder* and the way to it, in words and without secrets. Asks nobody. Raises as
-    `find_model` does."""
+    """The model for the project in *folder* and where it is, in words and without secrets. Raises as `find_model`."""
     with living_in(project_env.job_environment(folder)):
         model = _find()
         if isinstance(model, ClaudeCli):
@@ -63,35 +62,32 @@ def cost_in_words(tokens: int, folder: str) -> str:
 
 @contextmanager
 def living_in(environ: Mapping[str, str]) -> Iterator[None]:
-    """For the time of a block, the environment of this process is *environ*; it has no threads of others."""
+    """Replace the environment of this process with *environ* within a block."""
     before, new = dict(os.environ), dict(environ)
     try:
-        _put(new)
+        os.environ.clear()
+        os.environ.update(new)
         yield
     finally:
-        _put(before)
-
-
-def _put(environ: Mapping[str, str]) -> None:
-    os.environ.clear()
-    os.environ.update(environ)
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @dataclass(frozen=True, slots=True)
 class _InEnvironment:
-    """A model that is asked in an environment of its own."""
+    """A model that is always asked in the same environment."""
 
     model: Model
     environ: Mapping[str, str]
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reply of the model."""
+        """Ask in `environ`."""
         with living_in(self.environ):
             return self.model.ask(prompt, deadline=deadline)
 
 
 def _find() -> Model:
-    """The model of this environment; `AGENTIC_CONTEXT_BACKEND=api|cli` allows only one of the two ways."""
+    """The model of this environment. `AGENTIC_CONTEXT_BACKEND` may allow only `api` or only `cli`."""
     backend = os.environ.get("AGENTIC_CONTEXT_BACKEND", "").strip().lower()
     if backend not in ("", "api", "cli"):
         raise SettingError(f"AGENTIC_CONTEXT_BACKEND is {backend!r}; it must be api or cli.")

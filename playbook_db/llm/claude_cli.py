@@ -1,7 +1,7 @@
-"""Asking through the user's own Claude Code (`claude -p`), for those without an API key.
+"""Asking a model through the user's own Claude Code (`claude -p`), for users without an API key.
 
-The client may do nothing but answer: no hooks (ours would start it again), no tools, no servers, no files, and it
-keeps no session. What it does with its arguments was observed with client 2.1.329.
+The client may only answer: it gets no hooks (ours would start it again), tools, servers or files, and it saves no
+session. The effect of its arguments was observed with client 2.1.329.
 """
 
 import json
@@ -9,10 +9,9 @@ import os
 import shutil
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,38 +34,38 @@ from playbook_db.llm.model import (
     shortened,
 )
 
-TIMEOUT_S = 600.0  # of one call, where the deadline is later
-_POLL_S = 0.2  # how often it is looked how much the client has printed
-RETRIES = "2"  # of the client; by default it goes on for minutes, even with a wrong key
-DEFAULT_MODEL = "sonnet"  # an alias; the client knows which model the account has
-FIRST_LINE = "What follows is all there is to answer.\n\n"  # a first line with / at its beginning is a command
-_AT, _BROKEN_AT = "@", "@\u200b"  # `@path` would pull that file into the prompt
-_GAVE_UP = "output token maximum"  # the client says it when its own attempts to go on were cut off too
-_UNFITTING = "error_max_structured_output_retries"  # no object followed the schema; we hear more than it allows
-_OF_THE_CLIENT = "<synthetic>"  # the model of messages that the client wrote itself
+TIMEOUT_S = 600.0  # of one call, if the deadline is later
+_POLL_S = 0.2  # between two looks at the size of the client's output
+RETRIES = "2"  # of the client; by default it tries for minutes, even with a wrong key
+DEFAULT_MODEL = "sonnet"  # an alias; the client resolves it for the account
+FIRST_LINE = "What follows is all there is to answer.\n\n"  # without it, a prompt that begins with / is a command
+_AT, _BROKEN_AT = "@", "@\u200b"  # the client replaces `@path` with the content of that file
+_GAVE_UP = "output token maximum"  # the client's message if its attempts to continue were cut off as well
+_UNFITTING = "error_max_structured_output_retries"  # no object followed the schema; our reader accepts more
+_OF_THE_CLIENT = "<synthetic>"  # the model's name in messages that the client wrote itself
 
 
 def find_claude() -> str | None:
-    """The client: `PLAYBOOK_CLAUDE`, else `claude` on the PATH; None where there is none that can be started."""
+    """The path of the client: `PLAYBOOK_CLAUDE`, else `claude` on the PATH; None if neither can be started."""
     binary = shutil.which(os.path.expanduser(os.environ.get("PLAYBOOK_CLAUDE", "").strip()) or "claude")
     return os.path.abspath(binary) if binary else None
 
 
 def model_name() -> str:
-    """The model that the client is asked for."""
+    """The model that the client should use."""
     return first_set(("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL"), DEFAULT_MODEL)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeCli:
-    """The client at `binary`, which is started for each reply."""
+    """The client at the path `binary`; it is started for each reply."""
 
     binary: str
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
         """The reply to *prompt*; at *deadline* the client and its whole process group are killed.
 
-        Raises ModelError, and NoModelError where the client can't be started.
+        Raises ModelError, and NoModelError if the client can't be started.
         """
         started_at = time.monotonic()
         timeout_s = min(deadline - started_at, TIMEOUT_S)
@@ -74,15 +73,16 @@ class ClaudeCli:
             raise ModelError("The time for asking Claude Code was over before it was asked. Try again later.")
         code, out, err = self._run(prompt, timeout_s)
         entries = _entries(out)
-        result = next((entry for entry in reversed(entries) if entry.get("type") == "result"), None)
-        has_failed = result is None or bool(code) or bool(result.get("is_error"))
-        is_cut = has_failed and _GAVE_UP in str((result or {}).get("result"))
-        is_refused = result is not None and result.get("stop_reason") == REFUSED
-        unfitting = _last_object(entries) if (result or {}).get("subtype") == _UNFITTING else None
-        if result is None or (has_failed and not is_cut and not is_refused and unfitting is None):
+        result: dict[str, Any] = next((entry for entry in reversed(entries) if entry.get("type") == "result"), {})
+        is_answered = result.get("stop_reason") == REFUSED
+        if result.get("subtype") == _UNFITTING:
+            inputs = [block.get("input") for block in _blocks(entries, "tool_use")]
+            result["structured_output"] = next((each for each in reversed(inputs) if isinstance(each, dict)), None)
+            is_answered = is_answered or result["structured_output"] is not None
+        has_failed = not result or code != 0 or bool(result.get("is_error"))
+        is_cut = has_failed and _GAVE_UP in str(result.get("result"))
+        if has_failed and not is_cut and not is_answered:
             raise _error(code, result, out, err)
-        if unfitting is not None:
-            result["structured_output"] = unfitting
         reply = _reply(entries, result, is_cut=is_cut, duration_ms=round((time.monotonic() - started_at) * 1000))
         if len(reply.text) > MAX_REPLY_CHARS or len(json.dumps(reply.structured)) > MAX_REPLY_CHARS:
             raise _too_long(prompt)
@@ -90,22 +90,24 @@ class ClaudeCli:
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
         """The exit code of the client, its output and its errors."""
-        text = FIRST_LINE + prompt.text.replace(_AT, _BROKEN_AT)
         with (
             tempfile.TemporaryDirectory(prefix="playbook-") as folder,
+            tempfile.TemporaryFile() as question,
             tempfile.TemporaryFile() as out,
             tempfile.TemporaryFile() as err,
         ):
+            question.write((FIRST_LINE + prompt.text.replace(_AT, _BROKEN_AT)).encode("utf-8", "replace"))
+            question.seek(0)
             try:
                 process = subprocess.Popen(
                     self._command(prompt),
-                    stdin=subprocess.PIPE,
+                    stdin=question,
                     stdout=out,
                     stderr=err,
                     cwd=folder,
                     env={
                         **os.environ,
-                        "PLAYBOOK_DISABLE": "1",  # should our hooks run after all, they do nothing
+                        "PLAYBOOK_DISABLE": "1",  # if our hooks run in spite of the arguments, they do nothing
                         "CLAUDE_CODE_MAX_RETRIES": RETRIES,
                         "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(prompt.max_tokens),
                     },
@@ -116,7 +118,7 @@ class ClaudeCli:
                     f"Claude Code can't be started ({error}). Set PLAYBOOK_CLAUDE to its path, or give a key."
                 ) from error
             try:
-                if not _wait(process, text.encode("utf-8", "replace"), timeout_s, (out, err)):
+                if not _wait(process, timeout_s, (out, err)):
                     raise _too_long(prompt)
             finally:
                 _end(process)
@@ -139,18 +141,11 @@ class ClaudeCli:
         return command
 
 
-def _wait(process: "subprocess.Popen[bytes]", text: bytes, timeout_s: float, printed: Iterable[Any]) -> bool:
-    """Give the client the *text* and wait until it has ended; False where too much is *printed* into the files.
+def _wait(process: "subprocess.Popen[bytes]", timeout_s: float, printed: Iterable[Any]) -> bool:
+    """Wait until the client has ended; False if the files of its output get too long.
 
-    Raises ModelError where that takes too long.
+    Raises ModelError if it takes too long.
     """
-
-    def give() -> None:
-        with suppress(OSError), process.stdin or nullcontext() as pipe:
-            if pipe:
-                pipe.write(text)
-
-    threading.Thread(target=give, name="playbook-prompt", daemon=True).start()
     ends_at = time.monotonic() + timeout_s
     has_ended = False
     while not has_ended:
@@ -170,7 +165,7 @@ def _too_long(prompt: Prompt) -> ModelError:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Kill the client's process group if it still runs; that ends the pipe to it too."""
+    """Kill the client's process group if it still runs."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             platforms.end_group(process.pid)
@@ -183,7 +178,7 @@ def _read(file: Any) -> str:
 
 
 def _entries(out: str) -> list[dict[str, Any]]:
-    """The entries that the client printed: with `--verbose` a list with the result last, else the result alone."""
+    """The entries that the client printed. Without `--verbose` it prints the result alone."""
     try:
         printed = json.loads(out)
     except (ValueError, RecursionError):
@@ -191,27 +186,19 @@ def _entries(out: str) -> list[dict[str, Any]]:
     return [entry for entry in (printed if isinstance(printed, list) else [printed]) if isinstance(entry, dict)]
 
 
-def _model_text(entries: list[dict[str, Any]]) -> str:
-    """The whole text of the model. The client lets it go on after a cut, and calls the last piece the result."""
-    return "".join(str(block.get("text") or "") for block in _blocks(entries) if block.get("type") == "text")
-
-
-def _last_object(entries: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The last object that the model gave the client, in whatever form; None where it gave none."""
-    inputs = [block.get("input") for block in _blocks(entries) if block.get("type") == "tool_use"]
-    return next((each for each in reversed(inputs) if isinstance(each, dict)), None)
-
-
-def _blocks(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the model said, block by block."""
+def _blocks(entries: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    """The blocks of that *kind* in the messages of the model."""
     messages = [entry.get("message") for entry in entries if entry.get("type") == "assistant"]
     by_model = [each for each in messages if isinstance(each, dict) and each.get("model") != _OF_THE_CLIENT]
     contents = [content for message in by_model if isinstance(content := message.get("content"), list)]
-    return [block for content in contents for block in content if isinstance(block, dict)]
+    blocks = [block for content in contents for block in content if isinstance(block, dict)]
+    return [block for block in blocks if block.get("type") == kind]
 
 
 def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: bool, duration_ms: int) -> Reply:
-    text = _unbroken(_model_text(entries) or ("" if is_cut else result.get("result")))
+    # After a cut the client lets the model continue; its result is the last part only.
+    whole = "".join(str(block.get("text") or "") for block in _blocks(entries, "text"))
+    text = _unbroken(whole or ("" if is_cut else result.get("result")))
     structured = _unbroken(result.get("structured_output"))
     usage, models = result.get("usage"), result.get("modelUsage")
     cost: Any = result.get("total_cost_usd")
@@ -233,7 +220,7 @@ def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: 
 
 
 def _unbroken(value: object) -> object:
-    """*value* with every @ as it was in the prompt."""
+    """*value* with each @ restored."""
     if isinstance(value, str):
         return value.replace(_BROKEN_AT, _AT)
     if isinstance(value, list):
@@ -243,13 +230,13 @@ def _unbroken(value: object) -> object:
     return value
 
 
-def _error(code: int, result: Mapping[str, Any] | None, out: str, err: str) -> ModelError:
-    """The error of a client that failed; its `subtype` is no help, since it may be "success" all the same."""
-    errors = (result or {}).get("errors")
+def _error(code: int, result: Mapping[str, Any], out: str, err: str) -> ModelError:
+    """The error of a client that failed. Its `subtype` doesn't help, as it may be "success"."""
+    errors = result.get("errors")
     reasons = "; ".join(map(str, errors)) if isinstance(errors, list) else ""
-    text = str((result or {}).get("result") or reasons or err.strip() or out.strip() or f"exit code {code}")
-    api_status: Any = (result or {}).get("api_error_status")
-    status = api_status if type(api_status) is int else None
+    text = str(result.get("result") or reasons or err.strip() or out.strip() or f"exit code {code}")
+    status: Any = result.get("api_error_status")
+    status = status if type(status) is int else None
     needs_login = "/login" in text
     hint = " Log in with: claude /login" if status == 401 or needs_login else ""
     message = f"Claude Code gave no answer: {shortened(text)}.{hint}"

@@ -1,6 +1,6 @@
-"""JSON out of a model's replies: asking until it is complete, and reading what is complete of a reply that breaks off.
+"""JSON in a model's replies: asking until an answer is complete, and reading a reply that breaks off.
 
-Reading never raises. Line breaks inside strings, which JSON forbids and models write, are read all the same.
+Reading never raises. It accepts line breaks in strings, as models write them, though JSON forbids them.
 """
 
 import json
@@ -18,7 +18,7 @@ MAX_TOKENS = 16_000  # of one part, thinking included
 MAX_ITEMS = 2000  # of one list
 MAX_QUOTES = 5  # of one item's evidence
 MAX_TRIES = 2000  # opening braces; a hostile reply must not cost minutes
-MAX_READ_CHARS = 50_000_000  # by all tries together, where each reads to the end
+MAX_READ_CHARS = 50_000_000  # by all tries together, if each reads to the end
 _NO_JSON = (
     "\n\nYour answer held no JSON object of the form told above. Answer again, with one such object and nothing else."
 )
@@ -36,8 +36,11 @@ _DECODER = json.JSONDecoder(strict=False)
 
 @dataclass(frozen=True, slots=True)
 class JsonAnswer:
-    """The text and the lists of all parts of an answer, by their keys; the items as the model gave them. `present` are
-    the keys of the lists that the model gave, be they empty."""
+    """The text and the lists of all parts of an answer.
+
+    The lists, by their keys, have the items as the model gave them. `present` has the keys of the lists that it gave,
+    even of empty ones.
+    """
 
     text: str
     lists: dict[str, list[Any]]
@@ -63,15 +66,14 @@ def ask_in_parts(
     enough: int = MAX_ITEMS,
     must_answer: bool = False,
 ) -> JsonAnswer:
-    """The answer to *prompt*, complete, or as far as MAX_PARTS calls brought it: an object with a text and lists.
+    """Ask for an object with a text and lists, in as many calls as needed, at most MAX_PARTS.
 
-    The text is under *text_key*, the *lists* are under theirs, each with what makes two of its items the same one;
-    *go_on* asks for the items that are missing. So many items of the last list are *enough*; a list longer than
-    MAX_ITEMS is cut.
+    The text is under *text_key*. *lists* has the key of each list, and a function whose value is equal for equal items.
+    If a reply breaks off, its complete items count, and *go_on* asks for the others. *enough* items of the last list
+    end the asking; a list is cut after MAX_ITEMS.
 
-    Of a reply that breaks off the complete items count, and the others are asked for; a reply without JSON, with
-    *must_answer* one without any of the keys too, is asked for once more. Raises RefusalError where the model refuses,
-    ModelError where it can't be asked or gives nothing usable.
+    A reply without JSON is asked for once more; with *must_answer* also one without any of the keys. Raises
+    RefusalError if the model refuses, ModelError if it can't be asked or gives nothing usable.
     """
     recording = RecordingModel(model)
     keys = text_key, *lists
@@ -104,13 +106,13 @@ def ask_in_parts(
 
 
 def refuse_refusal(reply: Reply) -> None:
-    """Raise RefusalError where *reply* is a refusal: what the model said before it, if anything, doesn't count."""
+    """Raise RefusalError if *reply* is a refusal, whatever text it has."""
     if reply.is_refused:
         raise RefusalError(f"{reply.model} refused to answer (stop_reason: {REFUSED}).")
 
 
 def with_quotes(item: Any) -> Any:
-    """*item* of a list, whose `evidence`, where it has any, is a list of texts, no more than MAX_QUOTES."""
+    """*item* with its `evidence`, if it has any, as a list of at most MAX_QUOTES texts."""
     if not isinstance(item, dict) or "evidence" not in item:
         return item
     quotes = item["evidence"] if isinstance(item["evidence"], list) else [item["evidence"]]
@@ -120,8 +122,8 @@ def with_quotes(item: Any) -> Any:
 def find_object(text: str, keys: Collection[str] = ()) -> dict[str, Any] | None:
     """The JSON object in *text*: in a json fence, in any fence, between balanced braces, or all of it.
 
-    The first of these that parses to an object with one of *keys* wins, else the first. A comma before a closing
-    bracket is passed over. Source: contract, sections 8 and 14.
+    The first object with one of *keys* wins, else the first one. A trailing comma is accepted. Source: contract,
+    sections 8 and 14.
     """
     first = None
     for candidate in chain(_objects(text), _objects(text, spare_commas=True)):
@@ -132,9 +134,9 @@ def find_object(text: str, keys: Collection[str] = ()) -> dict[str, Any] | None:
 
 
 def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
-    """The complete part of an object with one of *keys* that *text* breaks off in; None where there is none.
+    """The complete part of an object with one of *keys* in which *text* breaks off, or None.
 
-    A value that is cut is left out, except a list, of which the complete items are kept.
+    A value that is cut is left out; of a list that is cut, the complete items are kept.
     """
     for start in _openings(text):
         beginning = _beginning_at(text, start)
@@ -144,8 +146,7 @@ def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
 
 
 def _read(reply: Reply, keys: tuple[str, ...], *, must_answer: bool) -> _Part | None:
-    """The part in *reply*; None where there is no JSON in it. Missing keys count as empty, but where the reply
-    *must_answer* not all of them may be missing."""
+    """The part of the answer in *reply*; None without JSON, with *must_answer* also without any of *keys*."""
     answer = reply.structured if reply.structured is not None else find_object(reply.text, keys)
     is_complete = answer is not None and not answer.keys().isdisjoint(keys)
     if not is_complete:  # the object may be inside another one that breaks off, even if the reply isn't called cut
@@ -172,27 +173,22 @@ def _why_nothing(reply: Reply | None) -> str:
     return f"{reply.model} gave no JSON of the form it was asked for, twice; it said: {beginning!r}. Try again later."
 
 
-@dataclass(frozen=True, slots=True)
-class _Parsed:
-    value: Any
-    end: int
-
-
 def _objects(text: str, *, spare_commas: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield the objects in *text*: from json fences, from any fence, then from each opening brace.
+    """The objects in *text*: from json fences, from any fence, then from each opening brace.
 
-    With *spare_commas*, a comma before a closing bracket doesn't count."""
+    With *spare_commas*, trailing commas are accepted.
+    """
     if spare_commas:
         text = _SPARE_COMMA.sub(lambda match: match[1] or "", text)
     fences = _FENCE.findall(text)
     for inner in (*(inner for tag, inner in fences if tag.lower() == "json"), *(inner for _, inner in fences)):
         parsed = _value_at(inner, len(inner) - len(inner.lstrip()))
-        if parsed and isinstance(parsed.value, dict) and not inner[parsed.end :].strip():
-            yield parsed.value
-    for start in _openings(text):  # an object that is all of the text begins with a brace too
+        if parsed and isinstance(parsed[0], dict) and not inner[parsed[1] :].strip():
+            yield parsed[0]
+    for start in _openings(text):  # also finds an object that is all of the text
         parsed = _value_at(text, start)
-        if parsed and isinstance(parsed.value, dict):
-            yield parsed.value
+        if parsed and isinstance(parsed[0], dict):
+            yield parsed[0]
 
 
 def _openings(text: str) -> Iterator[int]:
@@ -201,9 +197,10 @@ def _openings(text: str) -> Iterator[int]:
         yield match.start()
 
 
-def _value_at(text: str, start: int) -> _Parsed | None:
+def _value_at(text: str, start: int) -> tuple[Any, int] | None:
+    """The complete value at *start* and its end, or None."""
     try:
-        return _Parsed(*_DECODER.raw_decode(text, start))
+        return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
 
@@ -212,34 +209,32 @@ def _beginning_at(text: str, start: int) -> dict[str, Any]:
     """The complete entries of the object that opens at *start*."""
     entries: dict[str, Any] = {}
     place = start + 1
-    while True:
-        place = _after(_BETWEEN, text, place)
-        key = _value_at(text, place)
-        colon = _COLON.match(text, key.end) if key and isinstance(key.value, str) else None
-        if key is None or colon is None:
-            return entries
+    while key := _value_at(text, _after_comma(text, place)):
+        colon = _COLON.match(text, key[1])
+        if colon is None or not isinstance(key[0], str):
+            break
         value = _value_at(text, colon.end())
         if value is None:
             if text[colon.end() : colon.end() + 1] == "[":
-                entries[key.value] = _items_at(text, colon.end())
-            return entries
-        if value.end < len(text) or not isinstance(value.value, (int, float)):  # a number at the end may be cut
-            entries[key.value] = value.value
-        place = value.end
+                entries[key[0]] = _items_at(text, colon.end())
+            break
+        place = value[1]
+        if place < len(text) or not isinstance(value[0], (int, float)):  # a number at the end may be cut
+            entries[key[0]] = value[0]
+    return entries
 
 
 def _items_at(text: str, start: int) -> list[Any]:
     """The complete items of the list that opens at *start*."""
     items: list[Any] = []
-    place = _after(_BETWEEN, text, start + 1)
-    while (item := _value_at(text, place)) is not None and item.end < len(text):
-        items.append(item.value)
-        place = _after(_BETWEEN, text, item.end)
-    if item is not None and isinstance(item.value, (dict, list, str)):
-        items.append(item.value)
+    place = start + 1
+    while item := _value_at(text, _after_comma(text, place)):
+        place = item[1]
+        if place < len(text) or isinstance(item[0], (dict, list, str)):
+            items.append(item[0])
     return items
 
 
-def _after(pattern: re.Pattern[str], text: str, place: int) -> int:
-    match = pattern.match(text, place)
+def _after_comma(text: str, place: int) -> int:
+    match = _BETWEEN.match(text, place)
     return match.end() if match else place

@@ -1,7 +1,7 @@
-"""How a model is shown the playbook: the texts of its points, which stay the same, and apart from them their marks.
+"""The playbook in a prompt to the model: first the texts of the points, then their marks.
 
-Marks are what is known of a point beside its text: counters, dates, whether a session was shown it. Votes change
-marks only, so that the texts can be cached.
+Marks are the counters and dates of a point, and whether the session was shown it. Votes change only marks, so that the
+texts can be cached.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,11 +15,11 @@ PLACEHOLDER = "{marks}"
 
 @dataclass(frozen=True, slots=True)
 class PointMarks:
-    """What is known of the key point `name`. Dates are texts such as "2026-11-22", None where there is none.
+    """The marks of the key point `name`. Dates are texts such as "2026-11-22", or None.
 
-    `was_shown` and `was_cited` are about the session that is judged; `confirmed` is when the point was last added,
-    reworded or voted helpful; `shown_in_vain` is in how many sessions it was shown since it was last voted on, cited or
-    reworded.
+    `was_shown` and `was_cited` concern the judged session. `confirmed` is the day on which the point was last added,
+    reworded or voted helpful. `shown_in_vain` counts the sessions that were shown it since it was last voted on, cited
+    or reworded.
     """
 
     name: str
@@ -39,20 +39,21 @@ class PointMarks:
 
 @dataclass(frozen=True, slots=True)
 class ShownPlaybook:
-    """A playbook in a prompt: the `text` for `{playbook}` and the `marks` for `{marks}`; None if nothing is known of
-    the points but what the text says."""
+    """A playbook in a prompt: the `text` for `{playbook}` and the `marks` for `{marks}`, None if nothing is known."""
 
     text: str
     marks: str | None = None
 
     def stable_names(self, template: str) -> tuple[str, ...]:
-        """The placeholders of *template* that are filled with the same in several calls."""
+        """The placeholders of *template* that have the same value in several calls."""
         return () if self.marks is None or PLACEHOLDER not in template else ("playbook",)
 
 
 def show(template: str, playbooks: Sequence[Sequence[KeyPoint]], marks: Iterable[PointMarks]) -> ShownPlaybook:
-    """The points of the *playbooks*, each in canonical order, and their *marks*, for *template*. One without a place
-    for the marks has the counters before the points, as all had once."""
+    """The points of the *playbooks*, each in canonical order, and their *marks*, for *template*.
+
+    If an older template has no place for the marks, the counters come before the texts.
+    """
     if PLACEHOLDER not in template:
         return ShownPlaybook(render_playbooks(playbooks), "")
     text = "\n\n".join(filter(None, map(_points, playbooks)))

@@ -1,4 +1,4 @@
-"""The protocol of a model: a prompt, its reply, its cost; and how prompts are made from templates and messages."""
+"""The protocol of a model (a prompt, a reply, its cost), and prompts from templates and messages."""
 
 import json
 import os
@@ -10,13 +10,13 @@ from typing import Any, Protocol
 from playbook_db.errors import TemplateError
 from playbook_db.project_env import KEYS
 
-MAX_REPLY_CHARS = 1_000_000  # of what a model says; some 60,000 are usual at most
-MAX_REPLY_BYTES = 8_000_000  # of a reply on its way: in small pieces, each in an event of its own
+MAX_REPLY_CHARS = 1_000_000  # of text; a usual reply has 60,000 at most
+MAX_REPLY_BYTES = 8_000_000  # of a reply on the wire, where each small piece has an event around it
 TOO_LONG = f"its reply was longer than {MAX_REPLY_CHARS // 10**6} MB and was ended"
 CHARACTERS_A_TOKEN = 4  # about, for an estimate
-CUT_REASONS = ("max_tokens", "model_context_window_exceeded")  # why a reply stops before it is complete
-REFUSED = "refusal"  # and why there is none
-
+# Stop reasons of an incomplete reply, and of a refusal.
+CUT_REASONS = ("max_tokens", "model_context_window_exceeded")
+REFUSED = "refusal"
 
 _LIMITS = r"\b(usage|spending|session|weekly|monthly|opus|sonnet) limits?\b|\bhit your limit\b"
 _PAGE = re.compile(r"<(!doctype|html)\b", re.IGNORECASE)
@@ -31,10 +31,10 @@ _ABOUT_ACCOUNT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked: `system`, and the message of the user in `blocks`, each but the last of which ends where
-    other calls say the same up to there, so that it may be cached.
+    """A question to a model: the system prompt and the user's message.
 
-    `schema` is the JSON schema that the reply should follow; `max_tokens` is the limit of the reply.
+    The message is in `blocks`. Other calls begin with the same blocks, but for the last, so that they can be cached.
+    The reply should follow the JSON `schema` and has at most `max_tokens`.
     """
 
     system: str
@@ -44,16 +44,13 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """The whole message of the user."""
+        """The user's whole message."""
         return "".join(self.blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, and what they cost in US dollars (None: unknown).
-
-    `input_tokens` are those paid in full; `cached_tokens`, read from a cache, are not among them.
-    """
+    """Tokens, and their cost in US dollars (None: unknown). `input_tokens` don't include `cached_tokens`."""
 
     input_tokens: int
     output_tokens: int
@@ -63,10 +60,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's reply. `structured` is an object that the API has checked against the schema, None without one.
+    """A model's reply.
 
-    `is_cut` says that the reply ended before it was complete, `is_refused` that the model refused to give one; `model`
-    is the name of the model that answered.
+    `structured` is an object that the API has checked against the schema, or None. `is_cut` says that the reply is
+    incomplete, `is_refused` that the model refused to answer. `model` is the name of the model that answered.
     """
 
     text: str
@@ -82,12 +79,12 @@ class Model(Protocol):
     """A model that can be asked."""
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reply to *prompt*, by *deadline* (of `time.monotonic`), all attempts included. Raises ModelError."""
+        """The reply to *prompt*, with all attempts before *deadline*, a time of `time.monotonic`. Raises ModelError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One question and its reply, or the `problem` because of which there is none."""
+    """A question and its reply, or the `problem` that prevented one."""
 
     prompt: Prompt
     reply: Reply | None
@@ -95,12 +92,12 @@ class Exchange:
 
     @property
     def question(self) -> str:
-        """The whole prompt, as text."""
+        """The whole prompt."""
         return "\n\n".join(part for part in (self.prompt.system, self.prompt.text) if part)
 
     @property
     def answer(self) -> str:
-        """The reply with its cost, or the problem, as text."""
+        """The reply with its cost, or the problem, as a text for people."""
         if self.reply is None:
             return f"({self.problem})"
         reply, usage = self.reply, self.reply.usage
@@ -113,13 +110,13 @@ class Exchange:
 
 @dataclass(slots=True)
 class RecordingModel:
-    """A model that passes each question on to another and keeps the exchanges, also those that failed."""
+    """A model that asks another one and keeps all exchanges, failed ones included."""
 
     model: Model
     exchanges: list[Exchange] = field(default_factory=list)
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reply of the other model."""
+        """Ask the other model."""
         try:
             reply = self.model.ask(prompt, deadline=deadline)
         except Exception as error:
@@ -130,26 +127,27 @@ class RecordingModel:
 
 
 def render_messages(messages: Iterable[Any]) -> str:
-    """*messages* (`{"role", "content"}`, the content a text or a list of blocks) as the text for a prompt.
+    """*messages* as the text for a prompt, each below the role of its speaker.
 
-    Each comes under the role of its speaker. What is no message, or has no text, is left out.
+    A message is `{"role", "content"}`; its content is a text or a list of blocks. Other items, and messages without
+    text, are left out.
     """
     spoken = [(message.get("role"), _text(message.get("content"))) for message in messages if isinstance(message, dict)]
     return "\n\n".join(f"[{role or 'unknown'}]\n{text}" for role, text in spoken if text.strip())
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """*template* with the first `{name}` of each of *values* replaced by its value.
-
-    Nothing else in braces is replaced, neither in the template nor in a value.
-    """
+    """*template* with the first `{name}` of each of *values* replaced by its value. No other braces are replaced."""
     remaining = dict(values)
     return _placeholders(values).sub(lambda match: remaining.pop(match[1], match[0]), template)
 
 
 def fill_blocks(template: str, values: Mapping[str, str], *, stable: Collection[str] = ()) -> tuple[str, ...]:
-    """*template*, filled as `fill` does, in the blocks of a prompt: what stands before its first placeholder, what
-    stands from there before the first that isn't *stable* (whose value is the same in several calls), and the rest."""
+    """*template*, filled as by `fill`, in blocks for a prompt.
+
+    The first block ends before the first placeholder. The second one ends before the first placeholder that isn't
+    *stable*; stable ones have the same value in several calls.
+    """
     places = [(match.start(), match[1]) for match in _placeholders(values).finditer(template)]
     first = next((place for place, _ in places), len(template))
     second = next((place for place, name in places if name not in stable), len(template))
@@ -159,7 +157,7 @@ def fill_blocks(template: str, values: Mapping[str, str], *, stable: Collection[
 
 
 def require(template: str, name: str, file: str) -> None:
-    """Raise TemplateError where *template*, the text of *file*, lacks the placeholder."""
+    """Raise TemplateError if *template*, the text of *file*, lacks the placeholder *name*."""
     if f"{{{name}}}" not in template:
         raise TemplateError(
             f"Your template {file} lacks {{{name}}}. Add it, or move the file away to use the built-in one."
@@ -167,12 +165,12 @@ def require(template: str, name: str, file: str) -> None:
 
 
 def enclosed(text: str, tag: str) -> str:
-    """*text* for a place between `<tag>` and `</tag>`, changed so that it can't close them itself."""
+    """*text* to be put between `<tag>` and `</tag>`, changed so that it can't contain `</tag>`."""
     return re.sub(rf"<(?=/\s*{re.escape(tag)})", "<\u200b", text, flags=re.IGNORECASE)
 
 
 def object_schema(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
-    """The JSON schema of an object with these keys and no others."""
+    """The JSON schema of an object with only these keys."""
     properties = {**required, **optional}
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
@@ -183,9 +181,9 @@ def first_set(names: Iterable[str], default: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text of an error from outside, without secrets, on one line and without its full stop, for a sentence.
+    """*text*, an error from outside, on one line, without secrets and without its final period.
 
-    The user's own key is no secret by its look where a gateway's administrator chose words for it.
+    The user's own key is replaced by its value, as a gateway's key may look like plain words.
     """
     from playbook_db.domain.redaction.redact import MIN_VALUE_CHARS, redact_message  # late: for errors alone
 
@@ -195,28 +193,27 @@ def shortened(text: str) -> str:
 
 
 def estimated(prompt: Prompt, received_chars: int) -> tuple[int, int]:
-    """The tokens, about, of *prompt* and of a reply to it of so many characters, where nobody told them."""
+    """An estimate of the tokens of *prompt*, and of a reply with so many characters."""
     sent = len(prompt.system) + len(prompt.text)
     return sent // CHARACTERS_A_TOKEN, received_chars // CHARACTERS_A_TOKEN
 
 
 def count_of(counts: Mapping[str, Any], key: str) -> int:
-    """The number of tokens under *key*, as another program told them; 0 where that is no such number."""
+    """The number of tokens under *key* in another program's *counts*; 0 if it isn't a plausible number."""
     count = counts.get(key)
     return count if type(count) is int and 0 <= count < 10**12 else 0
 
 
 def is_lasting(status: int | None) -> bool:
-    """Whether a request that failed with this HTTP status will be refused later too."""
+    """Whether a request that failed with this HTTP status would fail later as well."""
     return status is not None and 400 <= status < 500 and status not in (408, 409, 425, 429)
 
 
 def is_of_account(status: int | None, text: str) -> bool:
-    """Whether a request that failed with this HTTP status and *text* was refused for the account or its settings, so
-    that every other would be too.
+    """Whether a request failed, with this HTTP status and *text*, because of the account, so that others would too.
 
-    A 400 may be about the request itself, and a page of HTML with a 403 comes from a filter that looks into it. What
-    limits an account is told with several statuses, or with none by the client.
+    A 400 may be about the request itself. A 403 with an HTML page comes from a filter that reads the request. Limits
+    of an account come with several statuses, or from the client with none.
     """
     if status in (401, 402, 404):
         return True

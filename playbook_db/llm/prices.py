@@ -1,6 +1,6 @@
-"""What tokens cost, by model family, in US dollars per million tokens, and how many a cache takes at least.
+"""Prices of tokens by model family, in US dollars per million.
 
-An estimate, for people and budgets. Source: the published prices and the rules of the cache of 2026-10.
+They are estimates, for people and budgets. Source: the published prices of 2026-10.
 """
 
 import math
@@ -11,9 +11,7 @@ from playbook_db.errors import SettingError
 
 CACHE_READ_SHARE = 0.1  # of the price of input
 CACHE_WRITE_SHARE = 1.25
-LONG_PROMPT_TOKENS = 100_000  # from here on, some families cost more
-
-
+LONG_PROMPT_TOKENS = 100_000  # some families cost more above it
 _FAMILIES = (  # a pattern of the model's name, the price of input and of output, the factor of both for a long prompt
     (r"opus-5-5", 4, 20, 1),
     (r"opus-(5|4-[5-9])", 5, 25, 1),
@@ -28,22 +26,12 @@ _FAMILIES = (  # a pattern of the model's name, the price of input and of output
 )
 
 
-_CACHED_FROM = (  # a pattern of the model's name, and the tokens of the shortest beginning of a prompt that is cached
-    (r"opus-4-[56]|haiku-4", 4096),
-    (r"opus-4-7|haiku-3|3-5-haiku|3-haiku", 2048),
-    (r"(opus|fable|mythos)-5", 512),
-    (r"opus|sonnet", 1024),
-)
-_CACHED_FROM_AT_MOST = 4096  # of a model that isn't known
-
-
 def cost_usd(
     model: str, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0, written_tokens: int = 0
 ) -> float | None:
-    """What a call cost, None where the model's price isn't known.
+    """The cost of a call in US dollars, None if the model's price is unknown. Raises SettingError.
 
     `cached_tokens` were read from the cache, `written_tokens` written to it; `input_tokens` includes neither.
-    `PLAYBOOK_PRICE_PER_MTOK="in,out"` overrides the list. Raises SettingError where that is no price.
     """
     prompt_tokens = input_tokens + cached_tokens + written_tokens
     price = price_per_mtok(model, prompt_tokens=prompt_tokens)
@@ -54,9 +42,9 @@ def cost_usd(
 
 
 def price_per_mtok(model: str, *, prompt_tokens: int = 0) -> tuple[float, float] | None:
-    """The price of a million input tokens and of a million output tokens, None where it isn't known.
+    """The price of a million input tokens and of a million output tokens, None if it is unknown.
 
-    Raises SettingError.
+    `PLAYBOOK_PRICE_PER_MTOK="in,out"` overrides the list. Raises SettingError if it isn't a pair of prices.
     """
     value = os.environ.get("PLAYBOOK_PRICE_PER_MTOK", "").strip()
     if value:
@@ -66,13 +54,6 @@ def price_per_mtok(model: str, *, prompt_tokens: int = 0) -> tuple[float, float]
             factor = long_factor if prompt_tokens > LONG_PROMPT_TOKENS else 1
             return input_usd * factor, output_usd * factor
     return None
-
-
-def min_cached_tokens(model: str) -> int:
-    """How many tokens the beginning of a prompt must have for *model* to keep it in the cache; shorter ones it
-    doesn't, marked or not."""
-    matches = (tokens for name, tokens in _CACHED_FROM if re.search(rf"(?:{name})(?![0-9])", model))
-    return next(matches, _CACHED_FROM_AT_MOST)
 
 
 def _read(value: str) -> tuple[float, float]:

@@ -1,8 +1,7 @@
-"""The reflector: what a session teaches, and how each key point did in it.
+"""The reflector: asks what a session teaches, and whether each key point helped in it.
 
-`reflect` judges the points and tells the curator what there is to learn. `extract` asks for new points and evaluations
-in one call, for programs that use the older functions. A transcript that is too long for one call is cut, and the
-answers are joined.
+`reflect` is for the curator. `extract` asks for new points and evaluations in one call, for programs that use the older
+functions. A transcript that is too long for one call is cut, and the answers are joined.
 """
 
 import time
@@ -54,23 +53,23 @@ _LESSON = {
     "evidence": QUOTES,
 }
 _TAGS = {"type": "array", "items": object_schema(_TAG, ignored=_IGNORED, evidence=QUOTES)}
-# What an older template doesn't ask for needn't be given.
+# An older template doesn't ask for the optional ones.
 SCHEMA = object_schema(
     {"analysis": _TEXT, "bullet_tags": _TAGS}, lessons={"type": "array", "items": object_schema(_LESSON)}
 )
 _LESSON_TEXTS = ("text", "cause", "fix", "applies_to")
-_BEGINNING = 80  # characters of a lesson, by which the model knows it again
+_BEGINNING = 80  # characters of a lesson, enough for the model to recognize it
 _EXTRACTED_KEYS = ("new_key_points", "evaluations", "operations")
-_WEIGHTS = ("neutral", "helpful", "harmful")  # the later counts where two pieces of a session disagree
+_WEIGHTS = ("neutral", "helpful", "harmful")  # if two pieces of a session disagree, the later of these wins
 
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """What the reflector says of a session: its `analysis`, its `tags` as the model gave them, and `lessons`.
+    """The reflector's answer: its `analysis`, the unchecked `tags`, and the `lessons`.
 
-    A lesson has `kind` (of KINDS, or ""), `text`, `cause`, `fix`, `applies_to`, all texts, and `evidence`, a list of
-    texts; it was checked for nothing but that. The texts are as long as the model made them, and not redacted. An older
-    template asks for no lessons: then the answer has none, and may teach something all the same (`has_lessons`).
+    A lesson has the texts `kind` (one of KINDS, or ""), `text`, `cause`, `fix` and `applies_to`, and the list of texts
+    `evidence`. The texts have any length and aren't redacted. `has_lessons` is false if the template is an older one,
+    which doesn't ask for lessons.
     """
 
     analysis: str
@@ -100,12 +99,10 @@ def reflect(
 ) -> Reflection:
     """Ask the reflector about a session; *cited* are the names that the assistant cited in it.
 
-    If the *playbook* has no marks, all points count as shown. If it *must_answer*, an object that has none of what is
-    asked for is an error.
-
-    *deadline* is a time of `time.monotonic` over all calls about one piece; further pieces have as long. Raises
-    ModelError, and TemplateError where *template* has no place for the transcript.
-    Source: reflector specification, REQ-REFL-003 to -006 and -008.
+    If the *playbook* has no marks, all points count as shown. With *must_answer*, an object without any known key is an
+    error. *deadline* is a time of `time.monotonic` for all calls about the first piece; each other piece has as long.
+    Raises ModelError, and TemplateError if *template* has no place for the transcript. Source: reflector specification,
+    REQ-REFL-003 to -006 and -008.
     """
     marks = _ALL_SHOWN if playbook.marks is None else enclosed(playbook.marks, "marks") or _NONE_SHOWN
     values = {"marks": marks, "cited_ids": ", ".join(cited) or _NONE_CITED}
@@ -135,10 +132,9 @@ def reflect(
 def extract(
     model: Model, *, template: str, transcript: str, playbook_text: str, deadline: float
 ) -> dict[str, list[Any]]:
-    """Ask once what a session teaches: `new_key_points` and `evaluations`, and `operations` where the model gave any,
-    even none; all unchecked. Raises ModelError, and TemplateError where *template* has no transcript in it.
+    """Ask once what a session teaches: `new_key_points`, `evaluations`, and `operations` if the model gave that list.
 
-    Of a reply that was cut off the complete items count. *deadline* as for `reflect`.
+    The items are unchecked. If a reply was cut off, its complete items count. *deadline* and errors as for `reflect`.
     Source: curator contract, ExtractionResult.
     """
     answers = [
@@ -150,7 +146,7 @@ def extract(
         "new_key_points": [point for place, point in enumerate(points) if point not in points[:place]],
         "evaluations": _joined([answer["evaluations"] for answer in answers], "rating"),
     }
-    if any("operations" in answer for answer in answers):  # beside which new points don't count
+    if any("operations" in answer for answer in answers):  # new points don't count beside it
         joined["operations"] = [operation for answer in answers for operation in _operations(answer)]
     return joined
 
@@ -168,7 +164,7 @@ def _extract(model: Model, prompt: Prompt, deadline: float) -> dict[str, list[An
 
 
 def _operations(answer: dict[str, list[Any]]) -> list[Any]:
-    """The operations of *answer*, or those that its new points come to."""
+    """The operations of *answer*, or an ADD for each of its new points."""
     if "operations" in answer:
         return answer["operations"]
     points = [point if isinstance(point, dict) else {"text": point} for point in answer["new_key_points"]]
@@ -176,7 +172,7 @@ def _operations(answer: dict[str, list[Any]]) -> list[Any]:
 
 
 def _pieces(transcript: str, deadline: float) -> Iterator[tuple[str, float]]:
-    """*transcript* in pieces that fit into a call, cut before a speaker where there is one, and a deadline for each."""
+    """Cut *transcript* into pieces that fit into a call, before a speaker if possible; each with its deadline."""
     allowed_s = deadline - time.monotonic()
     start = 0
     while True:
@@ -191,7 +187,7 @@ def _pieces(transcript: str, deadline: float) -> Iterator[tuple[str, float]]:
 
 
 def _lessons(items: list[Any]) -> list[dict[str, Any]]:
-    """Those of *items* that are lessons, each once, with all their keys and no others."""
+    """The lessons among *items*, each once, with all keys of a lesson and no others."""
     by_text = {text: item for item in reversed(items) if (text := _text_of(item)).strip() and isinstance(item, dict)}
     return [
         {
@@ -209,7 +205,7 @@ def _text_of(lesson: Any) -> str:
 
 
 def _joined(answers: list[list[Any]], verdict: str) -> list[Any]:
-    """The items of all *answers*: of several, the one for each point whose *verdict* weighs most."""
+    """The items of all *answers*. If there are several answers, each point's *verdict* that weighs most counts."""
     if len(answers) == 1:
         return answers[0]
     heaviest: dict[str, Any] = {}

@@ -636,7 +636,7 @@ def test_a_forgotten_name_does_not_come_in() -> None:
     )
 
     assert list(kept.by_name) == ["pat-002"]
-    assert notes == ("pat-001 was forgotten here; the text that came in for it was left out",)
+    assert notes == ("pat-001 was forgotten here; the incoming text was left out",)
 
 
 # --- a text that got another name in between ---

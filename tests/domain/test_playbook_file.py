@@ -237,7 +237,7 @@ def test_key_that_stands_twice_is_refused(text: str, key: str) -> None:
     """JSON readers drop the first in silence; here nothing is dropped."""
     error = refusal_of(text)
 
-    assert f"the key {key!r} stands twice" in error.problem
+    assert f"the key {key!r} appears twice" in error.problem
     assert not error.damaged
 
 

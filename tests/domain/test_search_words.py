@@ -71,9 +71,7 @@ def test_what_is_contracted_isn_t_asked_for(question: str) -> None:
 
 def test_a_hundred_kilobytes_are_as_good_as_their_beginning_and_end() -> None:
     """What somebody pasted costs no more time than what we read of it; a log says at its end what went wrong."""
-    found = terms("parser " + "x " * 50_000 + "umlaut")
-
-    assert found == terms("parser x umlaut")
+    assert _words("parser " + "x " * 50_000 + "umlaut") == _words("parser x umlaut")
 
 
 @given(st.text(max_size=200))

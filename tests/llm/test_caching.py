@@ -16,7 +16,7 @@ from playbook_db.llm.marks import PointMarks
 from playbook_db.llm.reflector import Reflection, reflect
 from playbook_db.services.templates import load_template
 from tests.builders import a_key_point
-from tests.llm.conftest import a_prompt, soon
+from tests.llm.conftest import soon
 from tests.messages_api import Answer, MessagesApi, PromptCache, Request
 
 pytestmark = pytest.mark.slow  # asks an API on loopback, through a client that takes seconds to import
@@ -140,41 +140,6 @@ def test_the_parts_of_an_answer_read_the_question_from_the_cache(cached: Start, 
     assert second.cache_read_input_tokens == first.cache_creation_input_tokens
     assert second.cache_creation_input_tokens > len(transcript) // 4
     assert third.cache_read_input_tokens > second.cache_read_input_tokens + len(transcript) // 4
-
-
-@pytest.mark.parametrize(
-    ("name", "length", "is_marked"),
-    [
-        ("claude-sonnet-5-5", 1024, True),
-        ("claude-sonnet-5-5", 1000, False),
-        ("claude-opus-5-5", 512, True),
-        ("claude-opus-5-5", 500, False),
-        ("claude-opus-4-8", 1024, True),
-        ("claude-opus-4-7", 2047, False),
-        ("claude-opus-4-5", 4095, False),
-        ("claude-haiku-4-5-20251001", 4096, True),
-        ("claude-haiku-4-5-20251001", 4000, False),
-        ("a-model-of-a-gateway", 4000, False),
-        ("a-model-of-a-gateway", 4096, True),
-    ],
-)
-def test_a_beginning_is_marked_only_where_the_model_keeps_so_much(
-    scripted: Callable[..., MessagesApi],
-    model: AnthropicModel,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    length: int,
-    is_marked: bool,
-) -> None:
-    """The system prompt counts too; the last block is never marked."""
-    monkeypatch.setenv("AGENTIC_CONTEXT_MODEL", name)
-    api = scripted("yes")
-
-    model.ask(a_prompt(system="s" * 400, blocks=("x" * (length * 4 - 400), "y" * 20_000)), deadline=soon())
-
-    first, last = api.messages()[0].body["messages"][0]["content"]
-    assert ("cache_control" in first) is is_marked
-    assert "cache_control" not in last
 
 
 def test_what_the_cache_wrote_and_read_is_paid_for_as_such(cached: Start, model: AnthropicModel) -> None:

@@ -521,7 +521,7 @@ def test_a_forgotten_point_does_not_come_back_with_an_older_copy(
     notes = come_in(spread, old)
 
     assert [note for note in notes if "pat-001" in note] == [
-        "pat-001 was forgotten here; the text that came in for it was left out"
+        "pat-001 was forgotten here; the incoming text was left out"
     ]
     points = read_playbook(spread).by_name
     assert "pat-001" not in points

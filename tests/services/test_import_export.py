@@ -227,6 +227,6 @@ def test_another_form_of_a_file_is_told_once(project: Project) -> None:
 
     told, again = (import_export.import_playbook(project, reading, source="F").notes for _ in range(2))
 
-    assert told == ("F has a byte order mark, Windows line ends; an export has the same content in the usual form",)
+    assert told == ("F has another format; an export has the same content in the usual format",)
     assert again == ()
     assert import_export.export_playbook(project) == text

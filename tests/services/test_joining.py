@@ -347,7 +347,7 @@ def test_what_the_team_retired_stays_retired_under_whatever_name(own: Project, t
 
     assert [text for _, text, _, _ in _points(team)] == ["first"]
     assert result is not None
-    assert "oth-002 says what was retired here; it stays retired" in result.notes
+    assert "oth-002 has a text that was retired here; it stays retired" in result.notes
 
 
 def test_what_the_team_forgot_is_left_out(own: Project, team: Project) -> None:

@@ -1,7 +1,7 @@
-"""A record of what a program did to a playbook that it had loaded, which a merge replays.
+"""The actions of a program on a playbook that it loaded, which a merge replays.
 
-A three-way merge sees two states. Which votes, operations and prunings lie between them is known where the program used
-our functions: then the history says the same as if the database itself had been told.
+A three-way merge sees only two states. If the program used our functions, the votes, operations and prunings between
+them are known, and the history shows them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,8 +13,7 @@ from playbook_db.domain.playbook import Change, Playbook, Skipped, Vote, normali
 
 @dataclass(frozen=True, slots=True)
 class RecordedActions:
-    """Changes and votes in their order; which items of the lists of operations were skipped, and how many items these
-    lists had together."""
+    """Changes and votes in order, the skipped operations, and the number of `items` in all lists of operations."""
 
     changes: tuple[Change, ...] = ()
     votes: tuple[Vote, ...] = ()
@@ -28,7 +27,7 @@ class RecordedActions:
         skipped: Iterable[Skipped] = (),
         items: int = 0,
     ) -> "RecordedActions":
-        """The same with what was done next; *skipped* have their places in a list of *items*."""
+        """The same, with the next actions. The indices of *skipped* count within the next *items*."""
         placed = (replace(each, index=each.index + self.items) for each in skipped)
         changes, votes = (*self.changes, *changes), (*self.votes, *votes)
         return RecordedActions(changes, votes, (*self.skipped, *placed), self.items + items)
@@ -37,10 +36,10 @@ class RecordedActions:
 def replay(
     draft: Draft, actions: RecordedActions, *, base: Playbook, ours: Playbook, theirs: Playbook
 ) -> tuple[Vote, ...]:
-    """Split the changes by which *theirs* was merged into the *draft* of *ours* into the *actions* there on *base*.
+    """Replace the draft's changes, which merged *theirs* into *ours*, with the *actions* that led there from *base*.
 
-    Each vote gets a change of its own; reasons and successors return, and the votes that a point had when it left.
-    Returns the votes, each under the name that its point has here; one for a point that never came here counts nowhere.
+    Votes become changes of their own; reasons, successors, and the votes of retired points are restored. Returns the
+    votes under our names. A vote for a point that isn't here has no match.
     """
     translator = _Translator(draft, actions, base, ours, theirs)
     draft.changes[:] = [action for change in draft.changes for action in translator.actions_of(change)]
@@ -48,7 +47,7 @@ def replay(
 
 
 class _Translator:
-    """The actions there, under the names that points have here."""
+    """The actions under our names of the points."""
 
     def __init__(
         self, draft: Draft, actions: RecordedActions, base: Playbook, ours: Playbook, theirs: Playbook
@@ -70,7 +69,7 @@ class _Translator:
         self._voted = {self._names.get(vote.name) for vote in actions.votes}
 
     def actions_of(self, change: Change) -> Iterator[Change]:
-        """The actions behind *change* of the draft, in their order."""
+        """The actions that *change* of the draft consists of, in order."""
         name = change.point.name
         before, action = self._ours.get(name), self._others.get(name)
         retirement = self._retirements.get(name) if change.kind == "retire" else None
@@ -96,13 +95,15 @@ class _Translator:
             yield replace(change, kind=kind, reason="; ".join(filter(None, (change.reason, action.reason))))
 
     def vote(self, vote: Vote) -> Vote:
-        """*vote* under the name that its point has here."""
+        """*vote* under our name of its point."""
         name = self._names.get(vote.name, vote.name)
         return replace(vote, name=name, matched=vote.matched and vote.name in self._names and name in self._present)
 
     def _why(self, retirement: Change) -> tuple[str | None, str | None]:
-        """Why a point left, and the point that took over, by its name here; one that left too before it came here hands
-        on to its own."""
+        """Why a point was retired, and our name of its successor.
+
+        If the successor was retired before it came here, its own successor counts.
+        """
         reason, successor = retirement.reason, retirement.successor
         while successor is not None and successor not in self._names:
             later = self._retirements.get(successor)

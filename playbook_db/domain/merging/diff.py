@@ -1,4 +1,4 @@
-"""What differs between two playbooks, and which words differ between two texts."""
+"""The differences between two playbooks, and between the words of two texts."""
 
 import bisect
 import re
@@ -11,9 +11,9 @@ from typing import Any
 from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook
 
-_NOT_COMPARED = ("last_updated", "sections")  # the time of a file, and the mark of where its points go
+_NOT_COMPARED = ("last_updated", "sections")  # keys: the file's time, and the place of its points
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
-_MAX_PAIRS = 50_000  # of equal words; with more, all between the first and the last difference counts as changed
+_MAX_PAIRS = 50_000  # of equal words; beyond that, all from the first to the last difference counts as changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A point and its place: `behind` names the point before it in its section, None where it is the first."""
+    """A point, and the name of the point before it in its section, None if it is the first."""
 
     point: KeyPoint
     behind: str | None
@@ -34,7 +34,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A point at another place than before, in its section or in another."""
+    """A point at another place than before, in its section or in another one."""
 
     before: KeyPoint
     now: Placed
@@ -42,7 +42,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """A top-level key of the file with another value, as JSON; None where the file has no such key."""
+    """A top-level key whose value differs. The values are JSON, None if the file lacks the key."""
 
     key: str
     before: str | None
@@ -51,10 +51,10 @@ class KeyChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What differs from one playbook to another.
+    """The differences from one playbook to another.
 
-    A point that is in both may be reworded, moved and voted on at once. Of the points that stayed in their section,
-    the fewest that explain the new order count as moved; points that were added or retired between them move nobody.
+    A point in both may be reworded, moved and voted on at once. Within a section, the fewest points that explain the
+    new order count as moved; points that were added or retired move no others.
     """
 
     added: tuple[Placed, ...]
@@ -72,19 +72,19 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of two texts, as it is in either; equal where nothing changed."""
+    """A part of two texts, before and after; equal if nothing changed."""
 
     before: str
     after: str
 
     @property
     def is_same(self) -> bool:
-        """Whether the part is in both texts."""
+        """Whether nothing changed."""
         return self.before == self.after
 
 
 def compare(before: Playbook, after: Playbook) -> Comparison:
-    """What differs from *before* to *after*; each list in the order of the playbook that its points are in."""
+    """The differences from *before* to *after*, each list in the order of the playbook that has its points."""
     old, new = before.by_name, after.by_name
     pairs = [Pair(old[name], point) for name, point in new.items() if name in old]
     placed = {
@@ -103,7 +103,7 @@ def compare(before: Playbook, after: Playbook) -> Comparison:
 
 
 def changed_keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
-    """The top-level keys whose JSON differs; in JSON 1, 1.0 and true differ."""
+    """The top-level keys whose JSON differs. In JSON, 1, 1.0 and true differ."""
     old, new = dict(before.fields), dict(after.fields)
     keys = [key for key in {**old, **new} if key not in _NOT_COMPARED]
     changes = (KeyChange(key, value_as_json(old, key), value_as_json(new, key)) for key in keys)
@@ -111,22 +111,23 @@ def changed_keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
 
 
 def value_as_json(fields: Mapping[str, Any], key: str) -> str | None:
-    """The value under *key*, None where there is none."""
+    """The value under *key* as JSON, None if there is none."""
     return write_json(fields[key]) if key in fields else None
 
 
 def compare_words(before: str, after: str) -> tuple[Piece, ...]:
-    """The pieces of two texts, in order, so that few words count as changed; joined, they give either text."""
+    """Two texts as a sequence of pieces, with few changed words; joined, the pieces give either text."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     head = common_length(old, new)
     tail = common_length(old[head:][::-1], new[head:][::-1])
-    middle = _middle(old[head : len(old) - tail], new[head : len(new) - tail])
-    pieces = [_piece(old[:head], old[:head]), *middle, _piece(old[len(old) - tail :], new[len(new) - tail :])]
+    end, new_end = len(old) - tail, len(new) - tail
+    middle = _middle(old[head:end], new[head:new_end])
+    pieces = [_piece(old[:head], old[:head]), *middle, _piece(old[end:], new[new_end:])]
     return tuple(piece for piece in pieces if piece.before or piece.after)
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many tokens, or characters, at the beginning are the same in both."""
+    """The number of tokens, or characters, at the beginning that are the same in both."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
@@ -166,12 +167,12 @@ def _counters(point: KeyPoint) -> tuple[int, int]:
 
 
 def _moved(before: Playbook, after: Playbook) -> set[str]:
-    """The points in both that changed section, and of the others the fewest that explain the order."""
+    """The points in both that changed section, and the fewest others that explain the new order."""
     old = before.by_name
     both = [point for point in after.points if point.name in old]
     moved = {point.name for point in both if old[point.name].section != point.section}
     was_at = {point.name: place for place, point in enumerate(before.points)}
-    # Both playbooks have the same order of sections, so that one sequence of all points does for each section.
+    # Both playbooks have the same order of sections, so one sequence of all points serves for each section.
     stayed = [point.name for point in both if point.name not in moved]
     in_order = set(longest_increasing([was_at[name] for name in stayed]))
     return moved | {name for place, name in enumerate(stayed) if place not in in_order}
@@ -182,7 +183,7 @@ def _middle(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
     if sum(counts[token] for token in old if not token.isspace()) > _MAX_PAIRS:
         yield _piece(old, new)
         return
-    # White space alone must not make two places equal.
+    # White space alone doesn't make two places equal.
     for _, a, b, c, d in SequenceMatcher(str.isspace, old, new, autojunk=False).get_opcodes():
         yield _piece(old[a:b], new[c:d])
 

@@ -1,6 +1,6 @@
-"""Three files of one playbook become one, as git asks for it when both sides of a merge changed `playbook.json`. Pure.
+"""Merging three versions of `playbook.json` for git, if both sides of its merge changed the file.
 
-The rules are those for a mirror that changed (`merge`). What was retired is told by what the common ancestor had.
+The rules are those of `merge`. A point is retired if the common ancestor had it and our side doesn't.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ _SPREAD_US = 999  # microseconds, over which the times of merges are spread
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a merge: its bytes, and what they say."""
+    """One side of a merge: its bytes, and the result of reading them."""
 
     data: bytes
     reading: Reading
@@ -30,17 +30,17 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class FileMerge:
-    """The bytes of the merged file, and what was decided, in lines for a person."""
+    """The bytes of the merged file, and notes for a person."""
 
     data: bytes
     notes: tuple[str, ...]
 
 
 def merge_files(base: Reading | None, ours: Side, theirs: Side, *, ancestor: Playbook | None = None) -> FileMerge:
-    """*theirs* brought into *ours*, of which *base* is the common ancestor; None where each side began its own file.
+    """Merge *theirs* into *ours*; *base* is the common ancestor, None if each side created its own file.
 
-    *ancestor* is a closer one, where a database knows of it. A side that has all of the result stays as it is, to the
-    byte. Any other result has a `last_updated` of its own, so that no database takes it for a revision that it isn't.
+    *ancestor* is a closer one that a database knows. If a side equals the result, its bytes are returned. Any other
+    result has a new `last_updated`, so that no database takes it for a revision.
     """
     our_playbook = merge.in_our_sections(ours.reading, theirs.reading.playbook)
     their_playbook = merge.in_our_sections(theirs.reading, our_playbook)
@@ -78,7 +78,7 @@ def _with_new_keys(ours: Header, theirs: Header) -> Header:
 def _merge_extras(
     base: Reading | None, ours: Reading, theirs: Reading, their_playbook: Playbook, merged: Playbook
 ) -> dict[str, str]:
-    """What entries say beside what a point is, by their names in *merged*: ours, with what they changed or added."""
+    """The unknown keys of entries by their names in *merged*: ours, with those that they changed or added."""
     known = base.extras if base else {}
     changed = {name: _changed(known.get(name, "{}"), fields) for name, fields in theirs.extras.items()}
     new = merge.new_extras(replace(theirs, extras=changed), their_playbook, merged, ours.extras)
@@ -91,7 +91,7 @@ def _changed(before: str, fields: str) -> str:
 
 
 def _not_taken(base: Playbook, ours: Playbook, theirs: Playbook, merged: Playbook) -> Iterator[str]:
-    """The texts of points reworded on both sides that aren't live afterwards: they stay in git's history."""
+    """A warning for each text of a point reworded on both sides that isn't live now; git's history has it."""
     for name, point in merged.by_name.items():
         sides: Mapping[str, Playbook] = {"ours": ours, "theirs": theirs}
         texts = {which: side.by_name[name].text for which, side in sides.items() if name in side.by_name}
@@ -102,8 +102,7 @@ def _not_taken(base: Playbook, ours: Playbook, theirs: Playbook, merged: Playboo
 
 
 def _time_of_merge(ours: str | None, theirs: str | None, *, seed: bytes) -> str | None:
-    """Just after the later of both times, at a moment that only a merge of the same files has; None where neither
-    tells its time."""
+    """A time just after both, the same for each merge of these files; None if neither file has a time."""
     moments = [moment for moment in map(read_timestamp, (ours, theirs)) if moment is not None]
     if not moments:
         return None

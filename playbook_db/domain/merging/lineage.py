@@ -1,8 +1,8 @@
-"""Which versions of a mirror hold which: as the commits of a repository tell, and as a database knows. Pure.
+"""Which versions of a mirror include which others, by git's commits and by a database.
 
-A version holds those that its commit was made of. A database takes in one version after the other, so each of its
-revisions holds all that came before, whatever the branch: a version that is a revision holds that, too, which no commit
-tells.
+A version includes those that its commit was made of. A database merges one version after the other, so each of its
+revisions includes all earlier ones, whatever the branch. A version that is a revision includes those too, which no
+commit shows.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a mirror: its commit, the commits of those that it was made of, and its `last_updated`."""
+    """A version of a mirror: its commit, the commits that it was made of, and its `last_updated`."""
 
     commit: str
     parents: tuple[str, ...]
@@ -20,15 +20,14 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class KnownVersion:
-    """What a database knows of a version: the revision since which it has it, and whether it *is* that revision."""
+    """A version that a database knows: the revision that included it first, and whether it is that revision."""
 
     revision: int
     is_revision: bool
 
 
 class Lineage:
-    """Versions, the newest first: none stands before one that was made of it. *known* is what a database knows of
-    versions, by their times."""
+    """Versions, newest first: each comes before those that it was made of. *known* has a database's by their times."""
 
     def __init__(self, versions: Iterable[Version], known: Mapping[str, KnownVersion]) -> None:
         self._versions = {version.commit: version for version in versions}
@@ -40,14 +39,13 @@ class Lineage:
         self._oldest = {version.time: version.commit for version in self._versions.values()}
 
     def behind(self, commits: Iterable[str]) -> set[str]:
-        """The versions *commits*, and all that they were made of."""
+        """The *commits*, and all that they were made of."""
         return set().union(*(self._behind.get(commit, frozenset()) for commit in commits))
 
     def taken_in(self, last: int | None = None) -> set[str]:
-        """What the database has, at its revision *last* where that is given.
+        """The versions that the database has, up to its revision *last* if that is given.
 
-        With a version it has all that is behind it. But where the content of an older version came back, as a revert
-        brings it, that says nothing of what was in between.
+        It also has all that they were made of, unless a version has the content of an older one, as after a revert.
         """
         has, with_all = set(), set()
         for version in self._versions.values():
@@ -59,14 +57,16 @@ class Lineage:
         return has | self.behind(with_all)
 
     def held(self, behind: Collection[str]) -> set[str]:
-        """All that a version holds whose commit was made of the versions *behind*."""
+        """All versions that a commit includes which was made of the versions *behind*."""
         known = (self._known.get(self._versions[commit].time) for commit in behind if commit in self._versions)
         last = max((each.revision for each in known if each is not None and each.is_revision), default=0)
         return {*behind, *self.taken_in(last)}
 
     def newest(self, commits: Collection[str], *, as_git_knows: bool = False) -> list[str]:
-        """Those of *commits* that no other of them holds; of two that hold each other, one. *as_git_knows*: by commits
-        alone."""
+        """The *commits* that no other of them includes; of two that include each other, one.
+
+        With *as_git_knows* the database doesn't count.
+        """
         known = [commit for commit in commits if commit in self._versions]
         held = {each: self._behind[each] if as_git_knows else self.held(self._behind[each]) for each in known}
         newest: list[str] = []

@@ -1,12 +1,12 @@
-"""How two playbooks become one: importing a file, making the playbook equal to it, and the three-way merge.
+"""Merging two playbooks: importing a file, making the playbook equal to it, and the three-way merge.
 
-All three work on a draft of our playbook; *theirs* is the other one, *retired* are our retired points by name. They
-return notes for the user. A file may be older than an erasure here: what was forgotten doesn't come back with it.
+All three change a draft of our playbook and return notes for the user. *theirs* is the other playbook, *retired* are
+our retired points by name. If the file is older than an erasure here, no forgotten text returns with it.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,22 +19,26 @@ from playbook_db.domain.sections import SECTION_ORDER
 from playbook_db.domain.times import read_timestamp
 
 Retired = Mapping[str, RetiredPoint]
-_WRONG_KIND = "a name of the other kind of playbook"  # of the user's own in a project's, or the other way round
+_WRONG_KIND = "a name of the other kind of playbook"  # of a personal playbook in a project's, or the reverse
 
 
 def prepare_import(reading: Reading, ours: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
-    """The playbook of *reading* as it may be merged into *ours*, and notes: with the sections that our points have,
-    and without the points that were forgotten here."""
-    theirs = in_our_sections(reading, ours)
+    """The playbook of *reading*, ready to be merged into *ours*, and notes.
+
+    Its points have our sections; points that were forgotten here are left out.
+    """
     forgotten = {name for name, each in retired.items() if each.is_forgotten}
-    points = tuple(point for point in theirs.points if point.name not in forgotten)
-    left_out = (point.name for point in theirs.points if point.name in forgotten)
-    notes = (f"{name} was forgotten here; the text that came in for it was left out" for name in left_out)
+    return _without(in_our_sections(reading, ours), forgotten, "was forgotten here; the incoming text was left out")
+
+
+def _without(theirs: Playbook, names: Collection[str], note: str) -> tuple[Playbook, tuple[str, ...]]:
+    points = tuple(point for point in theirs.points if point.name not in names)
+    notes = (f"{point.name} {note}" for point in theirs.points if point.name in names)
     return replace(theirs, points=points), tuple(notes)
 
 
 def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
-    """The playbook of *reading*; a flat file has no sections, so each of its points gets the section it has in ours."""
+    """The playbook of *reading*. In a flat file, which has no sections, each point gets its section in *ours*."""
     if not reading.is_flat:
         return reading.playbook
     known = ours.by_name
@@ -43,28 +47,24 @@ def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
 
 
 def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired, *, folds_equal: bool = False) -> tuple[str, ...]:
-    """Bring every point of *theirs* into the draft, where no common ancestor is known.
+    """Merge every point of *theirs* into the draft without a common ancestor.
 
-    A point that is here already (same name and text, or the same text up to normalising) gets the higher of both
-    counters: the file may be an older or newer copy of this playbook, so votes must not add up. A retired point with
-    this name and text is restored. A name that has another text here is changed on the incoming side. Importing the
-    same file twice changes nothing the second time. With *folds_equal* no text comes in that is here by then, up to
-    normalising: neither a second time in *theirs*, nor beside the point of the same name.
+    If a point is here already (same name and text, or the same normalized text), it gets the higher of both counters:
+    *theirs* may be a copy of this playbook, so votes must not add up. A retired point with this name and text is
+    restored. If its name has another text here, the incoming point gets another name. A second import of the same file
+    changes nothing. With *folds_equal*, no text is added that is already here after normalizing.
     """
     theirs, erasure_notes = without_erased_texts(_known(retired, draft.playbook()), theirs)
     notes = [*erasure_notes]
     draft.reserve(theirs.by_name)
     same = {point.name for point in theirs.points if point.name in draft and draft[point.name].text == point.text}
-    # A point with the same name is no match for another one; of the rest, an exact text comes before a similar one.
-    others = [point for point in draft.points() if point.name not in same]
-    exact: dict[str, list[str]] = {}
-    for point in others:
-        exact.setdefault(point.text, []).append(point.name)
-    alike = {normalised(point.text): point.name for point in reversed(others)}
-    if folds_equal:
-        alike = {normalised(draft[name].text): name for name in same} | alike
+    # A point that is matched by its name matches no other, unless equal texts are folded.
+    alike: dict[str, list[str]] = {}
+    for point in sorted(draft.points(), key=lambda point: point.name in same):
+        if folds_equal or point.name not in same:
+            alike.setdefault(normalised(point.text), []).append(point.name)
     for point in theirs.points:
-        name = point.name if point.name in same else _next_match(exact, point.text) or alike.get(normalised(point.text))
+        name = point.name if point.name in same else _next_match(alike, normalised(point.text))
         before = retired.get(point.name)
         if name is not None:
             _set(draft, draft[name], _with_higher_counters(draft[name], point))
@@ -76,14 +76,15 @@ def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired, *, folds_equ
         else:
             _add(draft, point, notes)
         if folds_equal and name is None:
-            alike[normalised(point.text)] = draft.changes[-1].point.name
+            alike[normalised(point.text)] = [draft.changes[-1].point.name]
     return tuple(notes)
 
 
 def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
-    """Make the draft equal to *theirs*: the same points, texts, counters, sections and order."""
+    """Make the draft equal to *theirs*, with the same points, texts, counters, sections and order."""
     theirs, erasure_notes = without_erased_texts(_known(retired, draft.playbook()), theirs)
-    theirs, renamed = _under_names_that_fit(draft, theirs)
+    draft.reserve(theirs.by_name)
+    notes = [*erasure_notes]
     for point in draft.points():
         if point.name not in theirs.by_name:
             draft.retire(point.name, reason="not in the imported playbook")
@@ -93,36 +94,19 @@ def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[st
         elif point.name in retired:
             draft.place(replace(point, position=draft.free_position()), kind="restore", reason="imported again")
         else:
-            draft.add(point)
+            _add(draft, point, notes)
     _arrange(draft, theirs)
-    return (*erasure_notes, *renamed)
-
-
-def _under_names_that_fit(draft: Draft, theirs: Playbook) -> tuple[Playbook, list[str]]:
-    """*theirs*, where a point whose name no point here may have gets that of ours with its text, or a new one; and
-    notes."""
-    if all(map(draft.may_have, theirs.by_name)):
-        return theirs, []
-    draft.reserve(theirs.by_name)
-    ours = {normalised(point.text): point.name for point in reversed(draft.points())}
-    points, notes = [], []
-    for point in theirs.points:
-        if not draft.may_have(point.name):
-            name = ours.pop(normalised(point.text), None) or draft.new_name(point.section)
-            notes.append(f"{point.name} is {_WRONG_KIND}; the point is {name} here")
-            point = replace(point, name=name)
-        points.append(point)
-    return replace(theirs, points=tuple(points)), notes
+    return tuple(notes)
 
 
 def merge_three_way(
     draft: Draft, base: Playbook, theirs: Playbook, retired: Retired, *, was_erased_since: bool = False
 ) -> tuple[str, ...]:
-    """Bring into the draft what changed from *base*, the common ancestor, to *theirs*.
+    """Make the changes from *base*, the common ancestor, to *theirs* in the draft.
 
-    Votes of both sides add up. Where both changed a text, the later one is live and the other is in the history. A
-    point that one side retired and the other reworded stays. *was_erased_since* says that something was forgotten
-    after *base*. Source: design, section 7.
+    Votes of both sides add up. If both changed a text, the later one is live and the other is in the history. A point
+    that one side retired and the other reworded stays. *was_erased_since* says that something was forgotten after
+    *base*. Source: design, section 7.
     """
     notes: list[str] = []
     if was_erased_since:
@@ -146,8 +130,7 @@ def merge_three_way(
             _merge_changed(draft, before, here, point, notes, theirs_is_later=theirs_is_later)
         elif point.text != before.text and point.name in retired:
             ours_before = retired[point.name].point
-            helpful, harmful = _votes_of_both(before, ours_before, point)
-            back = replace(point, helpful=helpful, harmful=harmful, position=ours_before.position)
+            back = replace(_with_votes_since(point, before, ours_before), position=ours_before.position)
             draft.place(back, kind="restore", reason="reworded on the other side")
             notes.append(f"{point.name} had been retired here and reworded there; it is back with the new text")
     for before in base.points:
@@ -166,10 +149,10 @@ def merge_three_way(
 def under_our_names(
     draft: Draft, base: Playbook, theirs: Playbook, merged: Playbook
 ) -> tuple[Playbook, Playbook, dict[str, str]]:
-    """*base* and *theirs*, what became of it, with the names that the points of *base* got when it was merged into
-    ours, which was *merged* then; and these names, by theirs.
+    """*base* and *theirs*, which began as *base*, with our names for their points; and our names by theirs.
 
-    What has none, as its text was forgotten here since, is left out where it is as it was, else it counts as new.
+    Our playbook was *merged* after *base* was merged into it. If a text of *base* was forgotten here since, its point
+    is left out if it is unchanged, and counts as new otherwise.
     """
     texts = {point.name: normalised(point.text) for point in merged.points}
     same = [point.name for point in base.points if texts.get(point.name) == normalised(point.text)]
@@ -194,17 +177,15 @@ def under_our_names(
 
 
 def without_retired(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
-    """*theirs* without what is retired here, whatever name it has there; and notes."""
+    """*theirs* without the texts that are retired here, under whatever name; and notes."""
     live = {normalised(point.text) for point in draft.points()}
     retired_texts = {normalised(each.point.text) for each in retired.values()} - live
-    points = tuple(point for point in theirs.points if normalised(point.text) not in retired_texts)
-    left_out = (point.name for point in theirs.points if normalised(point.text) in retired_texts)
-    notes = (f"{name} says what was retired here; it stays retired" for name in left_out)
-    return replace(theirs, points=points), tuple(notes)
+    names = {point.name for point in theirs.points if normalised(point.text) in retired_texts}
+    return _without(theirs, names, "has a text that was retired here; it stays retired")
 
 
 def only_what_is_in(base: Playbook, theirs: Playbook) -> Playbook:
-    """*base* as the ancestor of *theirs* for a merge that takes nothing out: it lacks what *theirs* lacks."""
+    """*base* without the points and keys that *theirs* lacks, so that a merge removes nothing."""
     points = tuple(point for point in base.points if point.name in theirs.by_name)
     fields = tuple(field for field in base.header.fields if field[0] in dict(theirs.header.fields))
     return replace(base, points=points, header=Header(fields, base.header.final_newline))
@@ -213,10 +194,10 @@ def only_what_is_in(base: Playbook, theirs: Playbook) -> Playbook:
 def _follow_texts(
     draft: Draft, base: Playbook, ours: Playbook, theirs: Playbook, notes: list[str]
 ) -> tuple[Playbook, Playbook]:
-    """*base* and *theirs* for a merge in which what the other side did to a text counts for it under its present name.
+    """*base* and *theirs*, with the points that a merge renamed under their present names.
 
-    Where two sides gave one name to two texts, a merge gave one of these texts another name. Whoever hadn't seen that
-    yet still votes for it under the old one, which belongs to the other text by now.
+    If both sides gave one name to two texts, a merge renamed one of the points. A side that hadn't seen this merge
+    still votes for the text under its old name, which belongs to the other text now.
     """
     ours_new, theirs_new = (
         {point.text: point.name for point in side.points if point.name not in base.by_name} for side in (ours, theirs)
@@ -225,38 +206,34 @@ def _follow_texts(
     for name, point in base.by_name.items():
         here, there = ours.by_name.get(name), theirs.by_name.get(name)
         is_ours, is_theirs = (side is not None and side.text != point.text for side in (here, there))
-        our_name = ours_new.pop(point.text, None) if is_ours else None  # each new name continues one point
+        our_name = ours_new.pop(point.text, None) if is_ours else None  # pop: a new name is for one point
         their_name = theirs_new.pop(point.text, None) if is_theirs else None
         if our_name is None and their_name in after:
             if here is None:
                 after.pop(their_name)
             else:
-                before[name], after[their_name] = here, _with_what_was_done(after[their_name], point, here)
+                before[name], after[their_name] = here, _with_changes_since(after[their_name], point, here)
         elif our_name is not None and their_name is None:
-            if other := after.pop(our_name, None):  # it has to get another name anyway
+            if other := after.pop(our_name, None):  # another text, which needs another name
                 name_of_other = draft.new_name(other.section)
                 after[name_of_other] = replace(other, name=name_of_other)
                 notes.append(f"{our_name} belongs to another text here; the incoming one is now {name_of_other}")
             before[our_name] = ours.by_name[our_name]
             if there is not None:
-                after[our_name], after[name] = _with_what_was_done(before[our_name], point, there), point
+                after[our_name], after[name] = _with_changes_since(before[our_name], point, there), point
     if (before, after) == (base.by_name, theirs.by_name):
         return base, theirs
     return replace(base, points=tuple(before.values())), replace(theirs, points=tuple(after.values()))
 
 
-def _with_what_was_done(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
-    """*point* with the votes, and the other text, that *after* got since *before*."""
-    helpful, harmful = _votes_of_both(before, point, after)
+def _with_changes_since(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
+    """*point* with the votes and the new text that another one got from *before* to *after*."""
     text = point.text if after.text == before.text else after.text
-    return replace(point, text=text, helpful=helpful, harmful=harmful)
+    return replace(_with_votes_since(point, before, after), text=text)
 
 
 def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_since: bool = False) -> Header:
-    """Our header with every top-level key that *theirs* changed, added or removed since *base*.
-
-    `last_updated` stays ours: the revision sets it.
-    """
+    """Our header with the changes of the top-level keys from *base* to *theirs*. `last_updated` stays ours."""
     if was_erased_since:
         theirs = without_erased_header(base, theirs)
     known, fields = dict(base.fields), dict(ours.fields)
@@ -271,17 +248,13 @@ def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_sinc
 
 
 def _differ(known: object, value: object) -> bool:
-    """Whether *value* is to take the place of *known*: it is another, or the same number with more digits than a
-    program would write, which may have read *known* and kept no spelling."""
+    """Whether *value* is new: another value, or the same number in a spelling that no program would have written."""
     plain = json.dumps(value)
     return plain != json.dumps(known) or write_json(value) not in (write_json(known), encoded(json.loads(plain)))
 
 
 def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:
-    """*theirs*, where a text that may hold what was erased from one of *known* is replaced by our text; and notes.
-
-    The text then counts as unchanged on their side.
-    """
+    """*theirs* with our text for each point of *known* whose incoming text may hold what was erased; and notes."""
     points, notes = [], []
     for point in theirs.points:
         ours = known.get(point.name)
@@ -293,7 +266,7 @@ def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tup
 
 
 def without_erased_header(base: Header, theirs: Header) -> Header:
-    """*theirs*, where a top-level key or value that may be what was erased from *base* is replaced by ours."""
+    """*theirs* with our top-level key or value if the incoming one may hold what was erased from *base*."""
     known = dict(base.fields)
     if MARK not in encoded(known):
         return theirs
@@ -306,10 +279,10 @@ def without_erased_header(base: Header, theirs: Header) -> Header:
 
 
 def new_extras(reading: Reading, theirs: Playbook, ours: Playbook, known: Mapping[str, str]) -> dict[str, str]:
-    """What the entries of *reading* say beside what a point is and *known* doesn't hold yet, each as JSON, by name.
+    """The unknown keys of entries of *reading* if they add to those in *known*, a JSON object for each of our names.
 
-    The names are those that the points of *theirs*, what was merged of it, have in *ours*, the playbook afterwards;
-    what is known of a point is in it too. A point of which something was forgotten gets nothing: a file may be older.
+    *theirs* is what was merged of *reading*, *ours* the playbook afterwards. A point of which something was forgotten
+    gets no new keys, as the file may be older.
     """
     by_text = {normalised(point.text): point.name for point in reversed(ours.points)}
     extras: dict[str, str] = {}
@@ -327,7 +300,7 @@ def new_extras(reading: Reading, theirs: Playbook, ours: Playbook, known: Mappin
 
 
 def may_be_original(text: str, erased: str) -> bool:
-    """Whether *text* may be what *erased* was before a part of it was erased: it is the same around the marks."""
+    """Whether *erased* may be *text* after an erasure: both are the same around the marks."""
     if MARK not in erased or text == erased:
         return False
     return bool(re.fullmatch(".*".join(map(re.escape, erased.split(MARK))), text, re.DOTALL))
@@ -338,14 +311,14 @@ def _known(retired: Retired, playbook: Playbook) -> dict[str, KeyPoint]:
 
 
 def _is_unchanged(value: object, known: object, *, has_name: bool) -> bool:
-    """Whether *value* may be what *known* was before an erasure; under another name, equal values will do."""
+    """Whether *known* may be *value* after an erasure. Under another key, equal values are enough."""
     theirs, ours = encoded(value), encoded(known)
     return may_be_original(theirs, ours) or (theirs == ours and not has_name)
 
 
-def _next_match(exact: dict[str, list[str]], text: str) -> str | None:
-    """A point with exactly *text*, each only once but the last one, which serves again and again."""
-    names = exact.get(text, [])
+def _next_match(alike: dict[str, list[str]], text: str) -> str | None:
+    """The next point with *text*; the last one is returned again and again."""
+    names = alike.get(text, [])
     return names.pop(0) if len(names) > 1 else next(iter(names), None)
 
 
@@ -353,12 +326,10 @@ def _with_higher_counters(here: KeyPoint, there: KeyPoint) -> KeyPoint:
     return replace(here, helpful=max(here.helpful, there.helpful), harmful=max(here.harmful, there.harmful))
 
 
-def _votes_of_both(before: KeyPoint, here: KeyPoint, there: KeyPoint) -> tuple[int, int]:
-    """The counters with the votes that both sides counted since *before*."""
-    return (
-        max(0, here.helpful + there.helpful - before.helpful),
-        max(0, here.harmful + there.harmful - before.harmful),
-    )
+def _with_votes_since(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
+    """*point* with the votes that were counted from *before* to *after* as well."""
+    helpful = max(0, point.helpful + after.helpful - before.helpful)
+    return replace(point, helpful=helpful, harmful=max(0, point.harmful + after.harmful - before.harmful))
 
 
 def _set(draft: Draft, here: KeyPoint, new: KeyPoint) -> None:
@@ -374,12 +345,10 @@ def _add(draft: Draft, point: KeyPoint, notes: list[str]) -> None:
         draft.add(point)
         return
     name = draft.new_name(point.section)
-    if not fits:
-        draft.add(replace(point, name=name), reason=f"imported as {point.name}, {_WRONG_KIND}")
-        notes.append(f"{point.name} is {_WRONG_KIND}; the point is {name} here")
-        return
-    draft.add(replace(point, name=name), reason=f"imported as {point.name}, a name that belongs to another text here")
-    notes.append(f"{point.name} belongs to another text here; the incoming one is now {name}")
+    why = "a name that belongs to another text here" if fits else _WRONG_KIND
+    draft.add(replace(point, name=name), reason=f"imported as {point.name}, {why}")
+    taken = f"{point.name} belongs to another text here; the incoming one is now {name}"
+    notes.append(taken if fits else f"{point.name} is {_WRONG_KIND}; the point is {name} here")
 
 
 def _merge_new(draft: Draft, point: KeyPoint, here: KeyPoint | None, retired: Retired, notes: list[str]) -> None:
@@ -397,8 +366,7 @@ def _merge_changed(
     draft: Draft, before: KeyPoint, here: KeyPoint, there: KeyPoint, notes: list[str], *, theirs_is_later: bool
 ) -> None:
     section = here.section if there.section == before.section else there.section
-    helpful, harmful = _votes_of_both(before, here, there)
-    merged = replace(here, section=section, helpful=helpful, harmful=harmful)
+    merged = replace(_with_votes_since(here, before, there), section=section)
     if there.text in (before.text, here.text):
         _set(draft, here, merged)
     elif here.text == before.text:
@@ -415,13 +383,11 @@ def _merge_changed(
 def _is_later(theirs: Header, base: Header, ours: Header) -> bool:
     """Whether the other side's text is the later one. A file that was edited by hand keeps its time and is later."""
     there, here = read_timestamp(theirs.last_updated), read_timestamp(ours.last_updated)
-    if theirs.last_updated == base.last_updated or there is None or here is None:
-        return True
-    return there >= here
+    return theirs.last_updated == base.last_updated or there is None or here is None or there >= here
 
 
 def _has_their_order(base: Playbook, ours: Playbook, theirs: Playbook) -> bool:
-    """Whether the order is to be the other side's: we moved nothing, and they did or we added nothing."""
+    """Whether the other side's order wins: we moved nothing, and they did or we added nothing."""
     if _common_order(ours, base, theirs) != _common_order(base, ours, theirs):
         return False
     they_moved = _common_order(theirs, base, ours) != _common_order(base, theirs, ours)
@@ -429,12 +395,12 @@ def _has_their_order(base: Playbook, ours: Playbook, theirs: Playbook) -> bool:
 
 
 def _common_order(of: Playbook, *others: Playbook) -> list[str]:
-    """The names of *of* that all the *others* have too, in the order of *of*."""
+    """The names in *of* that all the *others* have, in the order of *of*."""
     return [point.name for point in of.points if all(point.name in other.by_name for other in others)]
 
 
 def _arrange(draft: Draft, like: Playbook) -> None:
-    """Put the draft's points into the order of *like*; those that it doesn't have come last in their section."""
+    """Put the draft's points into the order of *like*; points that it lacks come last in their section."""
     rank = {point.name: place for place, point in enumerate(like.points)}
     by_section: dict[str, list[KeyPoint]] = {section: [] for section in SECTION_ORDER}
     for point in draft.points():

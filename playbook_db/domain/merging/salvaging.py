@@ -1,7 +1,7 @@
-"""What is still known of the points of a damaged playbook, and how they come into a playbook that is sound.
+"""Bringing the points of a damaged playbook into a sound one.
 
-A point is described by its own row and by the last of its changes. Where the two differ, the later one counts; a row is
-dated by its rank. Pure.
+The file has a point's own row and the last of its changes. If they differ, the later one counts. The rank of a row
+tells its date.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,10 +18,10 @@ _MAX_POSITION = 2**53
 
 @dataclass(frozen=True, slots=True)
 class SavedPoint:
-    """A point as a damaged file has it, with its number there.
+    """A point of a damaged file, with its number there.
 
-    `revision` is the one that changed it last, 0 where that isn't known; `reason` is why it was retired. A name or a
-    text that couldn't be read is "".
+    `revision` changed it last, 0 if that is unknown; `reason` is why it was retired. A name or text that can't be read
+    is "".
     """
 
     number: int
@@ -36,12 +36,12 @@ class SavedPoint:
         return not self.is_live and self.point.text == MARK
 
     def named(self, name: str) -> "SavedPoint":
-        """The same point under *name*, where its own is lost."""
+        """The same point, under *name* if its own is lost."""
         return self if self.point.name or not name else replace(self, point=replace(self.point, name=name))
 
 
 def changed_in(helpful: int, harmful: int, rank: float) -> int:
-    """The revision that last changed a point, by its rank; 0 where rank and votes don't agree."""
+    """The revision that last changed a point, computed from its rank; 0 if rank and votes don't agree."""
     if not 0 <= helpful < 2**53 or not 0 <= harmful < 2**53:
         return 0
     age = (rank - prompt_text.rank(helpful, harmful, 0)) * prompt_text.FADING_REVISIONS
@@ -49,8 +49,10 @@ def changed_in(helpful: int, harmful: int, rank: float) -> int:
 
 
 def settle(row: SavedPoint, change: SavedPoint) -> SavedPoint:
-    """The point that its *row* and the last *change* of it describe: the later of both, with the text of the other one
-    where its own is damaged. A row without a date has damaged votes; the rest of it counts."""
+    """The later one of a point's *row* and its last *change*.
+
+    If its text is damaged, it gets the text of the other one. A row without a date has damaged votes; the rest counts.
+    """
     if not row.revision:
         point = replace(row.point, helpful=change.point.helpful, harmful=change.point.harmful)
         row = replace(row, point=point, revision=change.revision)
@@ -60,18 +62,17 @@ def settle(row: SavedPoint, change: SavedPoint) -> SavedPoint:
 
 
 def is_damaged(text: str) -> bool:
-    """Whether *text* is missing, or holds what nobody writes."""
+    """Whether *text* is blank, or has characters that nobody writes."""
     return not text.strip() or any(char == "\ufffd" or not (char.isprintable() or char.isspace()) for char in text)
 
 
 def bring_in(
     draft: Draft, saved: Iterable[SavedPoint], retired: Mapping[str, RetiredPoint], *, known_to: int
 ) -> list[str]:
-    """Bring the *saved* points into the draft, which is the playbook as it was after the revision *known_to*.
+    """Bring the *saved* points into the draft, a playbook as it was after the revision *known_to*.
 
-    Those that were changed later take the place of the draft's, those that it lacks are added, and those that had been
-    retired are retired again; *retired* are the draft's own, of which a forgotten one stays so. Returns the new names
-    of points whose own are lost.
+    Points that changed later replace the draft's, missing ones are added, and retired ones are retired again. *retired*
+    are the draft's own; forgotten ones of them stay forgotten. Returns the new names of points whose own are lost.
     """
     named, nameless = _by_name(saved)
     draft.reserve(named)
@@ -97,7 +98,7 @@ def bring_in(
 
 
 def _by_name(saved: Iterable[SavedPoint]) -> tuple[dict[str, SavedPoint], list[SavedPoint]]:
-    """The points under their names, and those without one; of two with the same name the later one has it."""
+    """The points by their names, and those without a name. Of two with the same name, the later one keeps it."""
     named: dict[str, SavedPoint] = {}
     nameless = []
     for each in sorted(saved, key=lambda each: -each.revision):
@@ -109,8 +110,7 @@ def _by_name(saved: Iterable[SavedPoint]) -> tuple[dict[str, SavedPoint], list[S
 
 
 def _bring_in_one(draft: Draft, saved: SavedPoint, here: KeyPoint | None, places: set[tuple[str, int]]) -> None:
-    """Let the point be in the draft what was *saved* of it; *here* is how the draft has it, live or retired. *places*
-    are those that live points take."""
+    """Bring one *saved* point into the draft, which has it as *here*. *places* are those of the live points."""
     point = saved.point
     is_live = point.name in draft
     is_taken = saved.is_live and (point.section, point.position) in places

@@ -1,7 +1,7 @@
-"""Undoing revisions: which undos still count, and a merge of three states for the points and the header.
+"""Undoing revisions: which undos still count, and a merge of three states of the points and the header.
 
-The states are those before the revisions, after them, and now, which is the draft. Votes are subtracted, so that the
-points alone don't say whether an undo was done already: the revisions say it.
+The states are before the revisions, after them, and now (the draft). Votes are subtracted, so that only the revisions
+show whether something was undone already.
 """
 
 import re
@@ -20,8 +20,8 @@ SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")  # of a 
 _MAX_QUOTED = 100  # characters of the message of the revisions, in the message of their undo
 _NOT_THERE = "not in the playbook"
 
-_Moves = dict[str, tuple[PointState, PointState]]  # of each point that changes, its state now and the new one
-Side = Literal["ours", "theirs"]  # the state now, or the state before the revisions
+_Moves = dict[str, tuple[PointState, PointState]]  # the present and the new state of each point that changes
+Side = Literal["ours", "theirs"]  # the present state, or the state before the revisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +37,28 @@ class RevisionRange:
         return f"revisions {self.first} to {self.last}"
 
     def holds(self, other: "RevisionRange") -> bool:
-        """Whether all of *other* is in it."""
+        """Whether all revisions of *other* are in it."""
         return self.first <= other.first and other.last <= self.last
 
     def overlap(self, other: "RevisionRange") -> "RevisionRange | None":
-        """What is in both of them; None where nothing is."""
+        """The revisions that both have, None if there are none."""
         first, last = max(self.first, other.first), min(self.last, other.last)
         return RevisionRange(first, last) if first <= last else None
 
     @property
     def was(self) -> str:
-        """The verb for it in a sentence."""
+        """The verb after it in a sentence, `was` or `were`."""
         return "was" if self.first == self.last else "were"
 
     @property
     def as_argument(self) -> str:
-        """The argument that names it to `playbook undo`."""
+        """The argument for it of `playbook undo`."""
         return f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """A revision that undid others: its number, and which."""
+    """The number of a revision that undid others, and those others."""
 
     number: int
     undone: RevisionRange
@@ -66,7 +66,7 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What some revisions did: the points that they changed and the header, before them and after."""
+    """The points that some revisions changed, and the header, before them and after."""
 
     before: Mapping[str, PointState]
     after: Mapping[str, PointState]
@@ -75,8 +75,7 @@ class Effect:
 
 
 class Collision(NamedTuple):
-    """Something that was changed again since the revisions: `what`, its state now (`ours`), and the state that the
-    undo would restore (`theirs`)."""
+    """Something that was changed again since: `what`, its state now (`ours`), and before the revisions (`theirs`)."""
 
     what: str
     ours: str
@@ -85,7 +84,7 @@ class Collision(NamedTuple):
 
 @dataclass(slots=True)
 class UndoOutcome:
-    """The result of an undo: the header, notes for the user, and all collisions, also those that *prefer* decided."""
+    """The result of an undo: the header, notes for the user, and all collisions, also those that *prefer* resolved."""
 
     header: Header
     notes: list[str] = field(default_factory=list)
@@ -104,16 +103,13 @@ def parse_range(text: str) -> RevisionRange:
 
 
 def undo_message(revisions: RevisionRange, summary: str) -> str:
-    """The message of the revision that undoes *revisions*; *summary* says what those did."""
+    """The message of the revision that undoes *revisions*, whose own messages *summary* sums up."""
     short = summary if len(summary) <= _MAX_QUOTED else summary[: _MAX_QUOTED - 1] + "…"
     return f"undid {revisions} ({short})"
 
 
 def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
-    """Those of *undos*, which come newest first, that were not undone themselves.
-
-    No revision is undone twice: of two undos of it the newer counts.
-    """
+    """The *undos* (newest first) that were not undone themselves. Of two undos of a revision the newer one counts."""
     effective: list[Undo] = []
     undone: set[int] = set()
     for undo in undos:
@@ -125,7 +121,7 @@ def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
 
 
 def undone_by(revision: int, undos: Iterable[Undo]) -> int | None:
-    """The number of the undo, of *undos* that were not undone, that undid *revision*; None where none did."""
+    """The number of the undo that undid *revision*, None if none of the effective *undos* did."""
     return next((undo.number for undo in undos if undo.undone.holds(RevisionRange(revision, revision))), None)
 
 
@@ -137,10 +133,10 @@ def undo_revisions(
     revisions: RevisionRange,
     prefer: Side | None = None,
 ) -> UndoOutcome:
-    """Undo on the draft what *revisions* did, which is *effect*.
+    """Undo the *effect* of *revisions* in the draft.
 
-    Votes are subtracted. A text, section or top-level key gets its old value where nobody changed it since; else it
-    collides, and *prefer* says which side wins. With collisions and no preference the draft is of no use.
+    Votes are subtracted. A text, section or top-level key gets its old value. If it was changed since, it collides, and
+    *prefer* says which side wins. With collisions and no preference, don't use the draft.
     """
     outcome = UndoOutcome(draft.playbook().header)
     merge = _Merge(outcome, prefer)
@@ -162,7 +158,7 @@ def undo_revisions(
 
 
 def restore_state(draft: Draft, now: PointState, then: KeyPoint) -> None:
-    """Make a point live as it was *then*, at the end of its section where its place is taken; *now* is its state."""
+    """Make a point live as it was *then*; if its place is taken, at the end of its section. *now* is its state."""
     if (not now.is_live or _place(now.point) != _place(then)) and draft.is_taken(*_place(then)):
         then = replace(then, position=draft.free_position())
     if then != now.point or not now.is_live:
@@ -170,7 +166,7 @@ def restore_state(draft: Draft, now: PointState, then: KeyPoint) -> None:
 
 
 class _Merge:
-    """The merge of single points and keys; its notes and collisions go to the outcome."""
+    """The merge of single points and keys. Its notes and collisions go into the outcome."""
 
     def __init__(self, outcome: UndoOutcome, prefer: Side | None) -> None:
         self._outcome = outcome
@@ -196,7 +192,7 @@ class _Merge:
         return PointState(replace(counted, text=text, section=section, position=position), is_live)
 
     def header(self, effect: Effect, now: Header) -> Header:
-        """The header after the undo; the revision sets its `last_updated`."""
+        """The header after the undo; the new revision sets its `last_updated`."""
         before, after = effect.header_before, effect.header_after
         if _undated(now) == _undated(after):
             return before
@@ -212,14 +208,14 @@ class _Merge:
         return Header(tuple(fields.items()), newline)
 
     def _without_added(self, before: KeyPoint, after: KeyPoint, now: KeyPoint) -> PointState:
-        """A point that the revisions added is retired, unless it was changed since."""
+        """Retire a point that the revisions added, unless it was changed since."""
         if (now.text, now.section) == (after.text, after.section):
             return PointState(replace(now, text=before.text, section=before.section), is_live=False)
         self._collide(f"{now.name}, changed since it came", f"[{now.section}] {now.text}", _NOT_THERE)
         return PointState(now, is_live=self._prefer != "theirs")
 
     def _field(self, what: str, before: str, after: str, now: str, *, is_seen: bool = True) -> str:
-        """The value after the undo; what was changed again collides, unless nobody sees it."""
+        """The value after the undo. A value that was changed again collides if it can be seen."""
         if now == after:
             return before
         if before in (after, now) or not is_seen:
@@ -240,9 +236,9 @@ class _Merge:
 
 
 def _carry_out(draft: Draft, moves: _Moves, retired: Mapping[str, RetiredPoint], reason: str) -> None:
-    """Bring each point from its state now to its new one; no two live points get the same place.
+    """Give each point its new state; no two live points get the same place.
 
-    A live point is retired for *reason*; one of those that are *retired* already keeps its own.
+    *reason* is why a live point is retired; a retired one keeps its reason.
     """
     stays = {
         name

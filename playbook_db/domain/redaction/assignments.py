@@ -1,7 +1,7 @@
 """Secrets known by the name beside them: `password=`, `"api_key": "..."`, `--token xyz`.
 
-At each stem of such a name three questions decide: does a value follow (mostly none does), does the name mean a
-secret, does the value look like one.
+At each stem of such a name three questions decide: whether a value follows (usually none does), whether the name means
+a secret, and whether the value looks like one.
 """
 
 import re
@@ -11,7 +11,7 @@ from playbook_db.domain.redaction import entropy, names
 from playbook_db.domain.redaction.escapes import Secret
 from playbook_db.domain.redaction.tables import regex
 
-# The rest of a name, and what follows if no value can: only words to the end of the line, or the end of a call.
+# The rest of a name; and after it, what excludes a value: only words to the end of the line, or the end of a call.
 _TAIL = regex(
     r"(?P<name>(?<=[\u3000-\uffff])|[A-Za-z0-9_\u00df-\u024f\u0400-\u04ff-]{0,40}"
     r"(?>(?:[ ](?:key|token|secret|value|code|phrase|string)\b)?))"
@@ -20,7 +20,7 @@ _TAIL = regex(
 )
 _QUOTE = r"""\\{0,8}(?:\"{3}|'{3}|["'`])"""
 _BREAK = r"(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)"
-# Without quotes prose has no passwords that are words.
+# In prose, a word without quotes is no password.
 _DIGIT = r"""(?=\\{0,8}["'`]|[$<]\(|\S{0,400}[0-9]|[A-Za-z]{3,30}[!&+][A-Za-z]|(?:[a-z]{4}-){3}[a-z])"""
 # Of, for, is and the like in other languages.
 _OF = (
@@ -89,7 +89,7 @@ _TO_VALUE = regex(
 _WAYS = ("below", "assign", "xml", "comma", "call", "prose", "talk", "space")  # the groups of _TO_VALUE
 _BARE = regex(rf"""(?:\[masked:\s[A-Za-z ]{{1,30}}\]|(?!\\+[nrt"'])[^\s"'`,;&<>)\]}}|{_CJK}])+""")
 _BARE_LITERAL = regex(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`])+""")
-_MAX_SEARCHED = 128  # characters; a longer value that is no secret is not searched for names
+_MAX_SEARCHED = 128  # characters; a longer value that is no secret isn't searched for names
 _LONG_WORD = regex(r"[A-Za-z0-9_+/=-]{24,200}")
 _HAS_DIGIT = regex("[0-9]")
 _BEGINS_LINE = regex(r"(?:\A|\n|\\n)[ \t]*(?:- )?[\"'*#-]{0,3}[ ]?$")
@@ -108,7 +108,7 @@ _IN_CALL = regex(
     r"\([ ]{0,2}(?:[0-9]{1,9},[ ]?)?(?:\\{0,8}[\"'][\w. -]{1,40}\\{0,8}[\"'],[ ]?)?"
     r"\\{0,8}[\"'`]{0,3}(?:\w{0,20}\[\w{1,20}=|[#.])?[\"']?$"
 )
-# A user or a host, beside which a password is set.
+# A user or a host beside a password that is set.
 _COMPANY = regex(
     r"(?<![A-Za-z])(?i:port|[a-z]{0,12}[_.-]?(?:host|hostname|server|user|username|user[_ ]?id|uid|database|db|dbname)"
     r"|benutzer(?:name)?|usuario|utilisateur)[\"']?(?:[ ]?(?:=>|[:=])[ ]?[\"']?|[ ][\"'])"
@@ -117,7 +117,7 @@ _COMPANY = regex(
 )
 _SIGNS = regex("(?:JWT|SESSION|COOKIE|APP|AUTH)_SECRET$")  # people invent those, too
 _APP_PASSWORD = regex(r"(?![a-z ]*\b(?:your|this|with|must|from))[a-z]{4}(?: [a-z]{4}){3}")
-# A form's fields, and not who logs in.
+# The fields of a form, not of a login.
 _FIELDS = regex(
     r"(?i)\b(?:error|icon|label|route|tab|step|message|hint|title|field)s?\b|\be?mail[\"']?[ ]?[:=](?!.{0,40}@)"
 )
@@ -148,7 +148,7 @@ _SETS = regex(r"(?:^|[\s\"'(])(?:ENV|ARG|setenv|set(?: -\w+)*|setx|SET|\#define)
 
 
 def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
-    """The values in *text* that have the name of a secret, with a stem at *stems*, and look like one."""
+    """The values in *text* that look like secrets and whose names, with a stem at *stems*, mean a secret."""
     done = 0
     for begin, stem_end in stems:
         value = _value(text, begin, stem_end) if begin >= done else None
@@ -165,9 +165,9 @@ def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]
 
 
 def _value(text: str, start: int, end: int) -> Secret | None:
-    """The value that has the name whose stem is at *start*, and its kind, "" where it doesn't look like a secret.
+    """The value after the name whose stem is at *start*, and its kind, "" if it doesn't look like a secret.
 
-    None where there is no value, or the name means no secret.
+    None if there is no value, or the name doesn't mean a secret.
     """
     tail = _TAIL.match(text, end)
     if tail is None or (tail["no_more"] and text[start - 1] != "-"):
@@ -200,7 +200,7 @@ def _value(text: str, start: int, end: int) -> Secret | None:
 
 
 def _is_name(text: str, begin: int, name: str, to_value: re.Match[str]) -> bool:
-    """Whether *name* at *begin* is no file, no test that passed, and not public."""
+    """Whether *name* at *begin* isn't a file, a passed test, a class of a style sheet, or public."""
     before = text[max(begin - 100, 0) : begin]
     is_of_aws = "arn:" in before and " " not in before[before.rindex("arn:") :]
     is_file = before.endswith("/") and to_value["assign"] == ":" and not before.endswith(" /")
@@ -212,24 +212,24 @@ def _is_name(text: str, begin: int, name: str, to_value: re.Match[str]) -> bool:
 
 
 class _Value:
-    """The value to which *to_value* leads from the *name* at *begin*."""
+    """The value after the *name* at *begin*, with the match *to_value* between them."""
 
     def __init__(self, text: str, begin: int, name: str, kind: str | None, to_value: re.Match[str]) -> None:
         before = text[max(begin - 100, 0) : begin]
-        if before.endswith("."):  # of a path of names
+        if before.endswith("."):  # the name is the last of a path
             before = before.rstrip(names.NAME_SIGNS + ".")
         self.name = name
         self.before = text[max(begin - 200, 0) : begin]
         self.lead = to_value[0]
         self.is_key = before.endswith(('"', "'"))  # the name itself is in quotes
         self.kind = kind or "secret"
-        self.is_weak = kind is None  # the name only has a word of secrets in it
+        self.is_weak = kind is None  # the name only contains a word for secrets
         self.is_password = kind == "password"  # which people invent
         self.how = next(way for way in _WAYS if to_value[way] is not None)
         self.sign = to_value["assign"] or ""
         self.is_quoted = to_value["open"] is not None or self.how == "xml"
-        self.is_loose = not _may_follow(text, begin, before, to_value)  # the name isn't at a place of names
-        # In a shell, after an option or a variable, and alone on its line a value needs no quotes, and is no code.
+        self.is_loose = not _may_follow(text, begin, before, to_value)  # the name isn't at the place of a name
+        # In a shell, after an option or a variable, or alone on its line, a value needs no quotes and isn't code.
         is_parameter = self.sign in ("=", ": ") and (name.isupper() or _IN_PARAMETERS.search(before) is not None)
         is_set = self.how == "space" and _SETS.search(before) is not None
         self.is_bare = name.startswith("-") or before.endswith(" /") or is_parameter or is_set
@@ -245,7 +245,7 @@ class _Value:
         if self.how in ("prose", "talk", "space") and not self.is_quoted:
             value = value.rstrip(".:?,;)]}>")
         self.end = self.start + len(value)
-        # A last sign is redacted with the value, as it may be its end; but it is no part of a path.
+        # A final sign is redacted with the value, as it may belong to it; but it isn't a part of a path.
         self.text = entropy.in_ascii(value.rstrip(";,"))
         self.after = text[self.end : self.end + 200]
         self.digits = len(_HAS_DIGIT.findall(value))
@@ -254,16 +254,16 @@ class _Value:
 
 
 def _fills_line(value: str, *, is_password: bool, is_first: bool) -> bool:
-    """Whether *value*, which ends a line of settings, is no code; *is_first*: nothing is before its name."""
+    """Whether *value*, at the end of a line of settings, isn't code; *is_first* if the line begins with its name."""
     is_mixed = len(_HAS_DIGIT.findall(value)) > 1 or _NO_CODE.search(value)
     if is_password and is_mixed and not entropy.is_code(value.rstrip(";,")):
         return True
     return is_first and entropy.is_random(value) and not set("(.[{").intersection(value)
 
 
-# The rules, in this order: the first that knows says whether a value is a secret.
+# The rules in order: the first one that doesn't return None says whether a value is a secret.
 def _under_a_weak_name(value: _Value) -> bool | None:
-    """Only what is random beyond doubt; and the name of the next value is none."""
+    """Under a weak name only a certainly random value is a secret; the name of the next value never is."""
     is_remark = value.how == "space" and not value.is_quoted and _REMARK.match(value.text) is not None
     is_public = not value.sign or "GPG" in value.name
     is_fingerprint = value.kind == "key" and is_public and _FINGERPRINT.fullmatch(value.text) is not None
@@ -273,7 +273,7 @@ def _under_a_weak_name(value: _Value) -> bool | None:
 
 
 def _after_a_word(value: _Value) -> bool | None:
-    """The name may be any word of a sentence here."""
+    """The name may be any word of a sentence."""
     if not value.is_loose:
         return None
     if entropy.is_code(value.text) or _NO_VALUE.fullmatch(value.text):
@@ -289,7 +289,7 @@ def _after_a_word(value: _Value) -> bool | None:
 
 
 def _passphrase(value: _Value) -> bool | None:
-    """A few words in quotes are one, unless they talk about it."""
+    """A few words in quotes are a passphrase, unless they are about passwords."""
     if not value.is_quoted:
         return True if value.is_line and " " in value.text and entropy.is_passphrase(value.text) else None
     if value.kind in ("password", "secret") and (value.sign or value.how in ("xml", "space")):
@@ -311,12 +311,12 @@ def _passphrase(value: _Value) -> bool | None:
 
 
 def _in_a_sentence(value: _Value) -> bool | None:
-    """In a sentence, with words between the name and the value, or in brackets."""
+    """The value is in a sentence, in brackets or after more words."""
     if value.how != "talk":
         return None
     if value.is_password and (_HAS_SIGN.search(value.lead) or names.is_foreign(value.name.lower())):
         return entropy.is_invented(value.text) and not (entropy.is_code(value.text) or _NO_VALUE.fullmatch(value.text))
-    is_sure = value.lead.endswith(": ") or not _HEX.fullmatch(value.text)  # else it may be a sum
+    is_sure = value.lead.endswith(": ") or not _HEX.fullmatch(value.text)  # else it may be a checksum
     is_token = len(value.text) > 15 and value.digits > 1 and entropy.is_random(value.text) and value.text.isalnum()
     return is_sure and is_token and names.may_lead_to_secret(value.lead)
 
@@ -334,7 +334,7 @@ def _word_or_pin(value: _Value) -> bool | None:
 
 
 def _is_set(value: _Value) -> bool:
-    """Whether the text clearly sets a password here. Then the password may be a plain word."""
+    """Whether the text clearly sets a password, which then may be a plain word."""
     sign = value.sign.strip()
     is_element = value.lead.strip() == ">" and value.before.endswith(("<", ":"))
     if is_element or (value.sign and value.name.isupper()) or (value.is_quoted and ("=" in sign or sign == "<-")):
@@ -395,7 +395,7 @@ _RULES = (*_IN_WORDS, _word_or_pin, _word_in_another_language, _is_like_a_secret
 
 
 def _is_clear(value: _Value) -> bool:
-    """Whether the way to *value* leaves no doubt, or the value looks like a secret by itself."""
+    """Whether the text before *value* clearly introduces a secret, or the value looks like one by itself."""
     is_option = value.how == "space" and (value.is_quoted or value.is_bare)
     is_setter = value.how in ("call", "comma") and (value.name.isupper() or value.name.startswith("setP"))
     is_sure = is_option or is_setter or value.how in ("assign", "xml")
@@ -411,7 +411,7 @@ def _is_clear(value: _Value) -> bool:
 
 
 def _value_before(text: str, begin: int, kind: str) -> Secret | None:
-    """The value of a pair that says its name last."""
+    """The value of a pair whose name comes last."""
     pair = _PAIR.search(text, max(begin - 300, 0), begin)
     if pair is None or not entropy.is_secret(pair["value"], password=kind == "password", literal=True):
         return None
@@ -419,7 +419,7 @@ def _value_before(text: str, begin: int, kind: str) -> Secret | None:
 
 
 def _whole_line(text: str, at: int, value: str, sign: str) -> str:
-    """The value at *at* to the end of its line, signs and all, where nothing but the line ends it."""
+    """The value at *at*, with all signs to the end of its line if it isn't code."""
     words = _WORDS_AND_NUMBER.match(text, at, at + 100) if sign == "=" else None
     if words and entropy.is_passphrase(words[0]):
         return words[0]
@@ -431,7 +431,7 @@ def _whole_line(text: str, at: int, value: str, sign: str) -> str:
 
 
 def _may_follow(text: str, begin: int, before: str, to_value: re.Match[str]) -> bool:
-    """Whether the text *before* the name, which begins at *begin*, fits the text between name and value."""
+    """Whether the text *before* the name at *begin* fits the match between name and value."""
     if to_value["space"] is not None:
         if text.startswith("-", begin) or _SETS.search(before) or "authorization" in before[-40:].lower():
             return True
@@ -453,7 +453,7 @@ def _may_follow(text: str, begin: int, before: str, to_value: re.Match[str]) -> 
 
 
 def _name_start(text: str, start: int) -> int:
-    """Where the name begins whose stem is at *start*; to a bare `key` belongs the word before it: `API key`."""
+    """The beginning of the name whose stem is at *start*, with the word before a `key` alone: `API key`."""
     before = text[max(start - 60, 0) : start]
     bare = before.rstrip(names.NAME_SIGNS)
     if len(bare) == len(before) and before.endswith((" ", ".")):

@@ -1,4 +1,4 @@
-"""Secrets known by what heads them: the columns of a table, lists under a name, and manifests of `kind: Secret`."""
+"""Secrets below a heading: in columns of a table, in lists with a name, and in manifests of `kind: Secret`."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -8,7 +8,7 @@ from playbook_db.domain.redaction.escapes import Secret, places_of
 from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name
 from playbook_db.domain.redaction.tables import regex
 
-# The cells of a line, by the sign that parts them; the first sign that is there does.
+# The cells of a line, by the separator; the first one in the line counts.
 _CELLS = {sign: regex(rf"(?:^|(?<=[{sign}]))[^{sign}]*") for sign in "|;\t,"}
 _TABBED = regex(r"[^\t]+")
 _SPACED = regex(r"\S+(?: \S+)*")
@@ -54,7 +54,7 @@ _LONGEST_MANIFEST = 20_000  # characters
 
 
 def blocks(text: str, stems: Collection[tuple[int, int]]) -> Iterator[Secret]:
-    """The secrets in *text* that stand under a head; names of secrets are at *stems*."""
+    """The secrets in *text* below a heading; *stems* are the places of names of secrets."""
     yield from _columns(text, stems)
     yield from _manifests(text)
     yield from _lists(text, stems)
@@ -93,7 +93,7 @@ def _lists(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
 
 
 def _inserts(text: str) -> Iterator[Secret]:
-    """The values of columns with such names in an INSERT or a COPY."""
+    """The values in an INSERT or a COPY whose column's name means a secret."""
     places = (place for word in (" INTO ", " into ", "COPY ", "copy ") for place in places_of(word, text))
     for insert in filter(None, (_INSERT.match(text, place) for place in places)):
         kinds = [kind_of_name(name.strip(' "`[]')) for name in insert[1].split(",")]

@@ -1,6 +1,6 @@
-"""Passwords on command lines: after the options of well-known commands, or in the place where one takes it.
+"""Passwords on command lines and in calls: after an option, or at the place of a password.
 
-A short option means something else to each command, so `commands.toml` names the commands.
+A short option has another meaning in each command, so `commands.toml` lists the commands.
 """
 
 import re
@@ -63,7 +63,7 @@ _ARGUMENT = regex(
 
 
 def calls(unescaped: Unescaped) -> Iterator[Secret]:
-    """The passwords among the arguments of calls; the first of them is mostly a user, a host or a text."""
+    """The passwords in the arguments of calls. The first argument is usually a user, a host or a text."""
     text = unescaped.text
     for call, places, word_at in _CALLS.in_text(unescaped):
         for place in places:

@@ -1,4 +1,4 @@
-"""Whether a value is random as a secret is, or a placeholder, a path, code or plain words."""
+"""Telling a random value, as secrets are, from a placeholder, a path, code or plain words."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ from playbook_db.domain.redaction.tables import read_words, regex
 _SHORTEST_PASSWORD = 6  # characters
 _SHORTEST = 8
 _LONGEST = 4096
-_NO_LATIN = "\u0250"  # the first sign behind the Latin letters
+_NO_LATIN = "\u0250"  # the first character after the Latin letters
 
 _PLACEHOLDER = regex(
     r"""
@@ -88,20 +88,16 @@ _PHRASE = regex(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
 
 
 def in_ascii(value: str) -> str:
-    """*value* without the accents of its Latin letters, as the rules know ASCII alone: `Ölkanne_7` as `Olkanne_7`."""
+    """*value* without the accents of Latin letters, as the rules know only ASCII: `Ölkanne_7` as `Olkanne_7`."""
     if value.isascii():
         return value
     return "".join(unicodedata.normalize("NFKD", sign)[0] if sign < _NO_LATIN else sign for sign in value)
 
 
 def is_a_word(value: str) -> bool:
-    """Whether *value* may be a password that is just a word: `sunflower`."""
-    return (
-        6 <= len(value) <= 24
-        and value[1:].islower()
-        and value.isalpha()
-        and not (is_placeholder(value) or _NAMES_A_VALUE.search(value))
-    )
+    """Whether *value* may be a password of a single word: `sunflower`."""
+    is_lower = 6 <= len(value) <= 24 and value[1:].islower() and value.isalpha()
+    return is_lower and not (is_placeholder(value) or _NAMES_A_VALUE.search(value))
 
 
 def is_phrase(value: str) -> bool:
@@ -110,34 +106,32 @@ def is_phrase(value: str) -> bool:
 
 
 def is_passphrase(value: str) -> bool:
-    """Whether *value* may be words that somebody chose, after a sign that leaves no doubt; no sentence about one."""
+    """Whether *value* may be a passphrase, and isn't a sentence about passwords."""
     words = set(re.findall(r"[^\W_]+", value.lower()))
     is_plain = _PLAIN_WORDS.fullmatch(value) is not None and len(value) < 60
     return is_plain and words.isdisjoint(_WORDS_OF_TALK)
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether *value* only marks the place of a secret: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
-    return value.lower().rstrip("!?") in _NO_PASSWORDS or bool(
-        _PLACEHOLDER.search(value)
-        or (
-            _PLACEHOLDER_WORD.search(value)
-            and (reads_like_words(value) or (value.islower() and len(_HAS_DIGIT.findall(value)) < 4))
-        )
-    )
+    """Whether *value* is a placeholder of a secret: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
+    if value.lower().rstrip("!?") in _NO_PASSWORDS or _PLACEHOLDER.search(value):
+        return True
+    if not _PLACEHOLDER_WORD.search(value):
+        return False
+    return reads_like_words(value) or (value.islower() and len(_HAS_DIGIT.findall(value)) < 4)
 
 
 def is_address(value: str) -> bool:
-    """Whether *value* is a path or a URL; secrets inside a URL have patterns of their own."""
-    path = value[value.find(":/") + 1 :]  # behind a name: `db-password:/etc/creds`
+    """Whether *value* is a path or a URL. Secrets in a URL have patterns of their own."""
+    path = value[value.find(":/") + 1 :]  # after a name: `db-password:/etc/creds`
     return bool(_URL.match(value) or (_PATH.match(path) and not _RANDOM_SEGMENT.search(value)))
 
 
 def reads_like_words(value: str) -> bool:
-    """Whether *value* is made of words, as names in code are, rather than of random characters.
+    """Whether *value* consists of words, as names in code do, and not of random characters.
 
-    Words have few digits, few changes of case, and pairs of letters that are common in English. A value without
-    letters (a number, a date, a version) isn't random either.
+    Words have few digits, few changes of case, and pairs of letters that are common in English. A value without letters
+    (a number, a date, a version) isn't random either.
     """
     chunks = _CHUNK.findall(_DATE.sub("", value))
     words = [chunk.lower() for chunk in chunks if not chunk[0].isdigit()]
@@ -155,22 +149,22 @@ def reads_like_words(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Whether *value* may be a token: long enough, no words, no placeholder."""
+    """Whether *value* may be a token: it is long enough, and neither words nor a placeholder."""
     if value.islower() and value.isalpha() and len(value) < 16:
         return False
     return _SHORTEST <= len(value) <= _LONGEST and not is_placeholder(value) and not reads_like_words(value)
 
 
 def is_strong(value: str) -> bool:
-    """Whether *value* is random beyond doubt: small and capital letters and digits, three of each or more."""
+    """Whether *value* is certainly random: it has three or more each of small letters, capital letters and digits."""
     return is_random(value) and all(len(re.findall(signs, value)) > 2 for signs in ("[A-Z]", "[a-z]", "[0-9]"))
 
 
 def is_secret(value: str, *, password: bool, literal: bool) -> bool:
-    """Whether *value*, with a name that means a secret, is that secret.
+    """Whether *value*, whose name means a secret, is that secret.
 
-    *password*: people invent passwords, so words with a digit or a sign are enough. *literal*: the value was quoted,
-    or is where no code can be; else it may be an expression of a program.
+    A *password* may be words with a digit or a sign, as people invent it. A *literal* was quoted, or is at a place
+    without code; other values may be expressions of a program.
     """
     if password and value.lower() in COMMON_PASSWORDS:
         return True
@@ -197,12 +191,12 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Whether *value* has small and capital letters and digits all over it, as no code has."""
+    """Whether *value* mixes small letters, capital letters and digits as code doesn't."""
     return _MIXED.match(value) is not None and not is_code(value)
 
 
 def is_invented(value: str) -> bool:
-    """Whether *value* is a password beyond doubt: it has two digits or more, or a digit and a sign."""
+    """Whether *value* is certainly a password: it has two digits or more, or a digit and a sign."""
     digits = len(_HAS_DIGIT.findall(value))
     is_likely = digits > 1 or (digits and _SIGN.search(value)) or _JOINED.fullmatch(value) or is_words_and_number(value)
     return (
@@ -214,18 +208,18 @@ def is_invented(value: str) -> bool:
 
 
 def is_words_and_number(value: str) -> bool:
-    """Whether *value* is words as names have them, with a number, as no code has them: `Copper.Lantern52`."""
+    """Whether *value* is capitalized words with a number, as code doesn't have them: `Copper.Lantern52`."""
     return _INVENTED.fullmatch(value) is not None
 
 
 def is_joined(value: str) -> bool:
-    """Whether *value* is words that somebody joined by signs, and that say nothing about passwords: `maple-street`."""
+    """Whether *value* is words joined by signs, and not about passwords: `maple-street`."""
     says_nothing = _WORDS_OF_TALK.isdisjoint(re.split("[._-]", value.lower()))
     return _NAMED.fullmatch(value) is not None and says_nothing and not _NAMES_A_SECRET.search(value)
 
 
 def is_code(value: str) -> bool:
-    """Whether *value* begins as an expression of a program does: a call, a member, a variable."""
+    """Whether *value* begins like an expression of a program: a call, a member, a variable."""
     if _CODE.match(value):
         return True
     if is_words_and_number(value):

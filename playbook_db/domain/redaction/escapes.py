@@ -1,6 +1,6 @@
-"""A text as its reader sees it: without colours, and with the signs that JSON wrote as `\\u0022`.
+"""A text without its escapes: without colors, and with the characters that JSON wrote as `\\u0022`.
 
-Every rule reads that; what it finds is given back as places in the text itself.
+The rules read this text. The places of their secrets are mapped back to the raw text.
 """
 
 import html
@@ -13,11 +13,11 @@ from typing import Generic, TypeVar
 
 from playbook_db.domain.redaction.tables import regex
 
-Secret = tuple[int, int, str]  # where it begins and ends in the text, and its kind
+Secret = tuple[int, int, str]  # its start, its end and its kind
 _Payload = TypeVar("_Payload")
 _COMMON_LETTERS = "zqjxkvbywgpfmucdlhrsnioate "  # from the rarest
 _Triples = frozenset[tuple[str, str, str]]
-MARKER = regex(r"\[masked: [A-Za-z ]{1,30}\]")  # what stands in a secret's place
+MARKER = regex(r"\[masked: [A-Za-z ]{1,30}\]")  # replaces a secret
 
 _ESCAPED = regex(
     r"\\(?:\\{0,7})(?:u(?P<sign>00[2-7][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9abAB][0-9a-fA-F]{3})"
@@ -26,13 +26,13 @@ _ESCAPED = regex(
     r"|%(?P<part>3[dD]|22|26(?=[\w.-]{1,40}%3[dD])|3[aA](?=%2[fF]%2[fF]|%22|[^\s%&/]{1,64}%40)"
     r"|2[fF](?:(?<=%3[aA]%2[fF])|(?<=%3[aA]%2[fF]%2[fF]))|40(?=\w)|3[fF](?=[\w.-]{1,40}%3[dD]))"
 )
-# Quotes, commas and colons of other languages, each as long as its sign.
+# Quotes, commas and colons of other languages, with ASCII signs of the same length.
 _FOREIGN_SIGNS = (
     *((quote, '"') for quote in "„“”«»「」『』"),
     *zip("，、。；：（）＝", ",,;;:()=", strict=True),
     *((" — ", " : "), (" – ", " : ")),
 )
-# Between the parts of a literal: `" + "`, a new line, and the end of a line that goes on; it begins at one of _JOINS.
+# Between the parts of a literal: `" + "`, a new line, and the end of a continued line; it begins at one of _JOINS.
 _BREAKS = r"(?:\s|\\{1,4}n|\\\r?\n){0,40}"
 _BETWEEN = rf"{_BREAKS}(?:[+&~]|\.\.?|\|\|)[ ]?_?{_BREAKS}|" r"[ ]{0,3}\\?(?:\r?\n|\\{1,3}n)[ ]{2,40}"
 _JOIN = regex(
@@ -44,7 +44,7 @@ _MARKS = ("\\u", "\x1b[", "\\x1b[", "\\033[", "\\e[", "[0m", "%3D", "%3d", "%22"
 
 
 def words_of(literal: str) -> tuple[str, ...]:
-    """The parts of *literal* that are in the words of each text with it, with the spaces that end them there."""
+    """The parts of *literal* that are among the words of each text that contains it, with the spaces around them."""
     return tuple(re.findall("(?=((?:^| )[^ ]+(?: |$)))", literal.encode().translate(_SIGNS).decode()))
 
 
@@ -53,7 +53,7 @@ def _triples(text: str) -> _Triples:
 
 
 class Anchored(Generic[_Payload]):
-    """Literals, each with what to do where it is; one may be in a text that has its rarest three letters in a row."""
+    """Literals with payloads, indexed by their rarest three letters, to find quickly which ones a text contains."""
 
     def __init__(self, rows: Iterable[tuple[str, tuple[str, ...], _Payload]]) -> None:
         self.rows = list(rows)
@@ -64,7 +64,7 @@ class Anchored(Generic[_Payload]):
             self._by_triple.setdefault(rarest, []).append(number)
 
     def in_text(self, unescaped: "Unescaped") -> Iterator[tuple[str, list[int], _Payload]]:
-        """Each literal that is in the text of *unescaped*, and its places there; no places of the empty one."""
+        """Each literal in the text of *unescaped*, its places and its payload. The empty literal has no places."""
         present = self._by_triple.keys() & unescaped.triples
         for number in sorted(chain(self._by_triple.get(None, ()), *map(self._by_triple.__getitem__, present))):
             literal, words, payload = self.rows[number]
@@ -73,7 +73,7 @@ class Anchored(Generic[_Payload]):
 
 
 def places_of(literal: str, text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
-    """Where *literal* is in *text*, between *start* and *end*."""
+    """The places of *literal* in *text*, between *start* and *end*."""
     at = text.find(literal, start, end)
     while at >= 0:
         yield at
@@ -86,15 +86,15 @@ def _join(raw: str, place: int) -> re.Match[str] | None:
 
 
 class Unescaped:
-    """*raw* as it is read: `text`; and the words in it, to ask what is in it at all."""
+    """The `text` of *raw* without escapes, and its words, to see quickly what it contains."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self._parts: list[str] = []
-        self._shown: list[int] = []  # where each part begins in the text that is read,
-        self._begins: list[int] = []  # where in the text itself,
+        self._shown: list[int] = []  # where each part begins in `text`,
+        self._begins: list[int] = []  # where it begins in the raw text,
         self._ends: list[int] = []  # and where it ends there
-        has_marks = any(mark[0] in raw and mark in raw for mark in _MARKS)  # one sign is found much faster
+        has_marks = any(mark[0] in raw and mark in raw for mark in _MARKS)  # a single character is found faster
         escapes = list(_ESCAPED.finditer(raw)) if has_marks else []
         joins = [join for mark in _JOINS.finditer(raw) if (join := _join(raw, mark.start()))]
         if joins:
@@ -108,13 +108,13 @@ class Unescaped:
 
     @cached_property
     def words(self) -> str:
-        """The words of the text, each once. What `words_of` makes of a literal in the text is among them."""
+        """The words of the text, each once. They contain the `words_of` each literal in the text."""
         text = self.text.encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
         return b" ".join([b"", *set(text.translate(_SIGNS).split()), b""]).decode("utf-8", "surrogatepass")
 
     @cached_property
     def triples(self) -> _Triples:
-        """All three letters in a row of the words."""
+        """All groups of three adjacent letters in the words."""
         return _triples(self.words)
 
     def _read(self, escapes: list[re.Match[str]]) -> None:
@@ -137,7 +137,7 @@ class Unescaped:
             at = end
 
     def in_raw(self, secrets: Iterable[Secret]) -> Iterator[Secret]:
-        """*secrets* of the text as places in the raw one."""
+        """The *secrets* of `text` with their places in the raw text."""
         if not self._parts:
             yield from secrets
             return

@@ -1,4 +1,4 @@
-"""Which names mean a secret: of settings, variables, options, fields and columns; one list for every rule."""
+"""Names of settings, variables, options, fields and columns that mean a secret."""
 
 import re
 from functools import lru_cache
@@ -9,14 +9,14 @@ from playbook_db.domain.redaction.tables import read_table, read_words, regex
 _TABLE = read_table("words")
 NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 _FOREIGN_WORDS = [*_TABLE["foreign_passwords"], *_TABLE["foreign_secrets"]]
-_STEMS = {  # what all names of secrets have in them, each with its words
+_STEMS = {  # each name of a secret contains one of them
     stem: words_of(stem) for stem in [*_TABLE["stems"].split(), *(word.rstrip("*") for word in _FOREIGN_WORDS)]
 }
-UNSPACED = "\u3000"  # from here on scripts of Asia that write words without spaces
+UNSPACED = "\u3000"  # the first character of Asian scripts without spaces between words
 
 
 def _foreign(words: list[str], suffixes: str) -> re.Pattern[str]:
-    """One of *words*, beside which is no letter unless its script has no spaces; or an end of a longer word."""
+    """A pattern of whole *words*, or of *suffixes*; in scripts without spaces, words may be inside others."""
     spaced = "|".join(word.replace("*", r"[^\W\d_]{0,6}") for word in words if word < UNSPACED)
     unspaced = "|".join(word for word in words if word >= UNSPACED)
     return regex(rf"(?<![^\W\d_])(?:{spaced})(?![^\W\d_])|{unspaced}|{suffixes}")
@@ -40,38 +40,38 @@ _PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "a
 
 
 def stems(unescaped: Unescaped) -> list[tuple[int, int]]:
-    """Where names that mean a secret may be in the text of *unescaped*, by what all such names have in them."""
+    """The places of the stems of names in the text of *unescaped*; a name at one of them may mean a secret."""
     text = MARKER.sub(lambda marker: " " * len(marker[0]), unescaped.text)
-    text, words = (text.replace("\u0130", "i").lower() for text in (text, unescaped.words))  # that letter would grow
+    text, words = (text.replace("\u0130", "i").lower() for text in (text, unescaped.words))  # lower() makes two of it
     present = (stem for stem, parts in _STEMS.items() if all(part in words for part in parts))
     return sorted((place, place + len(stem)) for stem in present for place in places_of(stem, text))
 
 
 def may_name_a_key(word: str) -> bool:
-    """Whether *word* before a bare `key` makes it a secret: `API key`."""
+    """Whether *word* before `key` makes it a secret, as in `API key`."""
     return word.lower() in _WORDS["keyed"]
 
 
 def is_foreign(name: str) -> bool:
-    """Whether *name*, in lower case, is password or secret in another language."""
+    """Whether *name*, in lower case, means password or secret in another language."""
     return bool(_FOREIGN.fullmatch(name) or _FOREIGN_SECRET.fullmatch(name))
 
 
 @lru_cache(maxsize=1024)
 def has_word_of_secrets(whole: str) -> bool:
-    """Whether the name *whole* has such a word in it and none of what is no secret: `TOKEN_FOR_CI`."""
+    """Whether the name *whole* has a word for secrets, and no word for harmless values: `TOKEN_FOR_CI`."""
     words = {word.lower() for word in _WORD.findall(whole)}
     return not _WORDS["secret_words"].isdisjoint(words) and _NO_SECRETS.isdisjoint(words)
 
 
 def may_lead_to_secret(lead: str) -> bool:
-    """Whether the words between a name and a value, *lead*, don't make the value an id or a sum."""
+    """Whether *lead*, the words between a name and a value, don't say that the value is an id or a checksum."""
     return _NO_SECRETS.isdisjoint(re.findall("[a-z]+", lead.lower()))
 
 
 @lru_cache(maxsize=1024)
 def kind_of_name(whole: str) -> str | None:
-    """The kind of secret that the name *whole* means; None for none."""
+    """The kind of secret that the name *whole* means, or None."""
     folded = whole.lower()
     if _FOREIGN.search(folded):
         return "password"
@@ -85,7 +85,7 @@ def kind_of_name(whole: str) -> str | None:
 
 
 def _kind_of(words: list[str]) -> str | None:
-    """The same for the words of the name."""
+    """The kind of secret that a name with these *words* means, or None."""
     while len(words) > 1 and words[-1] in _WORDS["afterthoughts"]:
         words = words[:-1]
     if not words or words[-1] in _WORDS["about"] or words[0] in ("public", "hashed"):

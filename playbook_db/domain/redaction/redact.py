@@ -1,6 +1,6 @@
-"""Redacting secrets, and leaving out what the user marked as private, before a text is kept or sent.
+"""Redacting secrets, and removing private parts, before a text is stored or sent.
 
-Which values of the environment are secret is decided here; the caller reads the environment.
+It decides which values of the environment are secret; the caller reads the environment.
 """
 
 import base64
@@ -22,7 +22,7 @@ from playbook_db.domain.redaction.tables import regex
 
 _BESIDE = token_patterns.by_anchor((*token_patterns.HEADERS, *COMMANDS))
 _VALUE = "environment value"
-MIN_VALUE_CHARS = 8  # shorter values of the environment are in texts by chance
+MIN_VALUE_CHARS = 8  # texts contain shorter values of the environment by chance
 MAX_MESSAGE_CHARS = 2000
 
 _SECRET_NAME = regex(r"PASSW|SECRET|TOKEN|PRIVATE|(?:^|[_.-])(?:KEYS?|AUTH|PASS|PWD|PAT|COOKIE|JWT)(?:[_.-]|$)")
@@ -39,9 +39,8 @@ _PRIVATE = regex(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
 def redact(text: str, values: Collection[str] = ()) -> str:
     """*text* with `[masked: KIND]` in place of every secret, and of each of *values*.
 
-    Known kinds of secrets are found by their look, others by the name beside them. A value counts if it has
-    MIN_VALUE_CHARS characters or more; it is found plain, escaped for JSON or for a URL, and in base64. A text that
-    is redacted already stays as it is.
+    Secrets are found by their form, or by the name beside them. A value of at least MIN_VALUE_CHARS characters is found
+    plain, escaped for JSON or a URL, and in base64. Redacting a text again changes nothing.
     """
     redacted = _replaced(text, _secrets(text, values))
     if redacted.count(_VALUE) == text.count(_VALUE):
@@ -50,7 +49,7 @@ def redact(text: str, values: Collection[str] = ()) -> str:
 
 
 def _secrets(raw: str, values: Collection[str]) -> Iterator[Secret]:
-    """Where the secrets are in *raw*; of two that begin at one place the first says the kind."""
+    """The secrets in *raw*. If two begin at the same place, the first one's kind counts."""
     unescaped = Unescaped(raw)
     text, names = unescaped.text, stems(unescaped)
     yield from unescaped.in_raw(
@@ -62,12 +61,12 @@ def _secrets(raw: str, values: Collection[str]) -> Iterator[Secret]:
 
 
 def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX_MESSAGE_CHARS) -> str:
-    """*text*, of which a part came from outside, fit to be stored, logged or printed; at most *max_chars* of it.
+    """At most *max_chars* of *text*, made safe to store, log or print.
 
-    What comes from outside is an API's error, a program's output, a URL, another library's words. It is without
-    secrets, without those of *environs*, and its URLs name no user.
+    It is for texts with a part from outside, such as an API's error or a program's output. It removes secrets, those of
+    *environs*, and the users of URLs.
     """
-    cut = text[: 10 * max_chars]  # what is cut off here would not be shown; half a secret isn't known for one
+    cut = text[: 10 * max_chars]  # far more than is shown, as half a secret isn't recognized
     values = {value for environ in environs for value in secret_values(environ)}
     values.update(part for environ in environs for value in environ.values() for part in _passwords(value))
     message = redact(without_userinfo(cut), values)
@@ -75,15 +74,14 @@ def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX
 
 
 def without_userinfo(text: str) -> str:
-    """*text* with every URL in it without the user and password that it may name."""
+    """*text* without the users and passwords in its URLs."""
     return _USERINFO.sub("://", text) if "@" in text else text
 
 
 def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
-    """The values of those variables of *environ* whose names say that they are secret; so too those of headers, where a
-    variable holds such (`ANTHROPIC_CUSTOM_HEADERS`).
+    """The values of variables of *environ*, and of headers in them, whose names mean a secret.
 
-    Not a value that is short, a path, a URL, a number, a placeholder or a common word.
+    Short values, paths, URLs, numbers, placeholders and common words don't count.
     """
     lists = [value for name, value in environ.items() if name.upper().endswith("HEADERS")]
     headers = [header.groups() for value in lists for header in _HEADER.finditer(value)]
@@ -92,7 +90,7 @@ def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
 
 
 def without_private(text: str) -> str:
-    """*text* without what is in `<private>...</private>`, which may be nested; without an end tag, all that follows."""
+    """*text* without its `<private>...</private>` parts, which may be nested; one without an end tag ends the text."""
     parts: list[str] = []
     depth = at = 0
     for tag in _PRIVATE.finditer(text):
@@ -107,14 +105,14 @@ def without_private(text: str) -> str:
 
 
 def _passwords(url: str) -> Iterable[str]:
-    """The password in *url* as it stands there, and as it is sent."""
+    """The password in *url*, as written and unquoted."""
     userinfo = _USERINFO.search(url)
     password = userinfo[0][3:-1].partition(":")[2] if userinfo else ""
     return {password, unquote(password)} if password else ()
 
 
 def _replaced(text: str, secrets: Iterable[Secret]) -> str:
-    """*text* with a marker in place of each of *secrets*; those that overlap are one."""
+    """*text* with a marker in place of each of *secrets*; overlapping ones are one."""
     parts: list[str] = []
     at = 0
     for start, end, kind in sorted(secrets, key=itemgetter(0)):
@@ -125,11 +123,8 @@ def _replaced(text: str, secrets: Iterable[Secret]) -> str:
 
 
 def _is_secret_variable(name: str, value: str) -> bool:
-    if (
-        not (_SECRET_NAME.search(name) or kind_of_name(name))
-        or _HARMLESS_NAME.search(name)
-        or len(value) < MIN_VALUE_CHARS
-    ):
+    is_secret = _SECRET_NAME.search(name) or kind_of_name(name)
+    if not is_secret or _HARMLESS_NAME.search(name) or len(value) < MIN_VALUE_CHARS:
         return False
     return not (_HARMLESS_VALUE.fullmatch(value) or is_placeholder(value) or is_address(value))
 
@@ -145,7 +140,7 @@ def _values(text: str, values: Collection[str]) -> Iterator[Secret]:
 
 
 def _forms(value: str) -> set[str]:
-    """The forms in which *value* may be in a text."""
+    """The forms of *value* in a text."""
     plain = {value, value.strip()}
     escaped = {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in plain for ascii_only in (True, False)}
     twice = {json.dumps(form, ensure_ascii=False)[1:-1] for form in escaped}
@@ -158,7 +153,7 @@ def _forms(value: str) -> set[str]:
 
 
 def _in_base64(data: bytes) -> set[str]:
-    """The part of *data* in base64 that is the same whatever is around it; *data* may begin at one of three places."""
+    """The forms of *data* within a longer text in base64, which depend on its place there modulo 3."""
     forms = {base64.b64encode(data).decode().rstrip("=")}
     for shift in range(3):
         text = base64.b64encode(b"\0" * shift + data).decode()

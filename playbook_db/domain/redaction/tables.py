@@ -1,5 +1,6 @@
-"""The tables that redaction works with: TOML files beside this module, which need no code to be extended; and the
-regular expressions, each compiled when a text first needs it, as compiling all of them takes half a second.
+"""The tables of redaction, TOML files in this folder, and regular expressions that are compiled at their first use.
+
+To compile all of them at once would take half a second.
 """
 
 import functools
@@ -16,12 +17,12 @@ def read_table(name: str) -> dict[str, Any]:
 
 
 def read_words(name: str) -> dict[str, frozenset[str]]:
-    """The words in the file *name*.toml, under the key of each text that lists some."""
+    """The words of each text in the file *name*.toml, by its key."""
     return {key: frozenset(words.split()) for key, words in read_table(name).items() if isinstance(words, str)}
 
 
 def filled(regex: str, parts: dict[str, str]) -> str:
-    """Replace each `<name>` in *regex* with the expression of that name in *parts*. An unknown name stays."""
+    """Replace each `<name>` in *regex* with the expression of that name in *parts*. Unknown names stay."""
     return re.sub("<([a-z_]+)>", lambda part: parts.get(part[1], part[0]), regex)
 
 
@@ -37,5 +38,5 @@ class _Late:
     def __getattr__(self, name: str) -> Any:
         compiled = re.compile(self.pattern, self._flags)
         for method in ("search", "match", "fullmatch", "finditer", "findall", "split", "sub"):
-            setattr(self, method, getattr(compiled, method))  # found without coming here from now on
+            setattr(self, method, getattr(compiled, method))  # so that __getattr__ isn't called again
         return getattr(compiled, name)

@@ -1,7 +1,7 @@
-"""Secrets known by their look: tokens with a prefix, headers, passwords in URLs and files, private keys.
+"""Secrets known by their form: tokens with a prefix, headers, passwords in URLs and files, private keys.
 
-A pattern is tried only at its anchor, a literal, and in a text that has a word of it (`Unescaped`). Each pattern
-has a bound, or begins where a run of its characters begins, so that no text takes more than linear time.
+A pattern is tried only at its anchor, a literal, in texts with the words of the anchor (`Unescaped`). Each pattern has
+a bound, or starts at the beginning of a run of its characters, so that each text takes linear time.
 """
 
 import base64
@@ -19,9 +19,9 @@ _PARTS = _TABLE["parts"]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A kind of secret: `regex` is tried at each `anchor`, everywhere where that is "".
+    """A kind of secret. `regex` is tried at each `anchor`, or everywhere if that is "".
 
-    Its group 1 is a secret where `accepts` says so.
+    Its group 1 is a secret if `accepts` returns true for it.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Pattern:
     accepts: Callable[[str], bool]
 
     def matches(self, text: str, places: Iterable[int]) -> Iterator[re.Match[str]]:
-        """Where the pattern matches *text* at one of *places*, its anchors; anywhere where it has none."""
+        """The matches in *text* at *places*, those of its anchor; anywhere if it has none."""
         if not self.anchor:
             yield from self.regex.finditer(text)
         done = 0
@@ -41,12 +41,12 @@ class Pattern:
                 done = match.end()
 
 
-WORD = r"(?<![\w-])"  # what begins a pattern whose anchor begins a word
+WORD = r"(?<![\w-])"  # the beginning of a pattern whose anchor begins a word
 Table = Anchored[tuple[Pattern, ...]]  # the patterns that are tried at each anchor
 
 
 def by_anchor(patterns: Iterable[Pattern]) -> Table:
-    """*patterns* by their anchors: each is looked for once."""
+    """*patterns* by their anchors, so that each anchor is searched once."""
     groups: dict[str, list[Pattern]] = {}
     for pattern in patterns:
         groups.setdefault(pattern.anchor, []).append(pattern)
@@ -57,7 +57,7 @@ def by_anchor(patterns: Iterable[Pattern]) -> Table:
 
 
 def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
-    """What the patterns of *table* find in the text of *unescaped*."""
+    """The secrets that the patterns of *table* find in the text of *unescaped*."""
     for _, places, patterns in table.in_text(unescaped):
         for pattern in patterns:
             for match in pattern.matches(unescaped.text, places):
@@ -66,7 +66,7 @@ def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
 
 
 def unknown_tokens(unescaped: Unescaped) -> Iterator[Secret]:
-    """Words of more random characters than an id has, behind a prefix as providers of keys give them."""
+    """Words with a prefix, as keys of providers have it, and with more random characters than an id."""
     for token in filter(_is_unknown, _UNKNOWN.finditer(unescaped.words)):
         for place in places_of(token[0], unescaped.text):
             yield place, place + len(token[0]), "token"
@@ -74,10 +74,6 @@ def unknown_tokens(unescaped: Unescaped) -> Iterator[Secret]:
 
 def _real(value: str) -> bool:
     return not entropy.is_placeholder(value) and len(set(value)) > 5
-
-
-def _real_id(value: str) -> bool:
-    return (_real(value) if "/" in value else entropy.is_random(value)) and bool(re.search("[0-9]", value))
 
 
 def _decoded(value: str) -> str:
@@ -90,10 +86,6 @@ def _decoded(value: str) -> str:
 def _is_key_in_base64(value: str) -> bool:
     head = re.sub(r"[^A-Za-z0-9+/]|(?<=\\)[nrt]", "", value)[:80]
     return b"PRIVATE KEY" in base64.b64decode(head[: len(head) // 4 * 4])
-
-
-def _is_spelled(value: str) -> bool:
-    return entropy.is_invented(value) and not (value.islower() or value.isupper() or value.isdigit())
 
 
 def _is_mnemonic(value: str) -> bool:
@@ -118,10 +110,6 @@ def _is_cookie(value: str) -> bool:
     )
 
 
-def _is_url_password(value: str) -> bool:
-    return value.lower() not in _NO_URL_PASSWORDS and not entropy.is_placeholder(value) and "$" != value[0] != "%"
-
-
 _NO_URL_PASSWORDS = {"password", "passwd", "pass", "pwd", "pw", "secret", "token", "key", "x", "p", "apikey", "api_key"}
 
 _UNKNOWN = regex(
@@ -141,16 +129,23 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "any": bool,
     "real": _real,
     "random": entropy.is_random,
-    "id": _real_id,
+    "id": lambda value: (
+        (_real(value) if "/" in value else entropy.is_random(value)) and re.search("[0-9]", value) is not None
+    ),
     "word": lambda value: not entropy.is_placeholder(value),
     "basic": lambda value: ":" in (plain := _decoded(value)) and not entropy.is_placeholder(plain),
     "encoded": lambda value: re.fullmatch("(?=.*[0-9:])[!-~]+", _decoded(value)) is not None,
     "mnemonic": _is_mnemonic,
     "cookie": _is_cookie,
-    "url password": _is_url_password,
+    "url password": lambda value: (
+        value.lower() not in _NO_URL_PASSWORDS and not entropy.is_placeholder(value) and value[0] not in "$%"
+    ),
     "no address": lambda value: not entropy.is_placeholder(value) and not _IPV6_END.fullmatch(value),
     "key in base64": _is_key_in_base64,
-    "spelled": lambda value: _is_spelled(re.sub("[', ]", "", value)),
+    "spelled": lambda value: (
+        entropy.is_invented(word := re.sub("[', ]", "", value))
+        and not (word.islower() or word.isupper() or word.isdigit())
+    ),
     "pin": lambda value: not _NO_PIN.fullmatch(value),
     "invented": entropy.is_invented,
     "phrase": entropy.is_passphrase,

@@ -56,9 +56,9 @@ def import_playbook(
         revised = book.commit(
             "import", message, notes=notes, file=FileFields(header, keeps_last_updated=takes_over, extras=extras)
         )
-        if revised.revision and reading.other_form:
-            form = f"{source} has {reading.other_form}; an export has the same content in the usual form"
-            revised = dataclasses.replace(revised, notes=(*revised.notes, form))
+        if revised.revision and reading.has_other_format:
+            note = f"{source} has another format; an export has the same content in the usual format"
+            revised = dataclasses.replace(revised, notes=(*revised.notes, note))
         return revised
 
 

@@ -249,8 +249,8 @@ def _merge(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
         book.note_mirror(path, Mirror(None, _digest(data)))
     diagnostics.migration(projects.folder_of_mirror(path), reading.migrated)
     notes = [*result.notes]
-    if reading.other_form:
-        notes.append(f"{path} has {reading.other_form}; it is rewritten in the usual form")
+    if reading.has_other_format:
+        notes.append(f"{path} has another format; it is rewritten in the usual format")
     if result.extras or reading.warnings:
         notes.append(f"{path} is rewritten without that; the old file is kept as {_keep_aside(path, data)}")
     return Synced(result if result.revision else None, tuple(notes))
