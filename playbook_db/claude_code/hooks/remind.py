@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 0.2
 _WAIT_S = 0.05  # for a database that somebody holds
-PROMPT, FAILURE, SUBAGENT = "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
+START, PROMPT, FAILURE, SUBAGENT = "SessionStart", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
 LIMIT_UNITS = {PROMPT: 1500, FAILURE: 600, SUBAGENT: 4000}
 MOST_POINTS = {PROMPT: 3, FAILURE: 1}
 _HEADERS = {
@@ -195,14 +195,17 @@ def _chosen(
 
 
 def _already_shown(event: events.Event, source: showing.Source) -> "set[int]":
-    """The numbers of the points of *source* that the session has before it, or was told at an error.
+    """The numbers of the points of *source* that are no news at *event*: those that the session has before it, or was
+    told at an error.
 
-    A compaction takes away what was told before it, and a subagent's points are before it alone.
+    A compaction takes away what was told before it, and a subagent's points are before it alone. An error may bring a
+    point of the session's start again: it has shown which of them counts now.
     """
     if not event.session_id:
         return set()
     execute, project = source.home.connection.execute, source.home.project
     rows = hook_sql.shown_to(execute, project.id, event.session_id, by_team=project.team_name is not None)
+    is_error = event.hook_event_name == FAILURE
     in_context: set[int] = set()
     at_errors: set[int] = set()
     for _, by, start, points in sorted([*rows, *showing.spooled(event.session_id, source)]):
@@ -211,7 +214,8 @@ def _already_shown(event: events.Event, source: showing.Source) -> "set[int]":
         if start == "compact":
             in_context = set()
         numbers = [int(number) for number in points.strip("[]").split(",") if number.strip().isdigit()]
-        in_context.update(numbers)
+        if not (is_error and by == START):
+            in_context.update(numbers)
         if by == FAILURE:
             at_errors.update(numbers)
-    return in_context | at_errors if event.hook_event_name == FAILURE else in_context
+    return in_context | at_errors if is_error else in_context
