@@ -13,6 +13,7 @@ import json
 import math
 import os
 import random
+import shutil
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -58,6 +59,7 @@ MAX_MINUTES = 30  # alive; what remains then waits for the next worker
 SILENT_S = 3600.0  # a transcript that grew later than that may belong to a session that goes on
 _LAST_WORDS_S = 60.0  # that a transcript may grow after its session's end was noted
 _FORGET_START_S = 30 * 86400.0  # after which nobody waits for a session's end; Claude Code keeps transcripts as long
+_KEEP_TOUCHED_S = 7 * 86400.0  # since a session last touched a new file
 _ROUNDS = 3  # times that the spool is read: a job may come in while the last round is under way
 _LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may come
 _WAIT_S = 3600.0  # of a job for what isn't its own fault; each worker looks again when it begins
@@ -221,6 +223,7 @@ class _Models:
 
 def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None:
     spool.keep_reserve()
+    _tidy_touched()
     with contextlib.suppress(OSError):
         os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
     with open_store(url) as store, Servers() as servers:
@@ -244,6 +247,14 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
         maintenance.take_daily(url)
     except (PlaybookError, OSError) as error:  # what was learned is kept all the same
         note(f"no backup was taken: {error}")
+
+
+def _tidy_touched() -> None:
+    """Remove what is kept of the files that sessions touched, of those that a compaction or a week has made old."""
+    with contextlib.suppress(OSError):
+        for session in os.scandir(settings.touched_dir()):
+            if "." in session.name or time.time() - session.stat().st_mtime > _KEEP_TOUCHED_S:
+                shutil.rmtree(session.path, ignore_errors=True)
 
 
 def _has_come_in(url: str) -> bool:

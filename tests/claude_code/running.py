@@ -181,6 +181,10 @@ class Client:
         told = {"tool_name": tool, "tool_input": tool_input, "error": error, "is_interrupt": False, "duration_ms": 9}
         return self.event("PostToolUseFailure", tool_use_id="toolu_01", **told)
 
+    def call(self, tool: str, **tool_input: Any) -> dict[str, Any]:
+        """What comes before a tool's call, likewise."""
+        return self.event("PreToolUse", tool_name=tool, tool_input=tool_input, tool_use_id="toolu_01")
+
     def subagent_start(self, agent_type: object = "general-purpose", **fields: Any) -> dict[str, Any]:
         """A subagent's start, likewise."""
         return self.event("SubagentStart", **{"agent_id": "a48f56874e781b2f1", "agent_type": agent_type, **fields})

@@ -32,7 +32,8 @@ def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
         ours = registration.our_hooks(content, event)
         if not ours:
             ours = [{}]
-            groups.append({"hooks": ours})
+            matcher = registration.MATCHERS.get(event)
+            groups.append({"hooks": ours} if matcher is None else {"matcher": matcher, "hooks": ours})
         ours[0].update(entry)
         current_ids.add(id(ours[0]))
     _take_out(content, lambda hook: registration.is_ours(hook) and id(hook) not in current_ids)
