@@ -28,6 +28,8 @@ MATCHERS = {"PreToolUse": "Read|Edit|Write|NotebookEdit"}  # the tools of whose 
 SCOPES = ("user", "project", "local")  # of two that register the same hook, the one named first here answers
 PLUGIN = "plugin"  # answers where no settings file registers the hook
 MARKER = "# playbook-db"  # ends each command of ours, so that it can be told from others' hooks
+GUARD_MARKER = f"{MARKER} guard"  # ends the command of a guard, which is no hook of `install`
+ON_GUARD = "playbook_guards"
 SWITCHES = ("playbook_update_on_exit", "playbook_update_on_clear", "playbook_update_on_subagent_stop")
 MOMENTS = {  # switches, too: whether points come with these events
     "UserPromptSubmit": "playbook_on_prompt", "PreToolUse": "playbook_on_file",
@@ -145,6 +147,13 @@ def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_pyt
     return f"[ -x {_quoted(python)} ] && [ -r {_quoted(file)} ] && {run}; exit 0 {MARKER}"
 
 
+def guard_command(guard: str, *, python: str, hooks_folder: str) -> str:
+    """The shell command of *guard*, its mode, its point's name and its pattern. It ends as those of `command` do."""
+    file = os.path.join(hooks_folder, "guard.py")
+    run = f"{_quoted(python)} -I -S {_quoted(file)} guard {_quoted(guard)}"
+    return f"[ -x {_quoted(python)} ] && [ -r {_quoted(file)} ] && {run}; exit 0 {GUARD_MARKER}"
+
+
 def programs(command: str) -> "tuple[str, str, str]":
     """What a command of ours names: the hook's interpreter, its file, the worker's interpreter; `""` where it names
     none."""
@@ -158,6 +167,12 @@ def programs(command: str) -> "tuple[str, str, str]":
         return words[2], words[7], words[-3].rstrip(";")
     except (ValueError, IndexError):
         return "", "", ""
+
+
+def is_guard(hook: object) -> bool:
+    """Whether a hook, as a settings file has it, is a guard of ours."""
+    command = hook.get("command") if isinstance(hook, dict) else None
+    return isinstance(command, str) and command.rstrip().endswith(GUARD_MARKER)
 
 
 def is_live(command: str) -> bool:

@@ -25,6 +25,7 @@ from playbook_db.claude_code import learner, registration
 from playbook_db.claude_code.hooks import spool
 from playbook_db.claude_code.hooks.events import session_folder_name
 from playbook_db.claude_code.hooks.hook_runner import append_line
+from playbook_db.claude_code.setup import guards
 from playbook_db.claude_code.transcripts.transcript import session_of
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import (
@@ -242,6 +243,10 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
             forget.finish_waiting(store)
         except PlaybookError as error:  # somebody still reads it; the next worker tries again
             note(f"what was forgotten is still in the bytes of the database or a backup: {error}")
+        try:
+            guards.remove_retired(store)
+        except PlaybookError as error:  # a settings file that can't be edited; the guard says nothing without its point
+            _note_once(str(error))
         store.tidy()
     try:
         maintenance.take_daily(url)

@@ -51,6 +51,8 @@ FITTING = POINTS.replace("AND k.id", "AND k.resting = 0 AND k.id")  # those that
 
 TEXTS = "SELECT id, text FROM key_points WHERE playbook_id = :playbook_id AND id IN"
 
+NAMED = "SELECT text FROM key_points WHERE playbook_id = :playbook_id AND name = :name AND retired_in IS NULL"
+
 MIRROR_FILE = """
 SELECT m.size_bytes, m.mtime_ns, coalesce(m.revision, 0) FROM mirrors AS m
 WHERE m.playbook_id = :playbook_id AND m.path = :path
@@ -264,6 +266,12 @@ def _ranked(
     points = map(StoredPoint, execute(f"{query} ({listed})", {"playbook_id": playbook_id}))
     ordered = sorted(points, key=lambda point: (-scores[point.id], len(point.text), point.id))
     return [(point, scores[point.id]) for point in ordered]
+
+
+def named(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, name: str) -> "str | None":
+    """The text of the live point *name*; None if there is none."""
+    row = execute(NAMED, {"playbook_id": playbook_id, "name": name}).fetchone()
+    return row and str(row[0])
 
 
 def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "MirrorFile | None":

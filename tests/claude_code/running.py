@@ -198,15 +198,17 @@ class Client:
         scope: str | None = "user",
         before: Callable[[], object] | None = None,
         holds_stdin: bool = False,
+        argument: str | None = None,
         cwd: Path | None = None,
         **variables: str,
     ) -> Ended:
         """Run *hook*, registered in *scope* (None: without arguments), on *event*: bytes as they are, else as JSON.
 
+        *argument* is the second one, in place of the worker.
         *before* is done in the new process; with *holds_stdin* nobody ever closes its standard input.
         """
         payload = event if isinstance(event, bytes) else json.dumps(event).encode() + b"\n"
-        arguments = [] if scope is None else [scope, str(self.worker)]
+        arguments = [] if scope is None else [scope, argument or str(self.worker)]
         file = str(HOOKS / f"{hook}.py")
         began = time.monotonic()
         with subprocess.Popen(

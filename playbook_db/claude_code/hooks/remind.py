@@ -66,11 +66,11 @@ def answer(
         return
     try:
         connection = at_hand.connect(path, wait_s=_WAIT_S)
-        sources = _sources(connection, path, folder)
+        shown = sources(connection, path, folder)
         if event.hook_event_name == SUBAGENT:
-            _show_best(hook, event, sources, pending)
+            _show_best(hook, event, shown, pending)
         else:
-            _show_matches(hook, event, connection, sources, question, pending)
+            _show_matches(hook, event, connection, shown, question, pending)
     except Exception as error:  # whatever the driver or the disk may raise; the start's line tells the user
         is_of_index = "point_search" in str(error) or "malformed" in str(error) or "fts5" in str(error)
         remedy = "playbook db check --rebuild-search" if is_of_index else "playbook doctor"
@@ -125,7 +125,7 @@ def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool
     return sys.argv[1:2] == ["user"] or not registration.answers_elsewhere(name, registration.own_scope(), folder)
 
 
-def _sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[showing.Source]":
+def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[showing.Source]":
     """The playbooks that a session in *folder* is shown points of; none where the project is kept out."""
     key = projects.project_key(folder)
     project = hook_sql.find_project(connection, key)

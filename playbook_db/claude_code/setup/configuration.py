@@ -18,7 +18,7 @@ from playbook_db.domain.duplicates import DEFAULT_THRESHOLD
 from playbook_db.errors import SettingError
 from playbook_db.llm import anthropic_api
 
-SWITCHES = (*registration.SWITCHES, session_message.SETTING, *registration.MOMENTS.values())
+SWITCHES = (*registration.SWITCHES, session_message.SETTING, *registration.MOMENTS.values(), registration.ON_GUARD)
 _MODES = {registration.REVIEW: registration.REVIEW_MODES, registration.MCP_WRITES: registration.MCP_MODES}
 NAMES_IN_SETTINGS = (*SWITCHES, registration.SUBAGENTS, *_MODES)  # beside their `env`
 VARIABLES = {  # with what counts where they aren't set

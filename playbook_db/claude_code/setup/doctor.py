@@ -18,7 +18,7 @@ from shlex import quote
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import plugin_env, registration, worker
 from playbook_db.claude_code.hooks import spool, worker_start
-from playbook_db.claude_code.setup import install, older_hooks, trial
+from playbook_db.claude_code.setup import guards, install, older_hooks, trial
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import ago, local
@@ -73,7 +73,7 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
     _report.cache_clear()
     checks = (
         _interpreter, _data_folder, _database, _backups, _templates, _project, _team, _git, _queue, _registrations,
-        _hooks, _worker, _ask_model if online else _model, _spending, _holdout, _mcp, _diagnostics, _logs,
+        _guards, _hooks, _worker, _ask_model if online else _model, _spending, _holdout, _mcp, _diagnostics, _logs,
     )  # fmt: skip
     for check in checks:
         about = check.__name__.strip("_").replace("_", " ")
@@ -314,6 +314,15 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("hooks", BROKEN, "registered nowhere: Claude Code doesn't know of them", "playbook install")
     if settings.is_disabled():
         yield Finding("hooks", NOTE, "PLAYBOOK_DISABLE is set: the hooks do nothing", "unset PLAYBOOK_DISABLE")
+
+
+def _guards(url: str, folder: str) -> Iterator[Finding]:
+    existing = guards.read(folder)
+    if command := guards.dead(folder):
+        yield Finding("guards", BROKEN, f"a guard can't run: {command}", "playbook install")
+    elif existing:
+        message = f"{', '.join(guard.name for guard in existing)} in {registration.settings_file('local', folder)}"
+        yield Finding("guards", OK, message)
 
 
 def _hooks(url: str, folder: str) -> Iterator[Finding]:

@@ -51,6 +51,16 @@ def without_hooks(text: str, is_meant: IsMeant = registration.is_ours) -> str:
     return _written(text, content, lambda document: _rest(document, is_meant))
 
 
+def with_guards(text: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """*text* with exactly the groups *guards*, by their events, as guards of ours. Raises JSONDecodeError."""
+    content = parse(text)
+    _take_out(content, registration.is_guard)
+    for event, groups in guards.items():
+        if groups:
+            _container(text, content, ("hooks", event), list).extend(groups)
+    return _written(text, content, lambda document: _rest(document, registration.is_guard))
+
+
 def with_value(text: str, way: Sequence[str], value: object) -> str:
     """*text* with *value* under the keys *way*, which lead down from the top; with None, without that key.
 
