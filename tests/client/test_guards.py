@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.claude_code.transcripts.chunks import ChunkReader
+from playbook_db.claude_code.transcripts.project_files import ProjectFiles
+from playbook_db.claude_code.transcripts.transcript import Transcript
+from playbook_db.domain.trust.evidence import USER
 from tests.client.harness import World, is_turn, run_print, turns, wait_until
+from tests.client.install import OLDEST
 from tests.client.ours import ask_playbook, fill, log, register
 from tests.client.terminal import interactive
 from tests.client.test_reminders import client
@@ -61,3 +66,29 @@ def test_a_guard_asks_the_person_and_counts_who_goes_on(world: World, tmux: None
 
     (listed,) = json.loads(ask_playbook(world, "guard", "--list", "--json"))
     assert (listed["fired"], listed["went_on"]) == (1, 1)
+
+
+def test_what_the_person_says_to_a_guard_is_their_own_words(world: World, tmux: None) -> None:
+    """With a "No"; in print mode the same guard brings none."""
+    if world.client.version == OLDEST:
+        pytest.skip("this client doesn't keep the words apart")
+    fill(world, POINT)
+    register(world)
+    ask_playbook(world, "guard", "oth-001", "--on", "Bash(touch *)")
+    with MessagesApi(_push("touch pushed")) as api:
+        run_print(replace(world, api=api), "please go on")
+    with MessagesApi(_push("touch pushed")) as api, interactive(replace(world, api=api)) as session:
+        session.send("please go on")
+        wait_until(lambda: "deploys itself" in " ".join(session.screen.split()), "the question")
+        session.press("Down", "Tab")
+        session.send("use the release script instead")
+        wait_until(lambda: len(turns(api)) == 2, "the next turn")
+        session.exit()
+
+    files = ProjectFiles.of(str(world.project), 0.0)
+    places = [
+        place.text for path in world.transcripts()
+        for chunk in ChunkReader(Transcript(str(path)), 50_000, redact=str, files=files).chunks()
+        for place in chunk.places if place.trust == USER
+    ]  # fmt: skip
+    assert places == ["please go on", "please go on", "use the release script instead"]
