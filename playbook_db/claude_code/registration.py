@@ -24,7 +24,7 @@ EVENTS = {  # the event, the hook that answers it, the seconds after which Claud
     "SubagentStop": ("enqueue", 5),
     "SessionEnd": ("enqueue", 10),  # raises the 1.5 s that Claude Code gives all hooks together at the end
 }
-MATCHERS = {"PreToolUse": "Read|Edit|Write|NotebookEdit"}  # the tools of whose calls it is told
+MATCHERS = {"PreToolUse": "Read|Edit|Write|NotebookEdit|Agent"}  # the tools of whose calls it is told
 SCOPES = ("user", "project", "local")  # of two that register the same hook, the one named first here answers
 PLUGIN = "plugin"  # answers where no settings file registers the hook
 MARKER = "# playbook-db"  # ends each command of ours, so that it can be told from others' hooks

@@ -515,6 +515,18 @@ def test_a_yes_with_words_has_them_beside_the_result(
     assert [place.text for place in places if place.trust == USER] == ["hello", *said]
 
 
+def test_points_that_a_task_was_given_are_not_learned_again(tmp_path: Path, files: ProjectFiles) -> None:
+    """They stand behind what the assistant wrote."""
+    built = TranscriptBuilder(agent_id="a0a5e0")
+    built.user(
+        "SUBPROMPT\n\nFrom the playbook:\n[pat-001] helpful=1 harmful=0 :: OLDNEWS\n[pat-002] helpful=0 harmful=0 :: B"
+    )
+    built.assistant("Done.")
+    text = str(_chunk(built, tmp_path, files))
+    assert "SUBPROMPT" in text
+    assert "OLDNEWS" not in text
+
+
 def test_subagents_first_message_is_no_users_word(tmp_path: Path, files: ProjectFiles) -> None:
     """The assistant wrote it; a page may have been what it had read."""
     built = TranscriptBuilder(agent_id="a0a5e0")

@@ -179,6 +179,47 @@ def test_prompts_files_and_errors_share_6000_characters_between_two_compactions(
     assert _told(client, _read(client, "src/gearbox_29.py")) == ["oth-068"]
 
 
+def _task(client: Client, prompt: object = "mend parse_header in src/api/users.py", **fields: Any) -> dict[str, Any]:
+    return client.call("Agent", description="d", prompt=prompt, **fields)
+
+
+def test_a_subagent_s_task_gets_the_points_that_fit_it(client: Client) -> None:
+    """Behind the task, each time; all else of the call stays. On record as a subagent's, and no news for its start."""
+    task = _task(client, subagent_type="reviewer", run_in_background=False, more={"a": ["ä", 1.5, None]})
+    client.inject(client.start())
+    for _ in range(2):
+        (changed,) = [json.loads(client.run("tool", task).out)["hookSpecificOutput"]["updatedInput"]]
+        prompt, points = changed["prompt"].split("\n\n")
+        assert {**changed, "prompt": prompt} == task["tool_input"]
+        assert points.splitlines()[1:] == [f"[oth-001] helpful=0 harmful=0 :: {HEADER}"]
+    assert client.rows(_SHOWN)[1:] == [("SubagentStart", "task", "[1]")] * 2
+    assert client.log() == []
+
+
+@pytest.mark.parametrize("prompt", ["", "ok", None, 5, ["src/api/users.py"], {"a": "parse_header"}, "\0", "a poem"])
+def test_any_other_task_stays_as_it_is(client: Client, prompt: object) -> None:
+    """One that no point fits, or none."""
+    assert client.run("tool", _task(client, prompt)).out == b"{}\n"
+    assert client.log() == []
+
+
+@pytest.mark.parametrize(("kind", "has_points"), [(None, True), ("general-purpose", True), ("Explore", False)])
+def test_a_task_gets_points_if_that_type_of_subagent_does(client: Client, kind: str | None, has_points: bool) -> None:
+    """By the setting for subagents."""
+    task = _task(client, **({"subagent_type": kind} if kind else {}))
+    assert (b"updatedInput" in client.run("tool", task).out) is has_points
+    (client.home / ".claude" / "settings.json").write_text('{"playbook_subagents": []}')
+    assert client.run("tool", task).out == b"{}\n"
+
+
+def test_points_in_a_long_task_keep_their_limit(client: Client) -> None:
+    """4,000 characters, at most ten points."""
+    client.add(*[f"gearbox_{number} and clutch_{number}: " + "x" * 700 for number in range(9)])
+    words = " ".join(f"gearbox_{number} clutch_{number}" for number in range(9))
+    changed = json.loads(client.run("tool", _task(client, words)).out)["hookSpecificOutput"]["updatedInput"]
+    assert 2000 < len(changed["prompt"]) - len(words) <= 4002
+
+
 def test_the_worker_removes_what_is_kept_of_old_sessions(client: Client) -> None:
     """A week after the last new file, or after a compaction."""
     for session in (SESSION, "old", "another"):

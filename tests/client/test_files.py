@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.client.harness import World, is_turn, run_print
+from tests.client.harness import World, is_of_subagent, is_turn, run_print
 from tests.client.ours import PYTHON, log, our_hooks, register, shown_events, times_told
-from tests.client.test_reminders import OF_PROMPT, arguments, begin, client
+from tests.client.test_reminders import OF_PROMPT, PROMPT, arguments, begin, client
 from tests.messages_api import Answer, MessagesApi, Rule, ToolCall
 
 __all__ = ["arguments", "client"]  # fixtures
@@ -54,3 +54,18 @@ def test_a_later_call_on_a_file_starts_no_python(world: World) -> None:
     assert (run.code, run.err, log(world)) == (0, "", "")
     assert len([each for each in api.messages() if is_turn(each)]) == 4
     assert len(starts.read_text().splitlines()) <= 2  # the first two ran at once
+
+
+def test_what_fits_a_task_is_in_the_subagent_s_first_request(world: World, arguments: tuple[str, ...]) -> None:
+    """Once, in the task itself, which the session's own history keeps as it was."""
+    begin(world, arguments)
+    task = {"description": "d", "prompt": PROMPT, "subagent_type": "general-purpose"}
+    with MessagesApi(Rule(Answer(tools=(ToolCall("Agent", task),)), said="please", when=is_turn, times=1)) as api:
+        run = run_print(replace(world, api=api), *arguments, "please go on")
+    first = next(each for each in api.messages() if is_of_subagent(each))
+
+    assert (run.code, run.err, log(world)) == (0, "", "")
+    assert PROMPT in first.said
+    assert times_told(first, OF_PROMPT) == 1
+    assert {times_told(each, OF_PROMPT) for each in api.messages() if is_turn(each)} == {0}
+    assert sorted(shown_events(world)) == ["SessionStart", "SubagentStart", "SubagentStart"]

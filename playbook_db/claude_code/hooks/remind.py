@@ -23,16 +23,18 @@ if TYPE_CHECKING:
 DEADLINE_S = 0.2
 _WAIT_S = 0.05  # for a database that somebody holds
 START, PROMPT, FAILURE, SUBAGENT = "SessionStart", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
-FILE = "PreToolUse"
-LIMIT_UNITS = {PROMPT: 1500, FAILURE: 600, FILE: 600, SUBAGENT: 4000}
+FILE, TASK = "PreToolUse", "Agent"  # the second is the tool whose call of that event gives a subagent its task
+LIMIT_UNITS = {PROMPT: 1500, FAILURE: 600, FILE: 600, SUBAGENT: 4000, TASK: 4000}
 MOST_UNITS = 6000  # of prompts, files and errors together, from one compaction to the next
 _AROUND_UNITS = 200  # at most: a point's name and counters, and the line above it
-MOST_POINTS = {PROMPT: 3, FAILURE: 1, FILE: 1}
+MOST_POINTS = {PROMPT: 3, FAILURE: 1, FILE: 1, TASK: 10}
 _FAR_CALLS = 50  # tool calls ago; a file may bring again what a start showed that long before
+_COUNTED_AS = {FILE: (PROMPT, "file"), TASK: (SUBAGENT, "task")}  # by the database, with that source
 _EVENTS = (PROMPT, FAILURE, SUBAGENT)
 _HEADERS = {
     PROMPT: "From the playbook, what fits this prompt; cite a key point that influences your response by its ID:",
     FILE: "From the playbook, what fits this file; cite the key point by its ID if it influences your response:",
+    TASK: "From the playbook, what fits this task; cite a key point that influences your work by its ID:",
     FAILURE: "From the playbook, what fits this error; cite the key point by its ID if it influences your response:",
 }
 _NOT_TYPED = ("<task-notification", "<command-", "<local-command-")  # how a prompt begins that the client made
@@ -77,6 +79,12 @@ def answer(
         hook.note(str(error) if "Run: " in str(error) else f"{path}: {error}. No key point was shown; run: {remedy}")
 
 
+def moment_of(event: events.Event) -> str:
+    """What points are looked for at *event*: its name, or TASK."""
+    name = event.hook_event_name or ""
+    return TASK if name == FILE and event.payload.get("tool_name") == TASK else name
+
+
 def question_of(event: events.Event, folder: str) -> "str | None":
     """What to look for in the points for *event* of the project in *folder*: what was typed; or an error and what of
     the call names a command or a file; `""` for a subagent, which is told the best. None where nothing is to be told.
@@ -84,7 +92,7 @@ def question_of(event: events.Event, folder: str) -> "str | None":
     if event.hook_event_name == SUBAGENT:
         return ""
     if event.hook_event_name == PROMPT:
-        question = _read(event.payload.get("prompt"), search_words.READ_FIRST, search_words.READ_LAST)
+        question = beginning_and_end(event.payload.get("prompt"))
         if question.lstrip().startswith(_NOT_TYPED) or _is_slash_command(question):
             return None
         if search_words.terms(question):
@@ -97,6 +105,11 @@ def question_of(event: events.Event, folder: str) -> "str | None":
         texts.append(event.payload.get("error"))
         question = "\n".join([_read(text, _READ_CHARS, _READ_CHARS) for text in texts]).replace(f"{folder}/", "")
     return question if search_words.terms(question) else None
+
+
+def beginning_and_end(prompt: object) -> str:
+    """What of *prompt* is looked for in the points; `""` if it is no text."""
+    return _read(prompt, search_words.READ_FIRST, search_words.READ_LAST)
 
 
 def _read(text: object, first: int, last: int) -> str:
@@ -115,7 +128,7 @@ def _is_slash_command(prompt: str) -> bool:
 def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool:
     """Whether the settings let the session be told anything at *event*, and it falls to this registration of ours."""
     name, session = event.hook_event_name or "", event.session_id
-    if name == SUBAGENT:
+    if moment_of(event) in (SUBAGENT, TASK):
         is_on = registration.is_shown_to_subagent(event.agent_type or "", folder)
     else:
         is_on = registration.is_on(registration.MOMENTS[name], folder)
@@ -155,22 +168,34 @@ def _show_matches(
     pending: "list[dict[str, Any]]",
 ) -> None:
     """Tell the points that fit *question* and that the session wasn't told yet, the best first."""
-    name = event.hook_event_name or ""
+    name = moment_of(event)
     matches = []
     for source in sources:
         if source.book.project.live_points:
             execute, project = source.book.connection.execute, source.book.project
-            points = hook_sql.fitting(execute, project.id, project.live_points, question, strongly=name != PROMPT)
+            points = hook_sql.fitting(
+                execute, project.id, project.live_points, question, strongly=name in (FAILURE, FILE)
+            )
             matches += [(score, source, point) for point, score in points]
     if not matches:
         return
     _lock(connection)  # or two errors at once would be told the same
     text, chosen = _chosen(event, sources, sorted(matches, key=lambda each: -each[0]))
-    if chosen and hook.say(showing.output(name, text, "")):
+    if chosen and hook.say(_with_task(event, text) if name == TASK else showing.output(name, text, "")):
         by_source = [(each, [point for source, point in chosen if source is each]) for each in sources]
-        if name == FILE:  # the database counts it with the prompts
-            event.hook_event_name, event.source = PROMPT, "file"
+        if name in _COUNTED_AS:
+            event.hook_event_name, event.source = _COUNTED_AS[name]
         showing.keep(hook, event, [each for each in by_source if each[1]], pending)
+
+
+def _with_task(event: events.Event, text: str) -> bytes:
+    """The answer that adds *text* to the task in the call of *event*."""
+    import json  # late: a subagent takes much longer
+
+    inputs = event.payload["tool_input"]
+    changed = {**inputs, "prompt": f"{inputs['prompt']}\n\n{text}"}
+    answer = {"hookSpecificOutput": {"hookEventName": FILE, "updatedInput": changed}}
+    return json.dumps(answer, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def _lock(connection: "at_hand.Connection") -> None:
@@ -191,7 +216,7 @@ def _chosen(
     may be and have room. A point that is too long for the space that remains is passed over."""
     from playbook_db.domain import prompt_text  # late: mostly nothing fits
 
-    name = event.hook_event_name or ""
+    name = moment_of(event)
     known = {source.key: _Known(event, source) for source in sources}
     limit_units = min(LIMIT_UNITS[name], MOST_UNITS - sum(each.units for each in known.values()))
     olds: dict[str, str] = {}
@@ -225,7 +250,7 @@ class _Known:
     def __init__(self, event: events.Event, source: showing.Source) -> None:
         self.points: set[int] = set()
         self.units = 0
-        if not event.session_id:
+        if not event.session_id or moment_of(event) == TASK:  # a subagent knows nothing yet
             return
         execute, project = source.home.connection.execute, source.home.project
         rows = hook_sql.shown_to(execute, project.id, event.session_id, by_team=project.team_name is not None)

@@ -425,8 +425,8 @@ def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Ca
 
 def _decision(content: dict[str, Any], decision: str) -> str:
     """Who made the *decision* about a call, `accept` or `reject`, by the client's mark; `""` if nobody did."""
-    kept = content.get("permissionDecision")
-    return _string(kept.get("source")) if isinstance(kept, dict) and kept.get("decision") == decision else ""
+    mark = content.get("permissionDecision")
+    return _string(mark.get("source")) if isinstance(mark, dict) and mark.get("decision") == decision else ""
 
 
 def _news(text: str, is_error: bool, call: ToolCall | None) -> str:
@@ -440,8 +440,10 @@ def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
     """A text in the user's name: what the user said, what a command printed that the user typed, or what somebody else
     sent. A subagent's user is the assistant."""
     bare = text.lstrip()
-    if bare.startswith(INTERRUPTED) or (_is_persons(content) and content.get("isSidechain")):
+    if bare.startswith(INTERRUPTED):
         return Part("text", text)
+    if _is_persons(content) and content.get("isSidechain"):
+        return Part("text", own_text.without_quotes(text))  # the hook adds key points to a task
     if bare.startswith(("<bash-input>", *_TYPED_OUTPUT)) and any(tag in text for tag in _TYPED_OUTPUT):
         call = calls.typed or ToolCall("!", {})
         return Part("text", _news(text, "<bash-input>" in text, call), call=call)
