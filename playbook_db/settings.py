@@ -85,6 +85,11 @@ def skip_mark(session: str) -> str:
     return os.path.join(data_dir(), "skipped", session)
 
 
+def touched_dir() -> str:
+    """The folder with a folder for each session, in which an empty file is kept for each file that it has touched."""
+    return os.path.join(data_dir(), "touched")
+
+
 def runtime_dir() -> str:
     """The environment that the plugin installs for its worker. Not created here."""
     return os.path.join(data_dir(), "runtime")

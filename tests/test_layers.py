@@ -94,7 +94,7 @@ def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
     assert imported <= _ALLOWED_FOR_A_HOOK
 
 
-@pytest.mark.parametrize("hook", ["inject", "remind", "enqueue"])
+@pytest.mark.parametrize("hook", ["inject", "remind", "tool", "enqueue"])
 def test_a_hook_loads_platforms_only_where_it_starts_a_worker(hook: str) -> None:
     """Most starts of a session start none. To find its project, no hook asks which system this is."""
     folder = "import os; os.environ['CLAUDE_PROJECT_DIR'] = os.sep; events.parse(b'{}').project_folder()"

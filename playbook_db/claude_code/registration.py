@@ -17,17 +17,24 @@ if TYPE_CHECKING:
 EVENTS = {  # the event, the hook that answers it, the seconds after which Claude Code may end it
     "SessionStart": ("inject", 5),
     "UserPromptSubmit": ("remind", 5),
+    "PreToolUse": ("tool", 5),
     "PostToolUseFailure": ("remind", 5),
     "SubagentStart": ("remind", 5),
     "PreCompact": ("enqueue", 5),
     "SubagentStop": ("enqueue", 5),
     "SessionEnd": ("enqueue", 10),  # raises the 1.5 s that Claude Code gives all hooks together at the end
 }
+MATCHERS = {"PreToolUse": "Read|Edit|Write|NotebookEdit|Agent"}  # the tools of whose calls it is told
 SCOPES = ("user", "project", "local")  # of two that register the same hook, the one named first here answers
 PLUGIN = "plugin"  # answers if no settings file registers the hook
 MARKER = "# playbook-db"  # ends each command of ours, so that it can be told from others' hooks
+GUARD_MARKER = f"{MARKER} guard"  # ends the command of a guard, which is no hook of `install`
+ON_GUARD = "playbook_guards"
 SWITCHES = ("playbook_update_on_exit", "playbook_update_on_clear", "playbook_update_on_subagent_stop")
-ON_PROMPT, ON_ERROR = "playbook_on_prompt", "playbook_on_error"  # switches, too: whether points come with these
+MOMENTS = {  # switches, too: whether points come with these events
+    "UserPromptSubmit": "playbook_on_prompt", "PreToolUse": "playbook_on_file",
+    "PostToolUseFailure": "playbook_on_error",
+}  # fmt: skip
 SUBAGENTS = "playbook_subagents"  # which types of subagents are told of the playbook
 ALL_TYPES = "*"  # but those of LOOKING
 LOOKING = ("Explore", "Plan")  # that only look; named themselves, they are told
@@ -128,19 +135,30 @@ def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_pyt
     """The shell command that runs *hook*, one of those in EVENTS, under *python*; the worker will use *worker_python*.
 
     It ends well where an interpreter or a file has gone: Python's exit code for a missing file is 2, with which a
-    hook blocks a compaction. The shell waits for it, so that it ends with exit code 0 whatever becomes of Python.
+    hook blocks a compaction. The shell waits for it, so that it ends with exit code 0 whatever becomes of Python. For
+    most tool calls the script `touched` ends it before Python starts.
     """
     file = os.path.join(hooks_folder, f"{hook}.py")
     run = f"{_quoted(python)} -I -S {_quoted(file)} {scope} {_quoted(worker_python)}"
+    if hook == "tool":
+        first = _quoted(os.path.join(hooks_folder, "touched"))
+        run = f"[ -r {first} ] && . {first} && payload | {run}"
     return f"[ -x {_quoted(python)} ] && [ -r {_quoted(file)} ] && {run}; exit 0 {MARKER}"
+
+
+def guard_command(guard: str, *, python: str, hooks_folder: str) -> str:
+    """The shell command of *guard*, its mode, its point's name and its pattern. It ends as those of `command` do."""
+    file = os.path.join(hooks_folder, "guard.py")
+    run = f"{_quoted(python)} -I -S {_quoted(file)} guard {_quoted(guard)}"
+    return f"[ -x {_quoted(python)} ] && [ -r {_quoted(file)} ] && {run}; exit 0 {GUARD_MARKER}"
 
 
 def programs(command: str) -> "tuple[str, str, str]":
     """What a command of ours names: the hook's interpreter, its file, the worker's interpreter; `""` where it names
     none."""
     quoted = command.split("'")
-    if len(quoted) == 11 and quoted[0] == "[ -x ":  # as `command` writes it, with no quote inside a word
-        return quoted[1], quoted[3], quoted[9]
+    if len(quoted) in (11, 15) and quoted[0] == "[ -x ":  # as `command` writes it, with no quote inside a word
+        return quoted[1], quoted[3], quoted[-2]
     import shlex  # late: slow
 
     try:
@@ -148,6 +166,12 @@ def programs(command: str) -> "tuple[str, str, str]":
         return words[2], words[7], words[-3].rstrip(";")
     except (ValueError, IndexError):
         return "", "", ""
+
+
+def is_guard(hook: object) -> bool:
+    """Whether a hook, as a settings file has it, is a guard of ours."""
+    command = hook.get("command") if isinstance(hook, dict) else None
+    return isinstance(command, str) and command.rstrip().endswith(GUARD_MARKER)
 
 
 def is_live(command: str) -> bool:

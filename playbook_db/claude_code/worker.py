@@ -14,6 +14,7 @@ import json
 import math
 import os
 import random
+import shutil
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -25,6 +26,7 @@ from playbook_db.claude_code import learner, registration
 from playbook_db.claude_code.hooks import spool
 from playbook_db.claude_code.hooks.events import session_folder_name
 from playbook_db.claude_code.hooks.hook_runner import append_line
+from playbook_db.claude_code.setup import guards
 from playbook_db.claude_code.transcripts.transcript import session_of
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.errors import (
@@ -59,6 +61,7 @@ MAX_MINUTES = 30  # that a worker runs; what remains waits for the next one
 SILENT_S = 3600.0  # a transcript that grew later than that may belong to a session that goes on
 _LAST_WORDS_S = 60.0  # that a transcript may grow after its session's end was noted
 _FORGET_START_S = 30 * 86400.0  # after which nobody waits for a session's end; Claude Code keeps transcripts as long
+_KEEP_TOUCHED_S = 7 * 86400.0  # since a session last touched a new file
 _ROUNDS = 3  # times that the spool is read: a job may arrive during the last round
 _LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may arrive
 _WAIT_S = 3600.0  # of a job that is put off; each worker looks again when it starts
@@ -207,6 +210,7 @@ def _model(folder: str, models: _Models) -> "Model":
 
 def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None:
     spool.keep_reserve()
+    _tidy_touched()
     with contextlib.suppress(OSError):
         os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
     note_once = functools.partial(note, once=True)
@@ -226,11 +230,23 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
             forget.finish_waiting(store)
         except PlaybookError as error:  # somebody still reads it; the next worker tries again
             note(f"what was forgotten is still in the bytes of the database or a backup: {error}")
+        try:
+            guards.remove_retired(store)
+        except PlaybookError as error:  # a settings file that can't be edited; the guard says nothing without its point
+            _note_once(str(error))
         store.tidy()
     try:
         maintenance.take_daily(url)
     except (PlaybookError, OSError) as error:  # what was learned is kept all the same
         note(f"no backup was taken: {error}")
+
+
+def _tidy_touched() -> None:
+    """Remove what is kept of the files that sessions touched, of those that a compaction or a week has made old."""
+    with contextlib.suppress(OSError):
+        for session in os.scandir(settings.touched_dir()):
+            if "." in session.name or time.time() - session.stat().st_mtime > _KEEP_TOUCHED_S:
+                shutil.rmtree(session.path, ignore_errors=True)
 
 
 def _has_come_in(url: str) -> bool:

@@ -52,6 +52,8 @@ _GROUPS = {
         "review": ("change.review", "Accept or reject what learning proposes."),
         "pin": ("change.points", "Put key points first at every session's start."),
         "unpin": ("change.points", "Rank pinned key points like all others again."),
+        "guard": ("change.guards", "Show a key point before some tool calls are made."),
+        "unguard": ("change.guards", "Remove the guards of key points."),
         "apply": ("change.points", "Apply a batch of operations from a JSON file."),
         "prune": ("change.points", "Retire key points that did more harm than good."),
         "dedup": ("change.dedup", "List pairs of key points that may say the same."),

@@ -52,13 +52,14 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
         return
     from datetime import UTC, datetime
 
-    from playbook_db.claude_code.setup import install
+    from playbook_db.claude_code.setup import guards, install
     from playbook_db.cli.look.status import in_dollars
 
     folder = project_folder(must_exist=scope != "user")
     if replace and not _take_out_older(folder):
         notify(["no settings file has hooks of the older system"])
     done = install.install(scope, folder, now=datetime.now(UTC))
+    guards.renew(folder)
     spool.keep_reserve()
     if as_json:
         record = {"interpreter": done.python, "worker_interpreter": done.worker_python, "backup": done.backup}

@@ -50,6 +50,10 @@ SELECT {POINT_COLUMNS} FROM key_points AS k WHERE k.playbook_id = :playbook_id A
 """
 FITTING = POINTS.replace("AND k.id", "AND k.resting = 0 AND k.id")  # those that may be shown unasked
 
+TEXTS = "SELECT id, text FROM key_points WHERE playbook_id = :playbook_id AND id IN"
+
+NAMED = "SELECT text FROM key_points WHERE playbook_id = :playbook_id AND name = :name AND retired_in IS NULL"
+
 MIRROR_FILE = """
 SELECT m.size_bytes, m.mtime_ns, coalesce(m.revision, 0) FROM mirrors AS m
 WHERE m.playbook_id = :playbook_id AND m.path = :path
@@ -264,6 +268,12 @@ def _ranked(
     return [(point, scores[point.id]) for point in ordered]
 
 
+def named(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, name: str) -> "str | None":
+    """The text of the live point *name*; None if there is none."""
+    row = execute(NAMED, {"playbook_id": playbook_id, "name": name}).fetchone()
+    return row and str(row[0])
+
+
 def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "MirrorFile | None":
     """The mirror at *path* after its last sync; None before the first."""
     row = connection.execute(MIRROR_FILE, {"playbook_id": playbook_id, "path": path}).fetchone()
@@ -347,6 +357,14 @@ def shown_to(
         query, {"playbook_id": playbook_id, "session_id": session_id}
     ).fetchall()
     return rows
+
+
+def text_units(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, numbers: "Sequence[int]") -> int:
+    """How long the texts of the points *numbers* are together, in UTF-16 units; those named twice count twice."""
+    listed = ",".join(map(str, numbers))
+    rows = execute(f"{TEXTS} ({listed})", {"playbook_id": playbook_id})  # numbers of our own records alone
+    units = {number: len(text.encode("utf-16-le")) // 2 for number, text in rows}
+    return sum(units.get(number, 0) for number in numbers)
 
 
 def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *, now: str) -> bool:

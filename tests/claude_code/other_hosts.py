@@ -21,6 +21,7 @@ VARIABLES = {
 _OF_EVENTS: dict[str, dict[str, Any]] = {  # each event of ours, and what most of them say of it
     "SessionStart": {"source": "startup"},
     "UserPromptSubmit": {"prompt": "the gearbox broke"},
+    "PreToolUse": {"tool_name": "Read", "tool_input": {"file_path": "gearbox.py"}},
     "PostToolUseFailure": {"tool_name": "Bash", "tool_input": {"command": "gearbox"}, "error": "gearbox: no oil"},
     "SubagentStart": {"agent_id": "a1", "agent_type": "general-purpose"},
     "PreCompact": {"trigger": "auto"},
@@ -28,8 +29,9 @@ _OF_EVENTS: dict[str, dict[str, Any]] = {  # each event of ours, and what most o
     "SessionEnd": {"reason": "other"},
 }
 HOOKS = {
-    "SessionStart": "inject", "UserPromptSubmit": "remind", "PostToolUseFailure": "remind", "SubagentStart": "remind",
-    "PreCompact": "enqueue", "SubagentStop": "enqueue", "SessionEnd": "enqueue",
+    "SessionStart": "inject", "UserPromptSubmit": "remind", "PreToolUse": "tool",
+    "PostToolUseFailure": "remind", "SubagentStart": "remind", "PreCompact": "enqueue", "SubagentStop": "enqueue",
+    "SessionEnd": "enqueue",
 }  # fmt: skip
 
 

@@ -181,6 +181,10 @@ class Client:
         told = {"tool_name": tool, "tool_input": tool_input, "error": error, "is_interrupt": False, "duration_ms": 9}
         return self.event("PostToolUseFailure", tool_use_id="toolu_01", **told)
 
+    def call(self, tool: str, **tool_input: Any) -> dict[str, Any]:
+        """What comes before a tool's call, likewise."""
+        return self.event("PreToolUse", tool_name=tool, tool_input=tool_input, tool_use_id="toolu_01")
+
     def subagent_start(self, agent_type: object = "general-purpose", **fields: Any) -> dict[str, Any]:
         """A subagent's start, likewise."""
         return self.event("SubagentStart", **{"agent_id": "a48f56874e781b2f1", "agent_type": agent_type, **fields})
@@ -194,15 +198,17 @@ class Client:
         scope: str | None = "user",
         before: Callable[[], object] | None = None,
         holds_stdin: bool = False,
+        argument: str | None = None,
         cwd: Path | None = None,
         **variables: str,
     ) -> Ended:
         """Run *hook*, registered in *scope* (None: without arguments), on *event*: bytes as they are, else as JSON.
 
+        *argument* is the second one, in place of the worker.
         *before* is done in the new process; with *holds_stdin* nobody ever closes its standard input.
         """
         payload = event if isinstance(event, bytes) else json.dumps(event).encode() + b"\n"
-        arguments = [] if scope is None else [scope, str(self.worker)]
+        arguments = [] if scope is None else [scope, argument or str(self.worker)]
         file = str(HOOKS / f"{hook}.py")
         began = time.monotonic()
         with subprocess.Popen(

@@ -248,7 +248,9 @@ def test_the_plugin_s_own_start_gives_the_same_answer(client: Client) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, client.inject().out, b"")
 
 
-@pytest.mark.parametrize(("hook", "said"), [("inject", b"{}\n"), ("remind", b"{}\n"), ("enqueue", b"")])
+@pytest.mark.parametrize(
+    ("hook", "said"), [("inject", b"{}\n"), ("remind", b"{}\n"), ("tool", b"{}\n"), ("enqueue", b"")]
+)
 def test_the_plugin_s_start_says_the_least_where_the_hook_is_gone(tmp_path: Path, hook: str, said: bytes) -> None:
     """An update may have taken the file away."""
     start = tmp_path / "start"

@@ -58,7 +58,8 @@ def test_each_event_gets_its_hook_with_its_timeout(home: Path, folder: Path) -> 
     assert list(hooks) == list(registration.EVENTS)
     for event, (hook, timeout_s) in registration.EVENTS.items():
         ((group,),) = [hooks[event]]
-        ((entry,),) = group.values()
+        assert group.get("matcher") == registration.MATCHERS.get(event)
+        (entry,) = group["hooks"]
         assert (entry["type"], entry["timeout"]) == ("command", timeout_s)
         assert f"{hook}.py" in entry["command"]
         assert registration.is_live(entry["command"])
@@ -72,7 +73,12 @@ def test_the_plugin_registers_the_same_hooks_for_the_same_events() -> None:
 
     start = '"${CLAUDE_PLUGIN_ROOT}/hooks/start"'
     assert plugin == {
-        event: [{"hooks": [{"type": "command", "command": f"{start} {hook}", "timeout": timeout_s}]}]
+        event: [
+            {
+                **({"matcher": registration.MATCHERS[event]} if event in registration.MATCHERS else {}),
+                "hooks": [{"type": "command", "command": f"{start} {hook}", "timeout": timeout_s}],
+            }
+        ]
         for event, (hook, timeout_s) in registration.EVENTS.items()
     }
 
@@ -92,7 +98,7 @@ def test_an_install_of_the_version_before_gets_the_events_that_it_lacks(
     done = install.install("user", str(folder), now=NOW)
 
     new = json.loads(settings.read_text())["hooks"]
-    assert found.missing == ("UserPromptSubmit", "PostToolUseFailure", "SubagentStart")
+    assert found.missing == ("UserPromptSubmit", "PreToolUse", "PostToolUseFailure", "SubagentStart")
     assert done.changed
     assert {event: new[event] for event in FIRST_EVENTS} == {event: old[event] for event in FIRST_EVENTS}
     assert new["UserPromptSubmit"][0]["hooks"][0]["command"] == "x"
@@ -517,7 +523,7 @@ def test_another_scope_with_our_hooks_is_named_with_the_one_that_answers(folder:
     notes = install.install("user", str(folder), now=NOW).notes
     assert [("user scope answer" in note) for note in notes] == [True, True]
     (folder / ".claude" / "settings.json").write_text("{ broken")
-    settings.write_text(re.sub(r"(inject|remind|enqueue)\.py", "gone.py", settings.read_text()))
+    settings.write_text(re.sub(r"(inject|remind|tool|enqueue)\.py", "gone.py", settings.read_text()))
 
     assert install.install("local", str(folder), now=NOW).notes == ()
 

@@ -464,6 +464,69 @@ def test_places_of_a_session_are_what_can_be_quoted_in_order(tmp_path: Path, fil
     ]
 
 
+_BY_PERSON = {"decision": "reject", "source": "user_reject"}
+_BY_NOBODY = {"decision": "reject", "source": "config", "reasonCode": "hook:PreToolUse"}
+_YES = {"decision": "accept", "source": "user_temporary", "grantScope": "once"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "fields", "said"),
+    [
+        ("Edit", {"userFeedback": "use uv", "permissionDecision": _BY_PERSON}, ["use uv"]),
+        ("ExitPlanMode", {"userFeedback": "use uv", "holdsPersonsWords": True}, ["use uv"]),
+        ("mcp__x__y", {"userFeedback": "use uv", "permissionDecision": _BY_PERSON}, ["use uv"]),
+        ("Edit", {"permissionDecision": _BY_PERSON}, []),
+        ("Edit", {"permissionDecision": _BY_NOBODY}, []),
+        ("Edit", {"userFeedback": "use uv", "permissionDecision": _BY_NOBODY}, []),
+        ("Edit", {"userFeedback": ["use uv"], "holdsPersonsWords": True}, []),
+        ("Edit", {"userFeedback": "use uv", "holdsPersonsWords": "yes", "permissionDecision": _BY_NOBODY}, []),
+    ],
+)
+def test_a_refusal_has_a_person_s_words_only_if_the_client_says_so(
+    tmp_path: Path, files: ProjectFiles, tool: str, fields: dict[str, object], said: list[str]
+) -> None:
+    """As the client 2.1.330 writes it; in print mode it says "user-rejected" too, and the text is a hook's."""
+    built = TranscriptBuilder()
+    built.user("hello")
+    built.assistant(a_call(tool, file_path=f"{PROJECT}/a.py"))
+    _result(built, f"{REJECTED}remember evil", is_error=True, toolDenialKind="user-rejected", **fields)
+    places = _chunk(built, tmp_path, files).places
+
+    assert [place.text for place in places if place.trust == USER] == ["hello", *said]
+    corrections = _chunk(built, tmp_path, files).counts.corrections
+    assert corrections == int(fields.get("permissionDecision") is not _BY_NOBODY)
+
+
+@pytest.mark.parametrize(
+    ("decision", "said"),
+    [(_YES, ["and sign it"]), ({**_YES, "source": "config"}, []), ({**_YES, "decision": "reject"}, []), ("user_", [])],
+)
+def test_a_yes_with_words_has_them_beside_the_result(
+    tmp_path: Path, files: ProjectFiles, decision: object, said: list[str]
+) -> None:
+    """Other texts beside a result are the client's or a hook's."""
+    built = TranscriptBuilder()
+    built.user("hello")
+    built.assistant(a_call("Bash", command="git commit"))
+    result = {"tool_use_id": "toolu_1", "type": "tool_result", "content": "", "is_error": False}
+    built.user_blocks(result, {"type": "text", "text": "and sign it"}, permissionDecision=decision)
+    places = _chunk(built, tmp_path, files).places
+
+    assert [place.text for place in places if place.trust == USER] == ["hello", *said]
+
+
+def test_points_that_a_task_was_given_are_not_learned_again(tmp_path: Path, files: ProjectFiles) -> None:
+    """They stand behind what the assistant wrote."""
+    built = TranscriptBuilder(agent_id="a0a5e0")
+    built.user(
+        "SUBPROMPT\n\nFrom the playbook:\n[pat-001] helpful=1 harmful=0 :: OLDNEWS\n[pat-002] helpful=0 harmful=0 :: B"
+    )
+    built.assistant("Done.")
+    text = str(_chunk(built, tmp_path, files))
+    assert "SUBPROMPT" in text
+    assert "OLDNEWS" not in text
+
+
 def test_subagents_first_message_is_no_users_word(tmp_path: Path, files: ProjectFiles) -> None:
     """The assistant wrote it; a page may have been what it had read."""
     built = TranscriptBuilder(agent_id="a0a5e0")

@@ -140,7 +140,7 @@ def test_what_a_prompt_brings_keeps_its_limit_as_the_client_counts(client: Clien
 
 
 def test_the_session_is_not_told_twice(client: Client) -> None:
-    """Not what its start told, nor another prompt, nor an error; another session is."""
+    """Not by a prompt what its start told, nor by either what another prompt told; another session is."""
     assert _told(client, client.prompt(ASKS)) == ["oth-001"]
     assert _told(client, client.prompt(ASKS)) == []
     assert _told(client, client.failure(f"TypeError in {HEADER}", command="python src/api/users.py")) == []
@@ -152,6 +152,17 @@ def test_the_session_is_not_told_twice(client: Client) -> None:
     assert _told(client, client.prompt(ASKS, session_id="a third")) == []
     client.inject(client.start("resume"))
     assert _told(client, client.prompt(ASKS)) == []
+
+
+def test_an_error_brings_a_point_of_the_start_once_more(client: Client) -> None:
+    """The error shows that this point counts now. It comes once in the session, and a prompt doesn't bring it."""
+    failure = client.failure(FAILS, command="pip install x")
+    client.inject(client.start())
+    assert _told(client, client.prompt(UV)) == []
+    assert [_told(client, failure) for _ in range(2)] == [["oth-002"], []]
+
+    client.inject(client.start("compact"))
+    assert _told(client, failure) == []
 
 
 def test_a_compaction_takes_away_what_was_told_before_it(client: Client) -> None:

@@ -54,7 +54,8 @@ def our_hooks(worker_python: str = NO_WORKER, *, python: str = PYTHON) -> dict[s
             hooks_folder=str(REPOSITORY / "hooks"),
             worker_python=worker_python,
         )
-        made[event] = [{"hooks": [{"type": "command", "command": command, "timeout": timeout_s}]}]
+        matcher = {"matcher": registration.MATCHERS[event]} if event in registration.MATCHERS else {}
+        made[event] = [{**matcher, "hooks": [{"type": "command", "command": command, "timeout": timeout_s}]}]
     return made
 
 

@@ -95,6 +95,10 @@ class Terminal:
         self.type(text)
         self._tmux("send-keys", "Enter")
 
+    def press(self, *keys: str) -> None:
+        """Press *keys*, as tmux names them."""
+        self._tmux("send-keys", *keys)
+
     def exit(self) -> Run:
         """`/exit`; its exit code and last screen."""
         self.send("/exit")

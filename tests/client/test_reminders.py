@@ -57,12 +57,12 @@ def client(request: pytest.FixtureRequest) -> Client:
 
 @pytest.fixture(params=[(), ("--plugin-dir", str(REPOSITORY))], ids=["settings", "plugin"])
 def arguments(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    """How the client is started so that it has our hooks; `_begin` registers them where nothing is in it."""
+    """How the client is started so that it has our hooks; `begin` registers them where nothing is in it."""
     chosen: tuple[str, ...] = request.param
     return chosen
 
 
-def _begin(world: World, arguments: tuple[str, ...], **settings: Any) -> None:
+def begin(world: World, arguments: tuple[str, ...], **settings: Any) -> None:
     """A playbook that a session's start shows only the end of, the hooks, and *settings* of the user's."""
     fill(world, OF_PROMPT, OF_ERROR)
     fill(world, *FILLERS)
@@ -84,7 +84,7 @@ def _scripted(world: World, *arguments: str, rules: Sequence[Rule] = SCRIPT) -> 
 
 def test_what_fits_a_prompt_reaches_the_model_in_its_turn(world: World, arguments: tuple[str, ...]) -> None:
     """In the request that the prompt makes; a prompt that nothing fits brings nothing."""
-    _begin(world, arguments)
+    begin(world, arguments)
     run = run_print(world, *arguments, PROMPT)
     run_print(world, *arguments, "Good morning to you")
 
@@ -99,7 +99,7 @@ def test_what_fits_a_prompt_reaches_the_model_in_its_turn(world: World, argument
 @pytest.mark.smoke
 def test_what_fits_an_error_reaches_the_model_with_the_tool_s_result(world: World, arguments: tuple[str, ...]) -> None:
     """In the next request after the call that failed, and not before."""
-    _begin(world, arguments)
+    begin(world, arguments)
     (before, after), _ = _scripted(world, *arguments, rules=[Rule(Answer(tools=(FAILS,)), said="rounding", times=1)])
 
     assert [times_told(each, OF_ERROR) for each in (before, after)] == [0, 1]
@@ -113,7 +113,7 @@ def test_a_subagent_that_works_is_told_and_one_that_looks_is_not(
     world: World, arguments: tuple[str, ...], kind: str, is_told: bool
 ) -> None:
     """In its first request; what the client then tells the session of its end brings nothing more."""
-    _begin(world, arguments)
+    begin(world, arguments)
     turns, (first, *_) = _scripted(
         world, *arguments, rules=[Rule(Answer(tools=(_agent(kind),)), said="rounding", times=1)]
     )
@@ -127,7 +127,7 @@ def test_a_subagent_that_works_is_told_and_one_that_looks_is_not(
 
 def test_what_fits_a_subagent_s_error_reaches_the_subagent_alone(world: World, arguments: tuple[str, ...]) -> None:
     """With the result of its own call."""
-    _begin(world, arguments)
+    begin(world, arguments)
     rules = [
         Rule(Answer(tools=(_agent("general-purpose"),)), said="rounding", times=1),
         Rule(Answer(tools=(FAILS,)), said="work as general-purpose", times=1),
@@ -141,7 +141,7 @@ def test_what_fits_a_subagent_s_error_reaches_the_subagent_alone(world: World, a
 
 def test_nothing_is_told_twice_in_a_session(world: World, arguments: tuple[str, ...]) -> None:
     """The same prompt and the same error again, and a prompt that asks for what an error has brought."""
-    _begin(world, arguments)
+    begin(world, arguments)
     _scripted(world, *arguments)
     again, _ = _scripted(world, "--continue", *arguments)
     with MessagesApi() as api:
@@ -157,7 +157,7 @@ def test_nothing_is_told_twice_in_a_session(world: World, arguments: tuple[str, 
 def test_a_session_with_all_of_it_differs_in_nothing_else(world: World, arguments: tuple[str, ...]) -> None:
     """Request by request, but for the blocks that say what the hooks said; without: the hooks of the version before,
     or in a plugin, which brings them all, each switched off."""
-    _begin(world, arguments)
+    begin(world, arguments)
     with_it = _comparable(world, _scripted(world, *arguments))
     if arguments:
         world.settings_file.write_text(json.dumps({**json.loads(world.settings_file.read_text()), **ALL_OFF}))
@@ -186,7 +186,7 @@ def test_each_is_off_by_its_setting(
     world: World, arguments: tuple[str, ...], name: str, value: object, event: str
 ) -> None:
     """And only that one."""
-    _begin(world, arguments, **{name: value})
+    begin(world, arguments, **{name: value})
     turns, (first, *_) = _scripted(world, *arguments)
 
     others = [other for other, (hook, _) in registration.EVENTS.items() if hook == "remind" and other != event]
@@ -198,7 +198,7 @@ def test_each_is_off_by_its_setting(
 
 def test_a_slash_command_brings_nothing(world: World, arguments: tuple[str, ...]) -> None:
     """Not even where its words fit; what the user then says does."""
-    _begin(world, arguments)
+    begin(world, arguments)
     commands = world.project / ".claude" / "commands"
     commands.mkdir(parents=True)
     (commands / "mend.md").write_text("Mend $ARGUMENTS")
@@ -212,7 +212,7 @@ def test_a_slash_command_brings_nothing(world: World, arguments: tuple[str, ...]
 
 def test_a_client_that_does_not_know_an_event_goes_on_with_the_others(world: World) -> None:
     """As an older one would with ours: the oldest passes over it in silence, the newest names it on stderr."""
-    _begin(world, ("registered below",))
+    begin(world, ("registered below",))
     register(world, {**our_hooks(), "SomethingLater": foreign_hook("echo never; exit 2")})
     run = run_print(world, PROMPT)
 

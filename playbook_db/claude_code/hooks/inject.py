@@ -89,6 +89,10 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     if hook.say(showing.output(EVENT, text, message) if message else hook.fallback):
         _keep(hook, record_message)
         showing.keep(hook, event, points_shown, pending)
+    if event.source == "compact":
+        from playbook_db.claude_code.hooks import touched  # late: rarely needed
+
+        touched.forget(event.session_id)
     if not is_ignored:
         _keep_start(hook, event, folder, key)
     if work_waits:

@@ -10,7 +10,7 @@ import sys
 
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import registration
-from playbook_db.claude_code.hooks import events, hook_runner, showing
+from playbook_db.claude_code.hooks import events, hook_runner, showing, touched
 from playbook_db.domain import search_words
 from playbook_db.store import at_hand, hook_sql
 from playbook_db.store.hook_sql import Book
@@ -22,11 +22,19 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 0.2
 _WAIT_S = 0.05  # for a database that somebody holds
-PROMPT, FAILURE, SUBAGENT = "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
-LIMIT_UNITS = {PROMPT: 1500, FAILURE: 600, SUBAGENT: 4000}
-MOST_POINTS = {PROMPT: 3, FAILURE: 1}
+START, PROMPT, FAILURE, SUBAGENT = "SessionStart", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
+FILE, TASK = "PreToolUse", "Agent"  # the second is the tool whose call of that event gives a subagent its task
+LIMIT_UNITS = {PROMPT: 1500, FAILURE: 600, FILE: 600, SUBAGENT: 4000, TASK: 4000}
+MOST_UNITS = 6000  # of prompts, files and errors together, from one compaction to the next
+_AROUND_UNITS = 200  # at most: a point's name and counters, and the line above it
+MOST_POINTS = {PROMPT: 3, FAILURE: 1, FILE: 1, TASK: 10}
+_FAR_CALLS = 50  # tool calls ago; a file may bring again what a start showed that long before
+_COUNTED_AS = {FILE: (PROMPT, "file"), TASK: (SUBAGENT, "task")}  # by the database, with that source
+_EVENTS = (PROMPT, FAILURE, SUBAGENT)
 _HEADERS = {
     PROMPT: "From the playbook, what fits this prompt; cite a key point that influences your response by its ID:",
+    FILE: "From the playbook, what fits this file; cite the key point by its ID if it influences your response:",
+    TASK: "From the playbook, what fits this task; cite a key point that influences your work by its ID:",
     FAILURE: "From the playbook, what fits this error; cite the key point by its ID if it influences your response:",
 }
 _NOT_TYPED = ("<task-notification", "<command-", "<local-command-")  # how a prompt begins that the client made
@@ -40,27 +48,41 @@ def main() -> "NoReturn":
 
 
 def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
-    read = events.read(hook, LIMIT_UNITS, "no key point was looked for")
+    read = events.read(hook, _EVENTS, "no key point was looked for")
     if read is None:
         return
     event, folder = read
     question = question_of(event, folder)
-    if question is None or not _is_wanted(hook, event, folder):
+    if question is not None:
+        answer(hook, event, folder, question, pending)
+
+
+def answer(
+    hook: hook_runner.Hook, event: events.Event, folder: str, question: str, pending: "list[dict[str, Any]]"
+) -> None:
+    """Show the session in *folder* the points that fit *question* at *event*, if any, and put that on record."""
+    if not _is_wanted(hook, event, folder):
         return
     path = settings.sqlite_file(project_env.database_url(folder))
     if path is None or not os.path.exists(path):
         return
     try:
         connection = at_hand.connect(path, wait_s=_WAIT_S)
-        sources = _sources(connection, path, folder)
+        shown = sources(connection, path, folder)
         if event.hook_event_name == SUBAGENT:
-            _show_best(hook, event, sources, pending)
+            _show_best(hook, event, shown, pending)
         else:
-            _show_matches(hook, event, connection, sources, question, pending)
+            _show_matches(hook, event, connection, shown, question, pending)
     except Exception as error:  # whatever the driver or the disk may raise; the start's line tells the user
         is_of_index = "point_search" in str(error) or "malformed" in str(error) or "fts5" in str(error)
         remedy = "playbook db check --rebuild-search" if is_of_index else "playbook doctor"
         hook.note(str(error) if "Run: " in str(error) else f"{path}: {error}. No key point was shown; run: {remedy}")
+
+
+def moment_of(event: events.Event) -> str:
+    """What points are looked for at *event*: its name, or TASK."""
+    name = event.hook_event_name or ""
+    return TASK if name == FILE and event.payload.get("tool_name") == TASK else name
 
 
 def question_of(event: events.Event, folder: str) -> "str | None":
@@ -70,9 +92,11 @@ def question_of(event: events.Event, folder: str) -> "str | None":
     if event.hook_event_name == SUBAGENT:
         return ""
     if event.hook_event_name == PROMPT:
-        question = _read(event.payload.get("prompt"), search_words.READ_FIRST, search_words.READ_LAST)
+        question = beginning_and_end(event.payload.get("prompt"))
         if question.lstrip().startswith(_NOT_TYPED) or _is_slash_command(question):
             return None
+        if search_words.terms(question):
+            question = "\n".join([question, *touched.since_prompt(event.transcript_path, folder)])
     else:
         if event.payload.get("is_interrupt"):
             return None
@@ -81,6 +105,11 @@ def question_of(event: events.Event, folder: str) -> "str | None":
         texts.append(event.payload.get("error"))
         question = "\n".join([_read(text, _READ_CHARS, _READ_CHARS) for text in texts]).replace(f"{folder}/", "")
     return question if search_words.terms(question) else None
+
+
+def beginning_and_end(prompt: object) -> str:
+    """What of *prompt* is looked for in the points; `""` if it is no text."""
+    return _read(prompt, search_words.READ_FIRST, search_words.READ_LAST)
 
 
 def _read(text: object, first: int, last: int) -> str:
@@ -99,17 +128,17 @@ def _is_slash_command(prompt: str) -> bool:
 def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool:
     """Whether the settings let the session be told anything at *event*, and it falls to this registration of ours."""
     name, session = event.hook_event_name or "", event.session_id
-    if name == SUBAGENT:
+    if moment_of(event) in (SUBAGENT, TASK):
         is_on = registration.is_shown_to_subagent(event.agent_type or "", folder)
     else:
-        is_on = registration.is_on(registration.ON_PROMPT if name == PROMPT else registration.ON_ERROR, folder)
+        is_on = registration.is_on(registration.MOMENTS[name], folder)
     if not is_on or (session and os.path.exists(settings.skip_mark(session))) or showing.is_held_out(hook, event):
         return False
     # The user's own settings always answer.
     return sys.argv[1:2] == ["user"] or not registration.answers_elsewhere(name, registration.own_scope(), folder)
 
 
-def _sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[showing.Source]":
+def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[showing.Source]":
     """The playbooks that a session in *folder* is shown points of; none where the project is kept out."""
     key = projects.project_key(folder)
     project = hook_sql.find_project(connection, key)
@@ -139,20 +168,34 @@ def _show_matches(
     pending: "list[dict[str, Any]]",
 ) -> None:
     """Tell the points that fit *question* and that the session wasn't told yet, the best first."""
-    name = event.hook_event_name or ""
+    name = moment_of(event)
     matches = []
     for source in sources:
         if source.book.project.live_points:
             execute, project = source.book.connection.execute, source.book.project
-            points = hook_sql.fitting(execute, project.id, project.live_points, question, strongly=name == FAILURE)
+            points = hook_sql.fitting(
+                execute, project.id, project.live_points, question, strongly=name in (FAILURE, FILE)
+            )
             matches += [(score, source, point) for point, score in points]
     if not matches:
         return
     _lock(connection)  # or two errors at once would be told the same
-    text, chosen = _chosen(event, sorted(matches, key=lambda each: -each[0]))
-    if chosen and hook.say(showing.output(name, text, "")):
+    text, chosen = _chosen(event, sources, sorted(matches, key=lambda each: -each[0]))
+    if chosen and hook.say(_with_task(event, text) if name == TASK else showing.output(name, text, "")):
         by_source = [(each, [point for source, point in chosen if source is each]) for each in sources]
+        if name in _COUNTED_AS:
+            event.hook_event_name, event.source = _COUNTED_AS[name]
         showing.keep(hook, event, [each for each in by_source if each[1]], pending)
+
+
+def _with_task(event: events.Event, text: str) -> bytes:
+    """The answer that adds *text* to the task in the call of *event*."""
+    import json  # late: a subagent takes much longer
+
+    inputs = event.payload["tool_input"]
+    changed = {**inputs, "prompt": f"{inputs['prompt']}\n\n{text}"}
+    answer = {"hookSpecificOutput": {"hookEventName": FILE, "updatedInput": changed}}
+    return json.dumps(answer, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def _lock(connection: "at_hand.Connection") -> None:
@@ -165,27 +208,29 @@ def _lock(connection: "at_hand.Connection") -> None:
 
 
 def _chosen(
-    event: events.Event, matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]"
+    event: events.Event,
+    sources: "Sequence[showing.Source]",
+    matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]",
 ) -> "tuple[str, list[tuple[showing.Source, hook_sql.StoredPoint]]]":
     """The text that the session is told at *event*, and the points in it: of *matches*, the best first, as many as
     may be and have room. A point that is too long for the space that remains is passed over."""
     from playbook_db.domain import prompt_text  # late: mostly nothing fits
 
-    name = event.hook_event_name or ""
-    shown_ids: dict[str, set[int]] = {}
+    name = moment_of(event)
+    known = {source.key: _Known(event, source) for source in sources}
+    limit_units = min(LIMIT_UNITS[name], MOST_UNITS - sum(each.units for each in known.values()))
     olds: dict[str, str] = {}
     lines, chosen = [_HEADERS[name]], []
     units = prompt_text.utf16_units(lines[0])
     for _, source, point in matches:
-        if source.key not in shown_ids:
-            shown_ids[source.key] = _already_shown(event, source)
+        if point.id in known[source.key].points:
+            continue
+        if source.key not in olds:
             time = hook_sql.last_time(source.book.connection.execute, source.book.project.id)
             olds[source.key] = time and prompt_text.months_before(time, prompt_text.OLD_MONTHS)
-        if point.id in shown_ids[source.key]:
-            continue
         line = prompt_text.entry(point, olds[source.key])
         cost = prompt_text.utf16_units(line) + 1
-        if units + cost <= LIMIT_UNITS[name]:
+        if units + cost <= limit_units:
             units += cost
             lines.append(line)
             chosen.append((source, point))
@@ -194,24 +239,39 @@ def _chosen(
     return "\n".join(lines), chosen
 
 
-def _already_shown(event: events.Event, source: showing.Source) -> "set[int]":
-    """The numbers of the points of *source* that the session has before it, or was told at an error.
+class _Known:
+    """What of *source* is no news at *event*: the numbers of the `points` that the session has before it, or was told
+    at an error; and how many `units` prompts, files and errors have told it of them.
 
-    A compaction takes away what was told before it, and a subagent's points are before it alone.
+    A compaction takes away what was told before it, and a subagent's points are before it alone. An error may bring a
+    point of the session's start again: it has shown which of them counts now. So may a file, if the start is far back.
     """
-    if not event.session_id:
-        return set()
-    execute, project = source.home.connection.execute, source.home.project
-    rows = hook_sql.shown_to(execute, project.id, event.session_id, by_team=project.team_name is not None)
-    in_context: set[int] = set()
-    at_errors: set[int] = set()
-    for _, by, start, points in sorted([*rows, *showing.spooled(event.session_id, source)]):
-        if by == SUBAGENT and not event.payload.get("agent_id"):
-            continue
-        if start == "compact":
-            in_context = set()
-        numbers = [int(number) for number in points.strip("[]").split(",") if number.strip().isdigit()]
-        in_context.update(numbers)
-        if by == FAILURE:
-            at_errors.update(numbers)
-    return in_context | at_errors if event.hook_event_name == FAILURE else in_context
+
+    def __init__(self, event: events.Event, source: showing.Source) -> None:
+        self.points: set[int] = set()
+        self.units = 0
+        if not event.session_id or moment_of(event) == TASK:  # a subagent knows nothing yet
+            return
+        execute, project = source.home.connection.execute, source.home.project
+        rows = hook_sql.shown_to(execute, project.id, event.session_id, by_team=project.team_name is not None)
+        is_error, is_file = event.hook_event_name == FAILURE, event.hook_event_name == FILE
+        repeats_start = is_error or (is_file and touched.calls_since_start(event.transcript_path) > _FAR_CALLS)
+        at_moments: list[int] = []
+        at_errors: set[int] = set()
+        for _, by, start, points in sorted([*rows, *showing.spooled(event.session_id, source)]):
+            if by == SUBAGENT and not event.payload.get("agent_id"):
+                continue
+            if start == "compact":
+                self.points, at_moments = set(), []
+            numbers = [int(number) for number in points.strip("[]").split(",") if number.strip().isdigit()]
+            if not (repeats_start and by == START):
+                self.points.update(numbers)
+            if by == FAILURE:
+                at_errors.update(numbers)
+            if by in (PROMPT, FAILURE):
+                at_moments += numbers
+        if is_error:
+            self.points |= at_errors
+        if at_moments:
+            units = hook_sql.text_units(source.book.connection.execute, source.book.project.id, at_moments)
+            self.units = units + len(at_moments) * _AROUND_UNITS

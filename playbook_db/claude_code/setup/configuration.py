@@ -17,7 +17,7 @@ from playbook_db.domain.duplicates import DEFAULT_THRESHOLD
 from playbook_db.errors import SettingError
 from playbook_db.llm import anthropic_api
 
-SWITCHES = (*registration.SWITCHES, session_message.SETTING, registration.ON_PROMPT, registration.ON_ERROR)
+SWITCHES = (*registration.SWITCHES, session_message.SETTING, *registration.MOMENTS.values(), registration.ON_GUARD)
 _VALUES = {
     **dict.fromkeys(SWITCHES, ("true", "false")),
     registration.REVIEW: registration.REVIEW_MODES,

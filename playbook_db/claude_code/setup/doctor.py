@@ -18,7 +18,7 @@ from shlex import quote
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code import plugin_env, registration, worker
 from playbook_db.claude_code.hooks import spool, worker_start
-from playbook_db.claude_code.setup import install, older_hooks, trial
+from playbook_db.claude_code.setup import guards, install, older_hooks, trial
 from playbook_db.domain import prompt_text
 from playbook_db.domain.redaction.redact import redact_message
 from playbook_db.domain.times import ago, local
@@ -308,6 +308,15 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("hooks", NOTE, "PLAYBOOK_DISABLE is set: the hooks do nothing", "unset PLAYBOOK_DISABLE")
 
 
+def _guards(url: str, folder: str) -> Iterator[Finding]:
+    existing = guards.read(folder)
+    if command := guards.dead(folder):
+        yield Finding("guards", BROKEN, f"a guard can't run: {command}", "playbook install")
+    elif existing:
+        message = f"{', '.join(guard.name for guard in existing)} in {registration.settings_file('local', folder)}"
+        yield Finding("guards", OK, message)
+
+
 def _hooks(url: str, folder: str) -> Iterator[Finding]:
     for hook, is_well, message in trial.try_hooks(folder):
         yield Finding(hook, OK if is_well else BROKEN, message, "playbook db check")
@@ -429,6 +438,6 @@ def _logs(url: str, folder: str) -> Iterator[Finding]:
 _CHECKS: dict[str, Callable[[str, str], Iterator[Finding]]] = {
     "interpreter": _interpreter, "data folder": _data_folder, "database": _database, "backups": _backups,
     "template": _templates, "project": _project, "team": _team, "git": _git, "queue": _queue, "hooks": _registrations,
-    "hook": _hooks, "worker": _worker, "model access": _model, "spending": _spending, "holdout": _holdout, "mcp": _mcp,
+    "guards": _guards, "hook": _hooks, "worker": _worker, "model access": _model, "spending": _spending, "holdout": _holdout, "mcp": _mcp,
     "diagnostics": _diagnostics, "logs": _logs,
 }  # fmt: skip

@@ -10,7 +10,7 @@ import glob
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -103,7 +103,13 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
     data = _read(path)
     if data is None or registration.MARKER.encode() not in data:  # it needn't be JSON if it has no hooks of ours
         return None
-    new = _edited(path, data, settings_json.without_hooks)
+    new = _edited(
+        path,
+        data,
+        lambda text: settings_json.without_hooks(
+            text, lambda hook: registration.is_ours(hook) or registration.is_guard(hook)
+        ),
+    )
     if new == data:
         return None
     backups = find_backups(path)
@@ -114,6 +120,17 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
         with _os_errors_explained(backup, "removed"):
             os.unlink(backup)
     return Uninstalled(path, is_ours_alone, tuple(backup for backup in backups if backup not in spent))
+
+
+def set_guards(folder: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Have exactly *guards*, groups of hooks by their events, in the local settings of the project in *folder*. Returns
+    the path of the file; one that holds nothing else is removed. Raises InstallError."""
+    path = _settings_file("local", folder)
+    data = _read(path)
+    new = _edited(path, data, lambda text: settings_json.with_guards(text, guards))
+    if new != (data or _NEW):
+        _replace(path, None if new == _NEW else new, expected=data)
+    return path
 
 
 def take_out(path: str, commands: Collection[str], *, now: datetime) -> str | None:

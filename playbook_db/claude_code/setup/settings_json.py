@@ -32,7 +32,8 @@ def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
         ours = registration.our_hooks(content, event)
         if not ours:
             ours = [{}]
-            groups.append({"hooks": ours})
+            matcher = registration.MATCHERS.get(event)
+            groups.append({"hooks": ours} if matcher is None else {"matcher": matcher, "hooks": ours})
         ours[0].update(entry)
         current_ids.add(id(ours[0]))
     _take_out(content, lambda hook: registration.is_ours(hook) and id(hook) not in current_ids)
@@ -48,6 +49,16 @@ def without_hooks(text: str, is_meant: IsMeant = registration.is_ours) -> str:
     content = parse(text)
     _take_out(content, is_meant)
     return _written(text, content, lambda document: _rest(document, is_meant))
+
+
+def with_guards(text: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """*text* with exactly the groups *guards*, by their events, as guards of ours. Raises JSONDecodeError."""
+    content = parse(text)
+    _take_out(content, registration.is_guard)
+    for event, groups in guards.items():
+        if groups:
+            _container(content, ("hooks", event), list).extend(groups)
+    return _written(text, content, lambda document: _rest(document, registration.is_guard))
 
 
 def with_value(text: str, way: Sequence[str], value: object) -> str:

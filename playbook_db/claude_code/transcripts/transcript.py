@@ -371,7 +371,8 @@ def _blocks(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _entry(content: dict[str, Any], calls: _Calls) -> Entry | None:
     calls.read(content)
-    if calls.expands(content) or any(block.get("type") == "tool_result" for block in _blocks(content)):
+    has_result = any(block.get("type") == "tool_result" for block in _blocks(content))
+    if calls.expands(content) or (has_result and _decision(content, "accept")[:5] != "user_"):  # else: yes, but ...
         content = {**content, "promptSource": "system"}
     role = content.get("type")
     origin = content.get("origin")
@@ -411,14 +412,24 @@ def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Ca
         text, is_error, call = _result(block.get("content")), block.get("is_error") is True, calls.answered(block)
         user_text = _answers(content.get("toolUseResult")) if call and call.tool == "AskUserQuestion" else ""
         # An MCP server can write the client's words into its error, but can't set `toolDenialKind`.
-        is_denied = content.get("toolDenialKind") == "user-rejected"
+        decided_by = _decision(content, "reject")
+        may_be_users = decided_by[:5] in ("", "user_")  # in print mode nobody is there
+        is_denied = content.get("toolDenialKind") == "user-rejected" and may_be_users
         is_clients = is_denied or (call is not None and call.tool[:5] != "mcp__")
-        if is_error and is_clients:
+        if is_error and (decided_by == "user_reject" or content.get("holdsPersonsWords") is True):
+            user_text = _string(content.get("userFeedback"))
+        elif is_error and is_clients and not decided_by:  # a client that keeps no decisions
             user_text = text[match.end() :] if (match := _REJECTED.match(text)) else user_text
-        is_stopped = is_error and (is_denied or (is_clients and text.startswith(_STOPPED)))
+        is_stopped = is_error and (is_denied or (is_clients and may_be_users and text.startswith(_STOPPED)))
         yield Part("result", _news(text, is_error, call), is_error, user_text, call, is_stopped)
     elif kind and kind != "redacted_thinking":
         yield Part("text", f"[{kind}]")
+
+
+def _decision(content: dict[str, Any], decision: str) -> str:
+    """Who made the *decision* about a call, `accept` or `reject`, by the client's mark; `""` if nobody did."""
+    mark = content.get("permissionDecision")
+    return _string(mark.get("source")) if isinstance(mark, dict) and mark.get("decision") == decision else ""
 
 
 def _news(text: str, is_error: bool, call: ToolCall | None) -> str:
@@ -432,8 +443,10 @@ def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
     """A text in the user's name: the user's words, the output of a command that they typed, or another sender's text. A
     subagent's user is the assistant."""
     bare = text.lstrip()
-    if bare.startswith(INTERRUPTED) or (_is_persons(content) and content.get("isSidechain")):
+    if bare.startswith(INTERRUPTED):
         return Part("text", text)
+    if _is_persons(content) and content.get("isSidechain"):
+        return Part("text", own_text.without_quotes(text))  # the hook adds key points to a task
     if bare.startswith(("<bash-input>", *_TYPED_OUTPUT)) and any(tag in text for tag in _TYPED_OUTPUT):
         call = calls.typed or ToolCall("!", {})
         return Part("text", _news(text, "<bash-input>" in text, call), call=call)

@@ -1,0 +1,102 @@
+"""The hook of a guard: before a tool call of its pattern it asks the user, or refuses the call, in the words of a key
+point; and it counts how often that happened, and how often the user went on.
+
+Started by `hooks/guard.py`, as `claude_code.setup.guards` registers it. Standard library only. What it isn't sure of it
+lets pass: the client starts it for every command that it can't parse itself.
+"""
+
+import os
+import sys
+
+from playbook_db import project_env, projects, settings
+from playbook_db.claude_code import registration
+from playbook_db.claude_code.hooks import events, hook_runner, remind, showing
+from playbook_db.store import at_hand, hook_sql
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+DEADLINE_S = 2.0  # rarely asked, and a call that it lets pass is made
+_MOST_CHARS = 4000  # of a point
+_WAIT_S = 0.5  # for a database that somebody holds
+_BEGINNINGS = ("if", "then", "elif", "else", "do", "while", "until", "!", "time", "{")
+
+
+def main() -> "NoReturn":
+    """Answer the event on standard input; the second argument is `ask` or `deny`, a point's name and a pattern."""
+    showing.run("guard", _work, deadline_s=DEADLINE_S)
+
+
+def log_path() -> str:
+    """The file that has a line for each time that a guard was used."""
+    return os.path.join(settings.logs_dir(), "guards.log")
+
+
+def log_line(name: str, what: str, key: str) -> str:
+    """The end of the line for the guard of the point *name* in the project *key*, which *what* happened to."""
+    return " ".join(f"guard {name} {what} in {key}".split())
+
+
+def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
+    read = events.read(hook, (remind.FILE, "PostToolUse", remind.FAILURE), "a guard was not asked")
+    if read is None:
+        return
+    event, folder = read
+    mode, name, pattern = sys.argv[2].split(" ", 2)
+    inputs = event.payload.get("tool_input")
+    command = inputs.get("command") if isinstance(inputs, dict) else None
+    is_on = registration.is_on(registration.ON_GUARD, folder)
+    if not is_on or not fits(pattern, event.payload.get("tool_name"), command):
+        return
+    what = "went on"
+    if event.hook_event_name == remind.FILE:
+        what = "asked" if mode == "ask" else "refused"
+        text = _text_of(hook, name, folder)
+        if not text:
+            return
+        reason = showing.quoted(f"{text} (your guard; to remove it: playbook unguard {name})")
+        decision = f'"permissionDecision":"{mode}","permissionDecisionReason":{reason}'
+        hook.say(f'{{"hookSpecificOutput":{{"hookEventName":"{remind.FILE}",{decision}}}}}\n'.encode("ascii"))
+    hook_runner.append_line(log_path(), log_line(name, what, projects.project_key(folder)))
+
+
+def fits(pattern: str, tool: object, command: object) -> bool:
+    """Whether a call of *tool*, with *command* if it is the shell's, is one of *pattern*.
+
+    The client reads the patterns of other tools itself. Of a command, each of its parts is compared, without what is
+    quoted and what stands before it.
+    """
+    import re  # late: a guard is rarely asked
+
+    guarded_tool, _, inner = pattern[:-1].partition("(")
+    if tool != guarded_tool or tool != "Bash":
+        return tool == guarded_tool
+    quoted = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
+    calls = quoted.sub("_", inner.replace(":*", " *"))
+    expression = ".*".join(map(re.escape, calls.split("*")))
+    expression = expression[:-4] + "(?: .*)?" if calls.endswith(" *") else expression
+    for part in re.split(r"&&|\|\||[;|&\n(){}`]", quoted.sub("_", command if isinstance(command, str) else "")):
+        words = part.split()
+        while words and (words[0] in _BEGINNINGS or re.fullmatch(r"\w+=\S*", words[0])):
+            del words[0]
+        if re.fullmatch(expression, " ".join(words)):
+            return True
+    return False
+
+
+def _text_of(hook: hook_runner.Hook, name: str, folder: str) -> str:
+    """The live point *name* as a session in *folder* is shown it; `""` if there is none, or it can't be read."""
+    path = settings.sqlite_file(project_env.database_url(folder))
+    if path is None or not os.path.exists(path):
+        return ""
+    try:
+        for source in remind.sources(at_hand.connect(path, wait_s=_WAIT_S), path, folder):
+            text = hook_sql.named(source.book.connection.execute, source.book.project.id, name)
+            if text is not None:
+                from playbook_db.domain import prompt_text  # late, as above
+
+                return prompt_text.shown(f"[{name}] {prompt_text.one_line(text)[:_MOST_CHARS]}")
+    except Exception as error:  # whatever the driver or the disk may raise
+        hook.note(f"{path}: {error}. The guard of {name} let a call pass; run: playbook doctor")
+    return ""

@@ -1,0 +1,40 @@
+"""The hook of PreToolUse: at the first call of a session that reads or changes a file, it shows the one point that fits
+the file's path. The client hands it over with the call's result, and reads a file before it changes it. To a subagent's
+task it adds the points that fit it.
+
+Started by `hooks/tool.py`; `hooks/touched` has ended the later calls on a file. Standard library only.
+"""
+
+from playbook_db.claude_code.hooks import events, hook_runner, remind, showing, touched
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+_DEFAULT_AGENT = "general-purpose"
+DEADLINE_S = remind.DEADLINE_S
+
+
+def main() -> "NoReturn":
+    """Answer the event on standard input; the first argument is the scope of our registration."""
+    showing.run("tool", _work, deadline_s=DEADLINE_S)
+
+
+def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
+    read = events.read(hook, (remind.FILE,), "no key point was looked for")
+    if read is None:
+        return
+    event, folder = read
+    inputs = event.payload.get("tool_input")
+    inputs = inputs if isinstance(inputs, dict) else {}
+    if remind.moment_of(event) == remind.TASK:
+        question = remind.beginning_and_end(inputs.get("prompt"))
+        event.agent_type = events.storable(inputs.get("subagent_type")) or _DEFAULT_AGENT
+        if question:
+            remind.answer(hook, event, folder, question, pending)
+        return
+    path = events.storable(inputs.get("file_path") or inputs.get("notebook_path"))
+    if path and touched.is_first(event.session_id, path):
+        name = touched.in_project(path, folder)
+        if name:
+            remind.answer(hook, event, folder, name, pending)

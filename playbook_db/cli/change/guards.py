@@ -1,0 +1,74 @@
+"""The commands guard and unguard: a key point that is shown before tool calls of a pattern are chosen."""
+
+from dataclasses import asdict
+
+import click
+
+from playbook_db.cli.context import as_json, opened, point_names, project_folder
+from playbook_db.cli.main import cli
+from playbook_db.cli.output import one_line, print_answer, print_json, print_table
+
+
+@cli.command()
+@click.argument("name", required=False, shell_complete=point_names)
+@click.option("--on", "pattern", metavar="PATTERN", help="Before which calls, such as 'Bash(git push *)'.")
+@click.option("--ask/--deny", "asks", default=True, help="Ask you first, or refuse the call (default: --ask).")
+@click.option("--list", "lists", is_flag=True, help="List this project's guards, and how often each was used.")
+@as_json
+def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_json: bool) -> None:
+    """Show a key point before some tool calls are chosen.
+
+    PATTERN says which calls. With --ask, Claude Code asks you before each of them, in the words of the point. With
+    --deny, the call is refused, and the assistant reads the point. Without a terminal, as in `claude -p`, both refuse.
+    A guard is kept in this project's .claude/settings.local.json, at most 10 of them. It goes with its point, or by
+    playbook unguard.
+    """
+    from playbook_db.claude_code.setup import guards
+    from playbook_db.errors import PointNotFoundError
+    from playbook_db.services.project import read_playbook
+
+    folder = project_folder(must_exist=True)
+    if lists or not name:
+        if name or pattern:
+            raise click.UsageError("--list goes without NAME and --on.")
+        _print(folder, as_json=as_json)
+        return
+    if not pattern:
+        raise click.UsageError("Say before which calls: --on 'Bash(git push *)'.")
+    guards.require_person()
+    with opened(name) as project:
+        if name not in read_playbook(project).by_name:
+            raise PointNotFoundError(name)
+    chosen = guards.PointGuard(name, pattern, "ask" if asks else "deny")
+    path = guards.add(folder, chosen)
+    what = "asks before" if asks else "refuses"
+    text = f"{one_line(name)}: {what} calls of {one_line(pattern)}, from now on ({path})"
+    print_answer(text, as_json=as_json, settings=path, **asdict(chosen))
+
+
+@cli.command()
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@as_json
+def unguard(names: tuple[str, ...], as_json: bool) -> None:
+    """Remove the guards of key points."""
+    from playbook_db.claude_code.setup import guards
+
+    guards.require_person()
+    removed = [each.name for each in guards.remove(project_folder(must_exist=True), names)]
+    text = f"{', '.join(map(one_line, removed))}: no longer a guard" if removed else "none of these is a guard"
+    print_answer(text, as_json=as_json, removed=removed)
+
+
+def _print(folder: str, *, as_json: bool) -> None:
+    from playbook_db.claude_code.setup import guards
+
+    uses = guards.uses(folder)
+    listed = guards.read(folder)
+    if as_json:
+        print_json([asdict(each) | asdict(uses[each.name]) for each in listed])
+        return
+    rows = [
+        (each.name, each.pattern, each.mode, str(uses[each.name].fired), str(uses[each.name].went_on))
+        for each in listed
+    ]
+    print_table(("point", "calls", "mode", "fired", "went on"), rows, nothing="this project has no guards")

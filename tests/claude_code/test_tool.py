@@ -1,0 +1,231 @@
+"""The hook of tool calls, run as Claude Code runs it, by the shell: the point that fits a file, at its first call; and
+the files of a session as words of its next prompt."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db import settings
+from playbook_db.claude_code import registration, worker
+from playbook_db.claude_code.hooks import touched
+from tests.claude_code import running
+from tests.claude_code.running import SESSION, Client
+
+pytestmark = pytest.mark.slow  # starts processes
+
+HEADER = "src/api/users.py: parse_header wants bytes, never text"
+FILLERS = tuple(f"service {number} keeps a ledger" for number in range(37))
+_SHOWN = "SELECT event, source, points FROM injections ORDER BY time"
+
+
+@pytest.fixture
+def client(folder: Path, home: Path) -> Client:
+    """The client in the project's folder, whose playbook has some points."""
+    made = running.a_client(folder, home, is_patient=True)
+    made.fill(HEADER, *FILLERS)
+    return made
+
+
+def _read(client: Client, path: str = "src/api/users.py", tool: str = "Read", **fields: Any) -> dict[str, Any]:
+    return {**client.call(tool, file_path=str(client.folder / path)), **fields}
+
+
+def _told(client: Client, event: object, **options: Any) -> list[str]:
+    done = client.run("tool", event, **options)
+    assert (done.code, done.err) == (0, b"")
+    context = done.context if done.has_context else ""
+    return [line.split("]")[0][1:] for line in context.splitlines() if line.startswith("[")]
+
+
+def _in_shell(client: Client, event: object, tmp_path: Path, *, by: str = "settings") -> tuple[bytes, int]:
+    """What the registered command prints, and how often it has started Python so far."""
+    python, starts = tmp_path / "python3", tmp_path / "starts"
+    if not python.exists():
+        (tmp_path / "patient.py").write_text(running.patient("tool"))
+        python.write_text(
+            f"#!/bin/sh\necho >> '{starts}'\nshift 3\nexec '{running.PYTHON}' -I -S '{tmp_path}/patient.py' \"$@\"\n"
+        )
+        python.chmod(0o755)
+    command = registration.command(
+        "tool", scope="user", python=str(python), hooks_folder=str(running.HOOKS), worker_python="/bin/true"
+    )
+    if by == "plugin":
+        (client.data / "runtime").mkdir(exist_ok=True)
+        (client.data / "runtime" / "interpreter").unlink(missing_ok=True)
+        (client.data / "runtime" / "interpreter").symlink_to(python)
+        command = f"'{running.HOOKS}/start' tool"
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], capture_output=True,
+        input=json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() + b"\n",
+        env={**os.environ, "PLAYBOOK_NO_SETUP": "1"}, cwd=client.folder, timeout=running.PATIENCE_S, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout, len(starts.read_text().splitlines()) if starts.exists() else 0
+
+
+def test_the_first_call_on_a_file_brings_the_point_that_fits_it(client: Client) -> None:
+    """On record as what a prompt brings; neither an edit of it nor a prompt brings it once more."""
+    done = client.run("tool", _read(client))
+
+    assert json.loads(done.out)["hookSpecificOutput"]["hookEventName"] == "PreToolUse"
+    assert done.context.splitlines()[1:] == [f"[oth-001] helpful=0 harmful=0 :: {HEADER}"]
+    assert client.rows(_SHOWN) == [("UserPromptSubmit", "file", "[1]")]
+    assert _told(client, _read(client, tool="Edit")) == []
+    assert not client.remind(client.prompt("why does parse_header in src/api/users.py fail?")).has_context
+    assert client.log() == []
+
+
+@pytest.mark.parametrize("by", ["settings", "plugin"])
+@pytest.mark.parametrize("name", ["src/api/users.py", "an odd ähm*name [x]/users.py", "--n/users_index.py"])
+def test_a_later_call_on_the_file_starts_no_python(client: Client, tmp_path: Path, by: str, name: str) -> None:
+    """However long the call is; another file, another session and a compaction do."""
+    client.add(f"{name} is written by src/api/make.py alone")
+    assert b"written by" in _in_shell(client, _read(client, name), tmp_path, by=by)[0]
+
+    again = client.call("Write", file_path=str(client.folder / name), content='"file_path":"/x" ' * 50_000)
+    assert _in_shell(client, again, tmp_path, by=by) == (b"", 1)
+    assert _in_shell(client, _read(client, name + "2"), tmp_path, by=by)[1] == 2
+    assert b"written by" in _in_shell(client, _read(client, name, session_id="other"), tmp_path, by=by)[0]
+    client.inject(client.start("compact"))
+    assert _in_shell(client, _read(client, name, tool="Edit"), tmp_path, by=by)[1] == 4
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../src/api/users.py", "/src/api/users.py", "/", "", None, 5, ["src/api/users.py"], "\0", "\ud800", "src",
+        "a\\b\"c\n", "$(touch x) `touch x` 'x", "x" * 300, "x/" * 5000, "!", "*",
+    ],
+    ids=lambda path: repr(path)[:12],
+)  # fmt: skip
+def test_any_other_path_brings_nothing_and_is_no_error(client: Client, tmp_path: Path, path: object) -> None:
+    """Outside the project, gone, a folder, no path at all."""
+    before = sorted(client.folder.iterdir())
+    name = str(client.folder / path) if isinstance(path, str) else path
+    event = client.call("Read", file_path=name)
+    if path != "\ud800":
+        assert [_in_shell(client, event, tmp_path)[0] in (b"{}\n", b"") for _ in range(2)] == [True, True]
+    assert _told(client, event) == []
+    assert client.log() == []
+    assert sorted(client.folder.iterdir()) == before
+    assert {each.name for each in Path(settings.touched_dir()).glob("*")} <= {SESSION}
+
+
+def test_a_notebook_is_a_file_too(client: Client) -> None:
+    """Which the client names otherwise."""
+    path = str(client.folder / "src/api/users.py")
+    assert _told(client, client.call("NotebookEdit", notebook_path=path)) == ["oth-001"]
+
+
+def test_files_are_off_by_their_setting(client: Client) -> None:
+    """And only they are."""
+    path = client.home / ".claude" / "settings.json"
+    path.write_text(json.dumps({"playbook_on_file": False}))
+    assert _told(client, _read(client)) == []
+    assert client.remind(client.prompt("why does parse_header in src/api/users.py fail?")).has_context
+
+
+def test_a_file_brings_what_the_start_has_shown_only_much_later(client: Client) -> None:
+    """More than 50 tool calls after it."""
+    client.inject(client.start())
+    client.transcript.parent.mkdir(parents=True, exist_ok=True)
+    call = '{"type":"user","sourceToolAssistantUUID":"x"}\n'
+    start = '{"type":"attachment","attachment":{"hookEvent":"SessionStart"}}\n'
+    client.transcript.write_text(call * 60 + start + call * 50)
+    assert _told(client, _read(client)) == []
+
+    touched.forget(SESSION)
+    client.transcript.write_text(start + call * 51)
+    assert _told(client, _read(client)) == ["oth-001"]
+
+
+def test_files_touched_since_the_last_prompt_are_words_of_the_next(client: Client) -> None:
+    """With what was typed, if that says anything; those before the last prompt are not."""
+    ask = client.prompt("the second header is still wrong, isn't it")
+    use = {"type": "assistant", "message": {"content": [{"type": "tool_use", "input": {}}]}}
+    use["message"]["content"][0]["input"] = {"file_path": str(client.folder / "src/api/users.py")}  # type: ignore[index]
+    lines = [json.dumps(line, separators=(",", ":")) for line in (use, {"type": "user", "promptSource": "typed"})]
+    client.transcript.parent.mkdir(parents=True, exist_ok=True)
+    client.transcript.write_text("\n".join(lines))
+    assert not client.remind(ask).has_context
+
+    client.transcript.write_text("\n".join(reversed(lines)))
+    assert not client.remind(client.prompt("ok")).has_context
+    assert HEADER in client.remind(ask).context
+    assert not client.remind({**ask, "session_id": "another", "transcript_path": "/gone.jsonl"}).has_context
+
+
+def test_prompts_files_and_errors_share_6000_characters_between_two_compactions(client: Client) -> None:
+    """Whole points only, each time; a compaction begins anew."""
+    texts = [f"src/gearbox_{number}.py with clutch_{number}: " + "x" * 400 for number in range(30)]
+    client.add(*texts)
+    client.inject(client.start(session_id="another"))
+    told = 0
+    for number in range(30):
+        events = (
+            _read(client, f"src/gearbox_{number}.py"), client.prompt(f"what is clutch_{number} for?"),
+            client.failure("jammed", command=f"src/gearbox_{number}.py clutch_{number}"),
+        )  # fmt: skip
+        done = client.run("tool" if number % 3 == 0 else "remind", events[number % 3])
+        told += len(done.context) if done.has_context else 0
+    assert 5000 < told <= 6000
+
+    client.inject(client.start("compact"))
+    client.change("UPDATE injections SET points = '[]' WHERE source = 'compact'")
+    assert _told(client, _read(client, "src/gearbox_29.py")) == ["oth-068"]
+
+
+def _task(client: Client, prompt: object = "mend parse_header in src/api/users.py", **fields: Any) -> dict[str, Any]:
+    return client.call("Agent", description="d", prompt=prompt, **fields)
+
+
+def test_a_subagent_s_task_gets_the_points_that_fit_it(client: Client) -> None:
+    """Behind the task, each time; all else of the call stays. On record as a subagent's, and no news for its start."""
+    task = _task(client, subagent_type="reviewer", run_in_background=False, more={"a": ["ä", 1.5, None]})
+    client.inject(client.start())
+    for _ in range(2):
+        (changed,) = [json.loads(client.run("tool", task).out)["hookSpecificOutput"]["updatedInput"]]
+        prompt, points = changed["prompt"].split("\n\n")
+        assert {**changed, "prompt": prompt} == task["tool_input"]
+        assert points.splitlines()[1:] == [f"[oth-001] helpful=0 harmful=0 :: {HEADER}"]
+    assert client.rows(_SHOWN)[1:] == [("SubagentStart", "task", "[1]")] * 2
+    assert client.log() == []
+
+
+@pytest.mark.parametrize("prompt", ["", "ok", None, 5, ["src/api/users.py"], {"a": "parse_header"}, "\0", "a poem"])
+def test_any_other_task_stays_as_it_is(client: Client, prompt: object) -> None:
+    """One that no point fits, or none."""
+    assert client.run("tool", _task(client, prompt)).out == b"{}\n"
+    assert client.log() == []
+
+
+@pytest.mark.parametrize(("kind", "has_points"), [(None, True), ("general-purpose", True), ("Explore", False)])
+def test_a_task_gets_points_if_that_type_of_subagent_does(client: Client, kind: str | None, has_points: bool) -> None:
+    """By the setting for subagents."""
+    task = _task(client, **({"subagent_type": kind} if kind else {}))
+    assert (b"updatedInput" in client.run("tool", task).out) is has_points
+    (client.home / ".claude" / "settings.json").write_text('{"playbook_subagents": []}')
+    assert client.run("tool", task).out == b"{}\n"
+
+
+def test_points_in_a_long_task_keep_their_limit(client: Client) -> None:
+    """4,000 characters, at most ten points."""
+    client.add(*[f"gearbox_{number} and clutch_{number}: " + "x" * 700 for number in range(9)])
+    words = " ".join(f"gearbox_{number} clutch_{number}" for number in range(9))
+    changed = json.loads(client.run("tool", _task(client, words)).out)["hookSpecificOutput"]["updatedInput"]
+    assert 2000 < len(changed["prompt"]) - len(words) <= 4002
+
+
+def test_the_worker_removes_what_is_kept_of_old_sessions(client: Client) -> None:
+    """A week after the last new file, or after a compaction."""
+    for session in (SESSION, "old", "another"):
+        assert touched.is_first(session, "/a")
+    touched.forget("another")
+    os.utime(Path(settings.touched_dir(), "old"), (0, 0))
+
+    assert worker.run(f"sqlite:///{client.database}") is not None
+    assert os.listdir(settings.touched_dir()) == [SESSION]
