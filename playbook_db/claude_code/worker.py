@@ -233,7 +233,7 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
         try:
             guards.remove_retired(store)
         except PlaybookError as error:  # a settings file that can't be edited; the guard says nothing without its point
-            _note_once(str(error))
+            note_once(str(error))
         store.tidy()
     try:
         maintenance.take_daily(url)

@@ -10,7 +10,7 @@ from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import spool
 from playbook_db.cli.context import as_json, database_url, is_interactive, notify, opened, project_folder
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, print_table, readable_size, say
+from playbook_db.cli.output import beside, count_of, one_line, print_answer, print_json, readable_size, say
 from playbook_db.errors import InstallError, MirrorError, Remedy
 from playbook_db.services import records
 

@@ -60,12 +60,12 @@ def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life", note
     from playbook_db.domain.trust.evidence import FETCHED
 
     lines = [point_line(point) + (f" (retired in revision {retired_in})" if retired_in else "")]
-    lines += [f"merged from {', '.join(map(one_line, life.merged))}"] if life.merged else []
+    lines += [f"merged from {', '.join(map(prompt_text.one_line, life.merged))}"] if life.merged else []
     for event in life.events[-MAX_POINTS:]:
         by = f"session {event.session_id}" if event.session_id else event.actor
         what = f"{event.kind} into {event.successor}" if event.successor else event.kind
         detail = f": {shortened(event.text)}" if event.text else ""
-        lines.append(f"r{event.revision}, {local(event.time)}, {one_line(by)}: {what}{detail}")
+        lines.append(f"r{event.revision}, {local(event.time)}, {prompt_text.one_line(by)}: {what}{detail}")
         known = [each for each in event.evidence if each.trust != FETCHED]  # no quotes of web pages
         lines += [f'    "{shortened(each.quote)}" ({each.trust})' for each in known]
     return answer_of(lines, notes)

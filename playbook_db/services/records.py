@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playbook_db.services.playbook.review import ReviewResult
     from playbook_db.services.playbook.undo import UndoResult
     from playbook_db.services.reading.history import SourcedPlaybook
-    from playbook_db.services.reading.statistics import SessionComparison, Statistics
+    from playbook_db.services.reading.statistics import Statistics
     from playbook_db.services.reading.status import Status
     from playbook_db.services.repair import Repaired
     from playbook_db.services.sharing.team import TeamStatus

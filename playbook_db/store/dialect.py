@@ -66,7 +66,7 @@ class Dialect(Protocol):
 
     def close(self) -> None:
         """Close connections of its own, if it has any."""
-        return None
+        return
 
     def back_up_before_migration(self, version: int) -> str | None:
         return None

@@ -45,7 +45,7 @@ def main() -> "NoReturn":
 
 
 def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
-    """What there is to learn from after the event on standard input; None where that is nothing."""
+    """The job for the event on standard input; None if there is nothing to learn from."""
     read = events.read(hook, ("PreCompact", "SubagentStop", "SessionEnd"), "nothing was queued")
     if read is None:
         return None
@@ -89,7 +89,7 @@ def _may_be_learned_from(event: events.Event, folder: str) -> bool:
 
 
 def _store(job: "dict[str, str | None]") -> "str | None":
-    """Queue *job* in the database; where that can't be, why (`""` where nothing is wrong)."""
+    """Queue *job* in the database. Returns why it can't be queued, or `""`."""
     path = None
     try:
         path = settings.sqlite_file(project_env.database_url(job["folder"] or ""))
@@ -105,7 +105,7 @@ def _store(job: "dict[str, str | None]") -> "str | None":
 
 
 def _spool(hook: hook_runner.Hook, job: "dict[str, str | None]", why: str) -> bool:
-    """Keep *job* in the spool, since *why*; whether that went well."""
+    """Keep *job* in the spool because of *why*. Returns whether that worked."""
     try:
         path = spool.keep(job)
     except OSError as error:

@@ -37,7 +37,7 @@ class Event:
         self.project_dir = os.environ.get("CLAUDE_PROJECT_DIR")
 
     def project_folder(self) -> "str | None":
-        """The folder of the session's project; None where that isn't known, as no playbook beats the wrong one.
+        """The folder of the session's project; None if it isn't known, because no playbook beats the wrong one.
 
         That is `CLAUDE_PROJECT_DIR`. Without it, `cwd` may have moved since the session began, but the transcript's
         folder is named after where it began.
@@ -80,7 +80,7 @@ def _is_of_another_host(event: Event) -> bool:
 
 
 def parse(data: bytes) -> "Event | None":
-    """The event in *data*, None where that is no JSON object."""
+    """The event in *data*; None if that is no JSON object."""
     text = data.decode("utf-8", "surrogateescape").strip(" \t\r\n\ufeff")
     payload = scanned(text)
     return Event(payload) if isinstance(payload, dict) else None
@@ -131,7 +131,7 @@ def _scan(text: str) -> object:
 
 
 def folder_of_session(session_id: str, cwd: str) -> "str | None":
-    """The folder in which the session began whose shell has now come to *cwd*; None where that isn't above *cwd*.
+    """The folder in which the session began whose shell has now come to *cwd*; None if that isn't above *cwd*.
 
     The shell isn't told `CLAUDE_PROJECT_DIR` (seen with client 2.1.329). A session without a transcript has just begun.
     """

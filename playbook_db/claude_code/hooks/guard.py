@@ -1,8 +1,8 @@
-"""The hook of a guard: before a tool call of its pattern it asks the user, or refuses the call, in the words of a key
-point; and it counts how often that happened, and how often the user went on.
+"""The hook of a guard: before a tool call that matches its pattern, it asks the user or refuses the call.
 
-Started by `hooks/guard.py`, as `claude_code.setup.guards` registers it. Standard library only. What it isn't sure of it
-lets pass: the client starts it for every command that it can't parse itself.
+The message is a key point. The hook counts how often it asked or refused, and how often the user went on.
+`hooks/guard.py` starts it, as `claude_code.setup.guards` registers it. Standard library only. If it isn't sure, it says
+nothing: Claude Code starts it for every command that it can't parse itself.
 """
 
 import os

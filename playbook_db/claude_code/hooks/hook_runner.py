@@ -68,7 +68,7 @@ class Hook:
         self._problems.append(problem)
 
     def write_notes(self) -> None:
-        """Write what was noted into the log, where that can be written."""
+        """Write the notes to the log, if the log can be written."""
         logs = sys.argv[3] if sys.argv[3:] else settings.logs_dir()  # where doctor tries a hook, it names a folder
         while self._problems:
             line = f"{self.name}: {without_secrets(self._problems.pop(0))}"
@@ -108,7 +108,7 @@ def run(
 
 
 def append_line(path: str, text: str) -> None:
-    """Append *text* as one line, with the time, to the log at *path*, where that can be written."""
+    """Append the time and *text* as one line to the log at *path*, if it can be written."""
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {' '.join(text.split())[:2000]}\n"
     try:
         for folder in (settings.data_dir(), os.path.dirname(path)):  # the mode is the last folder's alone

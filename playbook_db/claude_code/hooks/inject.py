@@ -156,7 +156,7 @@ def _is_set_up_missing() -> bool:
 
 
 def _has_mirror_changed(connection: "at_hand.Connection", project: hook_sql.StoredProject, folder: str) -> bool:
-    """Whether the project's mirror, where one is kept, isn't the file that was last in step with the database."""
+    """Whether the project has a mirror that differs from the file of the last sync."""
     if project.mirror not in ("on", "found"):
         return False
     path = projects.mirror_path(folder)

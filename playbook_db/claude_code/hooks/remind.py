@@ -1,8 +1,8 @@
-"""The hook of UserPromptSubmit, PostToolUseFailure and SubagentStart: it shows the few points that fit a prompt or an
-error, and a subagent the best ones, and says nothing rather than the wrong thing.
+"""The hook of UserPromptSubmit, PostToolUseFailure and SubagentStart: it shows the few points that fit.
 
-Started by `hooks/remind.py`. Standard library only. Somebody waits for the answer: what isn't found in time isn't told,
-and why is noted in the log alone. It never starts the worker.
+They fit the prompt, the error or the tool call; a subagent gets the best ones. If no point fits well, it says nothing.
+`hooks/remind.py` starts it. Standard library only. Somebody waits for the answer, so it stops at a deadline and writes
+the reason to the log only. It never starts the worker.
 """
 
 import os
@@ -86,8 +86,10 @@ def moment_of(event: events.Event) -> str:
 
 
 def question_of(event: events.Event, folder: str) -> "str | None":
-    """What to look for in the points for *event* of the project in *folder*: what was typed; or an error and what of
-    the call names a command or a file; `""` for a subagent, which is told the best. None where nothing is to be told.
+    """The text to search the points with, for *event* of the project in *folder*.
+
+    It is the prompt, or the error with the command or file of the call. `""` for a subagent, which gets the best
+    points. None if nothing should be shown.
     """
     if event.hook_event_name == SUBAGENT:
         return ""
@@ -240,8 +242,10 @@ def _chosen(
 
 
 class _Known:
-    """What of *source* is no news at *event*: the numbers of the `points` that the session has before it, or was told
-    at an error; and how many `units` prompts, files and errors have told it of them.
+    """The points of *source* that the session already knows at *event*.
+
+    `points` are their numbers: those in its context, and those shown at an error. `units` is the length of all texts
+    that prompts, files and errors have shown.
 
     A compaction takes away what was told before it, and a subagent's points are before it alone. An error may bring a
     point of the session's start again: it has shown which of them counts now. So may a file, if the start is far back.

@@ -1,7 +1,6 @@
-"""What the hooks that show points share: where points come from, the text that is made of them, how an answer is
-written, and how what was shown comes on record: in the spool where the database can't take it at once.
+"""The common part of the hooks that show points: reading them, making the text, writing the answer and the record.
 
-Standard library only.
+If the database can't store the record at once, it goes to the spool. Standard library only.
 """
 
 import os
@@ -39,8 +38,10 @@ def run(
 
 
 class Source:
-    """A playbook that sessions are told points of: its `book`, and for the record the project's own, `home`, which is
-    the same but for a member of a team, and its `key`."""
+    """A playbook whose points sessions get: its `key` and its `book`.
+
+    `home` is the project's own book, for the record. It differs from `book` only for a member of a team.
+    """
 
     __slots__ = ("book", "home", "key")
 
@@ -49,8 +50,10 @@ class Source:
 
 
 def sources(connection: "at_hand.Connection", key: str, home: "Book | None", shown: "Book | None") -> "list[Source]":
-    """The playbooks that a session of the project *key* is shown points of: the project's, which is *home* or that of
-    its team, *shown* in its place; and the user's own."""
+    """The playbooks whose points a session of the project *key* gets: the project's and the personal one.
+
+    *home* is the project's own; *shown* replaces it if the project has a team.
+    """
     of_user = hook_sql.find_project(connection, projects.USER_KEY)
     users = Book(connection, of_user) if of_user is not None else None
     books = ((key, home, shown), (projects.USER_KEY, users, users))
@@ -185,7 +188,7 @@ def _add(
 
 
 def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -> None:
-    """Keep *showing* in the spool, since *why* (`""` where nothing is wrong)."""
+    """Keep *showing* in the spool because of *why*, or `""`."""
     from playbook_db.claude_code.hooks import spool  # late: mostly the database takes it
 
     try:

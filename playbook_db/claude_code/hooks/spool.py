@@ -1,9 +1,8 @@
-"""The spool: one file for each job, and for what each session was shown, that the database couldn't take, until the
-worker takes it in; and one for each session that began, which says where its transcript is.
+"""The spool: files for jobs and showings that the database couldn't store, until the worker imports them.
 
-For the hooks, so standard library only, and for the worker. A file is there whole or not at all. Its `kind` says what
-is in it; one without is a job. On a full disk a job or a start overwrites a file of the reserve, whose blocks are there
-already.
+Each session that began has a file, too, with the path of its transcript. Hooks and the worker use this module, so it
+needs the standard library only. A file is written whole or not at all. Its `kind` names its content; one without a kind
+is a job. On a full disk, a job or a start overwrites a file of the reserve, which has its blocks already.
 """
 
 import os
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 def keep(content: "Mapping[str, object]") -> str:
     """Keep *content* in the spool; its file. On a full disk a job takes a file of the reserve, which isn't spent on
-    what a session was shown. Raises OSError where nothing can be written."""
+    what a session was shown. Raises OSError if nothing can be written."""
     import json
 
     path = os.path.join(settings.spool_dir(), f"{time.time():.6f}-{os.getpid()}{SUFFIX}")
@@ -34,7 +33,7 @@ def keep(content: "Mapping[str, object]") -> str:
 def keep_start(session_id: str, content: bytes) -> None:
     """Keep that the session began: *content* is JSON with its `project`, `folder` and `transcript_path`.
 
-    A session whose id is no plain name isn't kept. Raises OSError where nothing can be written.
+    A session whose id is no plain name isn't kept. Raises OSError if nothing can be written.
     """
     path = _of_session(session_id, STARTED)
     if not path:

@@ -25,7 +25,7 @@ _OF_THE_SESSION = (  # what a user sets for Claude Code, such as CLAUDE_CODE_USE
 
 
 def start(hook: "Hook", folder: str) -> None:
-    """Start the worker, which ends at once where one is at work; as a plugin, what it needs is set up before.
+    """Start the worker, which ends at once if another one runs. For the plugin, its environment is set up first.
 
     It works for all projects: what that of *folder* brings to the environment of its sessions stays behind.
     """

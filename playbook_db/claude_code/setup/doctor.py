@@ -438,6 +438,6 @@ def _logs(url: str, folder: str) -> Iterator[Finding]:
 _CHECKS: dict[str, Callable[[str, str], Iterator[Finding]]] = {
     "interpreter": _interpreter, "data folder": _data_folder, "database": _database, "backups": _backups,
     "template": _templates, "project": _project, "team": _team, "git": _git, "queue": _queue, "hooks": _registrations,
-    "guards": _guards, "hook": _hooks, "worker": _worker, "model access": _model, "spending": _spending, "holdout": _holdout, "mcp": _mcp,
-    "diagnostics": _diagnostics, "logs": _logs,
+    "guards": _guards, "hook": _hooks, "worker": _worker, "model access": _model, "spending": _spending,
+    "holdout": _holdout, "mcp": _mcp, "diagnostics": _diagnostics, "logs": _logs,
 }  # fmt: skip

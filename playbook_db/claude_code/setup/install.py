@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from playbook_db import settings
 from playbook_db.claude_code import registration
@@ -125,7 +126,7 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
 def set_guards(folder: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """Have exactly *guards*, groups of hooks by their events, in the local settings of the project in *folder*. Returns
     the path of the file; one that holds nothing else is removed. Raises InstallError."""
-    path = _settings_file("local", folder)
+    path = os.path.abspath(registration.settings_file("local", folder))
     data = _read(path)
     new = _edited(path, data, lambda text: settings_json.with_guards(text, guards))
     if new != (data or _NEW):

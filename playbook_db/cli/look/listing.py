@@ -54,9 +54,9 @@ def list_points(
 ) -> None:
     """List key points with their votes.
 
-    With WORDS, list only points that match all of them, in their name or text; parts of words and other forms count.
-    --sort votes puts the most helpful first (helpful minus harmful), age the newest, used those that most sessions
-    cited. For the best matches first, use playbook search.
+    With WORDS, list only points that match all of them, in their name or text. Parts of words and other forms count.
+    --sort votes puts the most helpful first (helpful minus harmful), age the newest. --sort used puts those first that
+    most sessions cited. For the best matches first, use playbook search.
     """
     from playbook_db.domain.playbook import section_named
 

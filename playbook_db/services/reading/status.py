@@ -145,7 +145,6 @@ class _Playbook:
     known_at: str | None = None
 
 
-
 def _find(execute: "Execute", key: str) -> hook_sql.StoredProject:
     return next(map(hook_sql.StoredProject, execute(hook_sql.PROJECT, {"key": key})), quick_sql.NO_PLAYBOOK)
 

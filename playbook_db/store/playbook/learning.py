@@ -188,8 +188,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class PointSignals:
-    """The signals of a point, by the names of `llm.marks.PointMarks`: dates, None for never; the last vote's tag; the
-    number of sessions that it was shown in, in vain; and two flags (1 or 0)."""
+    """The signals of a point, by the names of `llm.marks.PointMarks`. Dates are None for never, flags are 1 or 0."""
 
     since: str
     confirmed: str | None
