@@ -95,7 +95,8 @@ class Member:
         connection = at_hand.open_replica(str(self.replica))
         try:
             project = hook_sql.find_project(connection, self.membership().name)
-            return [point.text for point in quick_sql.live_points(connection, project.id)] if project else []
+            points = quick_sql.live_points(hook_sql.Book(connection, project)) if project else []
+            return [point.text for point in points]
         finally:
             connection.close()
 

@@ -108,8 +108,8 @@ def compose(
             taken = sum([utf16_units(text) + 2 for text in others if text])  # with the blank line between them
             chosen[place] = choose(each, space - taken, each.old_before, beside=each.beside)
     parts = []
-    for points, each in zip(chosen, playbooks, strict=True):
-        if points:
+    for place, each in enumerate(playbooks):
+        if points := chosen[place]:
             parts.append(_rendered(points, each))
             if each.total > len(points):
                 parts.append(each.left_out.format(each.total - len(points)))

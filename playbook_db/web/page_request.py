@@ -20,6 +20,7 @@ from playbook_db.domain.times import local
 from playbook_db.domain.trust.evidence import FETCHED, IN_WORDS
 from playbook_db.errors import ProjectError
 from playbook_db.services.project import LastKnownProject, Project
+from playbook_db.store import hook_sql
 from playbook_db.store.playbook.repository import RevisionResult
 
 HERE = Path(__file__).parent
@@ -112,12 +113,9 @@ class PageRequest:
     @property
     def waiting(self) -> int:
         """How many proposals wait for the person; those of a team only if its database can be asked."""
-        count = 0
-        for each in self.project.playbooks():
-            if not isinstance(each, LastKnownProject):
-                with each.store.read(each.key) as book:
-                    count += book.proposals_waiting()[0]
-        return count
+        current = [each for each in self.project.playbooks() if not isinstance(each, LastKnownProject)]
+        answers = [each.store.ask(each.key, (hook_sql.PROPOSALS_WAITING, {})) for each in current]
+        return sum(rows[0][0] for (rows,) in answers)
 
     @property
     def page_number(self) -> int:

@@ -324,7 +324,7 @@ def test_on_a_server_a_playbook_is_put_back_to_its_history(playbook: Playbook) -
         planned = playbook(*at_server, "db", "repair", "--dry-run")
         record = playbook(*at_server, "db", "repair", "--yes", "--json").json
 
-        assert told.endswith("1 problem. Put back what each playbook's history says: playbook --db URL db repair\n")
+        assert told.endswith("1 problem. Restore each playbook from its history: playbook --db URL db repair\n")
         assert planned.out.endswith(": corrected: pat-001 (revision 2)\ndry run: nothing was changed\n")
         assert (record["repaired"], [each["revision"] for each in record["projects"]]) == (True, [2])
         assert [point["text"] for point in playbook(*at_server, "list", "--json").json] == ["use type hints"]

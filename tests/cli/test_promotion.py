@@ -15,7 +15,7 @@ def test_promote_and_demote_bring_a_point_there_and_back(playbook: Playbook) -> 
     assert "revision 1 of your personal playbook" in promoted.out
     assert "promoted to upref-001" in playbook("show", "pref-001").out + playbook("why", "pref-001").out
     assert "promoted from pref-001 of /" in playbook("show", "upref-001").out
-    assert "promoted from pref-001 of /" in playbook("why", "upref-001").out
+    assert "Promoted from pref-001 of /" in playbook("why", "upref-001").out
 
     back = playbook("demote", "upref-001", "--json").json
 

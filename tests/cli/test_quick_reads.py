@@ -8,11 +8,13 @@ import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from playbook_db import settings
 from playbook_db.services import opening
+from playbook_db.services import project as project_service
 from playbook_db.services.playbook import edit
 from playbook_db.services.reading import sources
 from playbook_db.store.at_hand import SCHEMA
@@ -70,13 +72,13 @@ Run = Callable[..., Result]
 def opens(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The databases that the services have opened, one for each time."""
     opened: list[str] = []
-    real = opening.open_store
+    real = project_service.open_store
 
-    def open_store(url: str, *, begins_anew: bool = False) -> opening.Store:
+    def open_store(url: str, **options: Any) -> project_service.Store:
         opened.append(url)
-        return real(url, begins_anew=begins_anew)
+        return real(url, **options)
 
-    monkeypatch.setattr(opening, "open_store", open_store)
+    monkeypatch.setattr(project_service, "open_store", open_store)
     return opened
 
 

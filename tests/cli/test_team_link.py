@@ -185,7 +185,7 @@ TOOLS: dict[str, tuple[Callable[[PlaybookTools], str], int]] = {
     "history": (lambda tools: tools.log(), 9),
 }
 PAGES = {
-    "/points": 10, "/points/pat-001": 16, "/history": 11, "/history/1": 13, "/review": 5, "/sessions": 7, "/numbers": 6,
+    "/points": 10, "/points/pat-001": 17, "/history": 12, "/history/1": 14, "/review": 6, "/sessions": 8, "/numbers": 8,
 }  # fmt: skip
 
 

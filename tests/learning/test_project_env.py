@@ -166,7 +166,7 @@ def test_where_the_user_s_own_address_is_covered_up_another_project_waits(
 
     assert gateway.messages() == []
     assert _jobs(client)["another"][0] == "queued"
-    assert "its own ANTHROPIC_BASE_URL" in _jobs(client)["another"][1]
+    assert "ANTHROPIC_BASE_URL, which hides your own values" in _jobs(client)["another"][1]
     assert client.rows("SELECT attempts FROM jobs WHERE state = 'queued'") == [(0,)]
 
 

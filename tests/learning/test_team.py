@@ -140,11 +140,11 @@ def test_after_a_short_outage_the_same_run_goes_on(
     ann.session("s-1")
     opens: list[str] = []
 
-    def opened(url: str, *, key: str = "") -> Store:
+    def opened(url: str, **options: Any) -> Store:
         opens.append(url)
         if len(opens) == 1:
             raise ServerAwayError("it is being restarted")
-        return open_store(url, key=key)
+        return open_store(url, **options)
 
     monkeypatch.setattr(project_service, "open_store", opened)
     result = ann.work()
@@ -485,9 +485,9 @@ def test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting(
     """However many projects and jobs are its: once, and once more before the run ends."""
     asked = []
 
-    def opened(url: str, *, key: str = "") -> Store:
+    def opened(url: str, **options: Any) -> Store:
         asked.append(url)
-        return open_store(url, key=key)
+        return open_store(url, **options)
 
     for number in range(3):
         other = replace(ann, folder=tmp_path / f"other-{number}")

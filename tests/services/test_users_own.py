@@ -78,15 +78,15 @@ def test_a_name_of_the_other_kind_is_given_anew(store: Store, project: Project) 
     assert names_in(own) == ["uoth-001"]
 
 
-def test_a_name_of_the_other_kind_is_given_anew_where_the_file_replaces_all(store: Store, project: Project) -> None:
-    """What is here already under a name of this kind keeps it."""
+def test_a_file_that_replaces_all_gets_names_of_this_kind(store: Store, project: Project) -> None:
+    """Names of the other kind count as unknown, even if the text is here."""
     own = Project.of_user(store)
     edit.add(own, "say it briefly", section="pref")
     edit.add(own, "goes away", section="pref")
 
     in_file(own, "pref-031", "say it briefly", replace=True)
 
-    assert names_in(own) == ["upref-001"]
+    assert names_in(own) == ["uoth-001"]
 
 
 def test_a_prompt_has_both_whatever_the_database(store: Store, project: Project) -> None:

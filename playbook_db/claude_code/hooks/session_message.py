@@ -118,10 +118,10 @@ def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Seq
         hook_sql.proposals_waiting(connection, project.id),
         hook_sql.proposals_waiting_for(book.connection, projects.USER_KEY),
     )
-    told = [int(number) if number.isdigit() else 0 for number in proposals_to]
-    newest = [max(number, last) for number, (_, last) in zip(told, proposals, strict=True)]
+    shown_to = [int(number) if number.isdigit() else 0 for number in proposals_to]
+    newest = list(map(max, shown_to, [last for _, last in proposals]))
     marks = [str(project.revision), max([failed_to, *failures]), *map(str, newest)]
-    if marks == [learned_to, failed_to, *map(str, told)]:
+    if marks == [learned_to, failed_to, *map(str, shown_to)]:
         return "", _keep_nothing
     learned_to, after = (learned_to, "") if learned_to.isdigit() else ("0", since)
     points = hook_sql.learned_points(connection, project.id, since=int(learned_to), after=after)
@@ -131,7 +131,7 @@ def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Seq
         parts.append(f'learned "{_cut(points[0][1], _MOST_CHARS)}" [{points[0][0]}]{more}')
     if failed := len([time for time in failures if time > failed_to]):
         parts.append(f"{failed} session{'s' if failed > 1 else ''} could not be learned from ({command} jobs)")
-    if newest != told:
+    if newest != shown_to:
         count = sum([count for count, _ in proposals])
         parts.append(f"{count} proposal{'s wait' if count > 1 else ' waits'}: playbook review")
     return "; ".join(parts), lambda: _keep(path, " ".join(marks))  # also if that is nothing: it isn't read again

@@ -16,7 +16,7 @@ from playbook_db.cli.output import one_line, print_answer, print_json, print_tab
 @click.option("--list", "lists", is_flag=True, help="List this project's guards, and how often each was used.")
 @as_json
 def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_json: bool) -> None:
-    """Show a key point before some tool calls are chosen.
+    """Show a key point before some tool calls are made.
 
     PATTERN says which calls. With --ask, Claude Code asks you before each of them, in the words of the point. With
     --deny, the call is refused, and the assistant reads the point. Without a terminal, as in `claude -p`, both refuse.

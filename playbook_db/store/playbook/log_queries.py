@@ -154,7 +154,7 @@ class RevisionDetails:
 def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVERY_CHANGE) -> RevisionDetails:
     """The revision with the number in *text*: of each list at most *most* entries, without the first *before*. Raises
     RevisionNotFoundError."""
-    number = revision_number(text) or 0
+    number = min(revision_number(text) or 0, MAX_COUNTER)
     log_filter = LogFilter(number, number)
     revisions = read_log(book, log_filter, limit=1, most_changes=most, first_change=before + 1) if number else []
     if not revisions:
