@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks.quality.ranking import BEFORE, CHOSEN, Rule, Scenario, compare
+from benchmarks.quality.ranking import BEFORE, CHOSEN, Comparison, Rule, Scenario, compare
+from benchmarks.quality.ranking_worlds import TOLERATED, WORLDS, best_of, halves
 
 _SEEDS = range(4)
 
@@ -29,3 +30,24 @@ def test_points_that_turn_bad_are_shown_less_where_they_rest() -> None:
     never, resting = compare(Scenario("drift", drift=0.5), (awake, CHOSEN), _SEEDS)
 
     assert resting.bad < never.bad
+
+
+def test_a_rule_is_judged_in_other_worlds_than_it_is_chosen_in() -> None:
+    choice, judged = halves()
+
+    assert len(choice) == len(judged) == 30
+    assert {each.name for each in choice} | {each.name for each in judged} == {each.name for each in WORLDS}
+
+
+def test_a_rule_that_loses_in_one_kind_of_world_is_not_chosen() -> None:
+    """Even if it is the best on average. A difference within two standard errors is no loss."""
+
+    def results(*differences: float) -> list[Comparison]:
+        names = ("before", "bold", "safe")
+        rows = zip(names, differences, strict=True)
+        return [Comparison(name, 0.5 + difference, difference, 0.01, 0.1) for name, difference in rows]
+
+    bold = 2 * TOLERATED + 0.01
+
+    assert best_of([results(0, -0.3, -0.1), results(0, bold, 0.0)]) == "safe"
+    assert best_of([results(0, -0.3, -0.1), results(0, TOLERATED, 0.0)]) == "bold"

@@ -19,10 +19,9 @@ from dataclasses import dataclass, field
 from benchmarks.figures import Figures
 from playbook_db.domain import operations, prompt_text
 
-SESSIONS, NEW_POINTS, TOPICS = 400, 3, 8
+SESSIONS, NEW_POINTS = 400, 3
 QUALITIES, SHARES = (0.85, 0.5, 0.15), (0.5, 0.3, 0.2)
 GOOD, BAD = QUALITIES[0], QUALITIES[-1]
-CITED = 0.5  # the chance that a point that was shown and is relevant gets a vote
 POINTS_SHOWN = 60
 SEEDS = 20
 FADING = 2000  # revisions
@@ -42,6 +41,8 @@ class Scenario:
     shared_outcome: float = 0.0  # the chance that a session's outcome is that of every point in it
     copies: float = 0.0  # the chance that a new point says what an earlier one says
     is_capped_by_length: bool = False
+    topics: int = 8
+    voted: float = 0.5  # the chance that a point that was shown and is relevant gets a vote
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def make_world(seed: int, scenario: Scenario) -> World:
     quality, topic, units = [], [], []
     for number in range(count):
         quality.append(chance.choices(QUALITIES, SHARES)[0])
-        topic.append(chance.randrange(TOPICS))
+        topic.append(chance.randrange(scenario.topics))
         units.append(ENTRY_UNITS + min(max(round(chance.lognormvariate(5.1, 0.6)), 30), 1500))
         if number and chance.random() < scenario.copies:
             original[number] = original[chance.randrange(number)]
@@ -110,7 +111,7 @@ def make_world(seed: int, scenario: Scenario) -> World:
     votes = []
     for session in range(SESSIONS):
         now = first_half if session < SESSIONS // 2 else second_half
-        of_session = chance.randrange(TOPICS)
+        of_session = chance.randrange(scenario.topics)
         everywhere = chance.random() < scenario.shared_outcome
         outcome = chance.random() < sum(map(float.__mul__, QUALITIES, SHARES))
         ballot: dict[int, bool | None] = {}
@@ -118,7 +119,7 @@ def make_world(seed: int, scenario: Scenario) -> World:
             if topic[original[number]] == of_session:
                 helped = outcome if everywhere else chance.random() < now[number]
                 vote = (helped or chance.random() < scenario.bias) != (chance.random() < scenario.noise)
-                ballot[number] = vote if chance.random() < CITED else None
+                ballot[number] = vote if chance.random() < scenario.voted else None
         votes.append(ballot)
     values = tuple([2 * each - 1 for each in qualities] for qualities in (first_half, second_half))
     return World((values[0], values[1]), votes, original, units if scenario.is_capped_by_length else [1] * count)
@@ -232,6 +233,18 @@ def wilson_lower(tally: Tally, session: int) -> float:
 def stored(tally: Tally, session: int) -> float:
     """The product's own rule; a session is a revision."""
     return prompt_text.rank(tally.helpful, tally.harmful, tally.changed_in)
+
+
+def upper_bound(z: float) -> Callable[[Tally, int], float]:
+    """The upper bound of Wilson's interval, *z* standard deviations, and a little for its age."""
+
+    def bound(tally: Tally, session: int) -> float:
+        votes = tally.helpful + tally.harmful + 2
+        share = (tally.helpful + 1) / votes
+        spread = z * math.sqrt(share * (1 - share) / votes + z * z / (4 * votes * votes))
+        return (share + z * z / (2 * votes) + spread) / (1 + z * z / votes) + tally.changed_in / FADING
+
+    return bound
 
 
 def mean(tally: Tally, session: int) -> float:
