@@ -57,6 +57,8 @@ def on_terminal(*arguments: str, columns: int = 80, term: str = "dumb") -> str:
             sys.stdout, sys.stderr = (os.fdopen(file, "w", 1, encoding="utf-8", closefd=False) for file in (1, 2))
             atexit._clear()  # what is this process's to do in the end
             run()
+        except SystemExit as end:  # while a thread is still about to end
+            os._exit(end.code if isinstance(end.code, int) else 70)
         finally:
             os._exit(70)
     seen = read_to_end(leader)

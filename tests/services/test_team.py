@@ -349,7 +349,7 @@ def test_a_database_at_another_schema_is_refused_and_left(ann: Member, team_url:
         ("shop", "is no database"),
         ("sqlite:////tmp/never-made.db", "is a file of this machine"),
         ("postgresql://ann:h0rse@host:port/db", "is no database"),
-        ("mysql://ann:h0rse@host/db", "is no"),
+        ("mysql://ann:h0rse@host/db", "is neither an SQLite file nor on PostgreSQL"),
     ],
 )
 def test_a_url_that_is_no_servers_is_told(ann: Member, given: str, told: str) -> None:
