@@ -92,6 +92,7 @@ def measure(folder: Path, python: str, points: int, history: int, *, rounds: int
                     edit.add(project, text)
         data = home / "home" / ".claude" / "playbook"
         data.mkdir(parents=True, exist_ok=True)
+        (data / "told").mkdir()  # a session was shown a line before; the first one of all is told that playbook is on
         (data / "worker.lock").touch()  # a worker has looked, as after each session; inject starts none then
         if history and points:
             _add_history(sandbox.database_path(home), points, history)

@@ -45,7 +45,7 @@ def test_a_session_that_began_on_a_full_disk_is_found_though_its_end_is_not_note
     """Its start took a file of the reserve."""
     done = came_of(full_disk.no_end)
 
-    assert done["told"] == ["{}\n"]
+    assert done["message"] == "playbook is on: this session will be learned from when it ends"
     assert done["then"] == [{"spooled": 0, "lost": 1, "sessions": ["s-1"]}, NOTHING]
 
 

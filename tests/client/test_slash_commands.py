@@ -224,7 +224,7 @@ def test_the_user_s_own_command_in_a_session_is_there_too(ready: World) -> None:
         for typed, shown in (
             ("playbook list", POINT),
             ("playbook vote oth-001 helpful", "oth-001: 1 helpful, 0 harmful"),
-            ("playbook forget oth-001 --yes", "it isn't done within a session of Claude Code"),
+            ("playbook forget oth-001 --yes", "it doesn't work inside a session of Claude Code"),
         ):
             session.type("!")
             session.send(typed)

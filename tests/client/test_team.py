@@ -105,9 +105,9 @@ def _join(members: dict[str, World], server: postgres.Server) -> None:
     (ann.home / ".pgpass").write_text(f"127.0.0.1:{server.url.query['port']}:playbooks:ann:of-ann\n")
     (ann.home / ".pgpass").chmod(0o600)
     said = ask_playbook(ann, "team", "join", f"postgresql://ann@{place}", "--yes")
-    assert said.endswith(f"is git.example.org/acme/shop in postgresql://{place} now; 1 added (revision 1)\n")
+    assert said.endswith(f"has joined git.example.org/acme/shop in postgresql://{place}; 1 added (revision 1)\n")
     said = ask_playbook(ben, "team", "join", "-", given=f"postgresql://ben:of-ben@{place}\n")
-    assert said.endswith(f"is git.example.org/acme/shop in postgresql://{place} now\n")
+    assert said.endswith(f"has joined git.example.org/acme/shop in postgresql://{place}\n")
     held = b"".join(path.read_bytes() for path in ben.project.parent.rglob("*.db"))
     assert b"of-ben" not in held
 
