@@ -224,7 +224,7 @@ def test_question_that_would_take_all_memory_is_ended(playbook: Playbook) -> Non
     )
 
     assert done.returncode == 1
-    assert b"more memory" in done.stderr
+    assert b"the query takes too much memory" in done.stderr
 
 
 @pytest.mark.slow
