@@ -144,7 +144,7 @@ def test_what_a_project_s_settings_bring_is_not_used_before_the_user_has_said_so
             session.say("hello")
             first = session.told
             session.exit()
-        wait_until(lambda: f"bring {name}" in ask_playbook(world, "jobs", "--json"), "the worker to put the job off")
+        wait_until(lambda: f"set {name}" in ask_playbook(world, "jobs", "--json"), "the worker to put the job off")
         second = _told(of_client, *AS_PLUGIN)
         before = questions_of_the_worker(gateway), questions_of_the_worker(world.api)
         ask_playbook(world, "project", "trust", "--yes")
