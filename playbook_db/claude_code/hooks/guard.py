@@ -29,12 +29,12 @@ def main() -> "NoReturn":
 
 
 def log_path() -> str:
-    """The file that has a line for each time that a guard was used."""
+    """The path of the log. It has one line for each use of a guard."""
     return os.path.join(settings.logs_dir(), "guards.log")
 
 
 def log_line(name: str, what: str, key: str) -> str:
-    """The end of the line for the guard of the point *name* in the project *key*, which *what* happened to."""
+    """The text of a log line: *what* the guard of the point *name* did in the project *key*."""
     return " ".join(f"guard {name} {what} in {key}".split())
 
 
@@ -64,8 +64,8 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
 def fits(pattern: str, tool: object, command: object) -> bool:
     """Whether a call of *tool*, with *command* if it is the shell's, is one of *pattern*.
 
-    The client reads the patterns of other tools itself. Of a command, each of its parts is compared, without what is
-    quoted and what stands before it.
+    Claude Code compares the patterns of other tools itself. A command is split into its parts, and each is compared
+    without quoted texts, leading keywords and variables.
     """
     import re  # late: a guard is rarely asked
 

@@ -247,8 +247,8 @@ class _Known:
     `points` are their numbers: those in its context, and those shown at an error. `units` is the length of all texts
     that prompts, files and errors have shown.
 
-    A compaction takes away what was told before it, and a subagent's points are before it alone. An error may bring a
-    point of the session's start again: it has shown which of them counts now. So may a file, if the start is far back.
+    A compaction removes earlier points. Only the subagent itself knows its points. An error may repeat a point of the
+    session's start, because it shows that this point matters now. A file may, if the start was many calls ago.
     """
 
     def __init__(self, event: events.Event, source: showing.Source) -> None:

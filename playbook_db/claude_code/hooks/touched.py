@@ -33,7 +33,7 @@ def is_first(session_id: "str | None", path: str) -> bool:
 
 
 def forget(session_id: "str | None") -> None:
-    """Take it that the session has touched no file: a compaction took away what it was told of them."""
+    """Forget the files of the session: after a compaction, their points are no longer in its context."""
     folder = _folder(session_id or "")
     try:
         os.rename(folder, f"{folder}.{os.getpid()}")  # the worker removes it
