@@ -5,7 +5,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import chdir, contextmanager, redirect_stderr
+from contextlib import chdir, closing, contextmanager, redirect_stderr
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -115,8 +115,8 @@ class World:
         self.sessions += 1
         session = f"tools-{self.sessions}"
         path = self.root / f"{session}.jsonl"
-        served = tools.PlaybookTools(self.url, str(self.folder), session)
-        with self.lived_in(), redirect_stderr(io.StringIO()):
+        opened = closing(tools.PlaybookTools(self.url, str(self.folder), session))
+        with opened as served, self.lived_in(), redirect_stderr(io.StringIO()):
             return Session(self.folder, path, TranscriptBuilder(session), served).ask(name, **given).text
 
     def _named_alike(self, text: str) -> str:
