@@ -28,6 +28,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('showings', 'showings', '4000 1000 1'),
     ('citations', 'citations', '160000 40000 2 1'),
     ('citations', 'ix_citations_point', '160000 40000 40'),
+    ('trials', 'trials', '160000 40000 2 1'),
+    ('trials', 'ix_trials_point', '160000 40000 40'),
     ('reflections', 'sqlite_autoindex_reflections_1', '80000 20000 1'),
     ('reflections', 'ix_reflections_revision', '80000 20000 1'),
     ('reflections', 'ix_reflections_session', '80000 20000 2');

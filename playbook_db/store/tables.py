@@ -486,6 +486,23 @@ citations = table(
 )
 index("ix_citations_point", citations, "point_id")
 
+# The sessions that followed a point, or in which something that it names went wrong.
+trials = table(
+    "trials",
+    *in_playbook("trials", "session_id", "point_id"),
+    sa.Column("session_id", TEXT, nullable=False),
+    sa.Column("point_id", COUNT, nullable=False),
+    *counted(COUNT, "held_back", "followed", "ignored", "failed_calls"),
+    sa.Column("time", TEXT, nullable=False),
+    of_point("trials"),
+    sa.CheckConstraint("held_back IN (0, 1)", name="ck_trials_held_back"),
+    sa.CheckConstraint("followed IN (0, 1)", name="ck_trials_followed"),
+    *at_least(0, "trials", "ignored"),
+    sa.CheckConstraint("failed_calls >= 0 AND failed_calls <= ignored", name="ck_trials_failed_calls"),
+    with_rowid=False,
+)
+index("ix_trials_point", trials, "point_id")
+
 # Counts of how sessions went, from their transcripts.
 session_outcomes = table(
     "session_outcomes",

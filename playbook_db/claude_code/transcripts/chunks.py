@@ -18,9 +18,12 @@ from playbook_db.domain.playbook import name_pattern
 from playbook_db.domain.trust import influence
 from playbook_db.domain.trust.evidence import FETCHED, FILES, Place
 from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts, is_correction
+from playbook_db.domain.trust.trials import CORRECTED, FAILED, REFUSED, Act
 from playbook_db.services.learning.asking import Chunk
 
 _MAX_OUTSIDE = 20  # texts from outside that later chunks get, too
+_NAMING = ("command", "file_path", "notebook_path", "path")  # what of a call's input says what it does
+_ERROR_CHARS = 4_000  # of an error's beginning and end
 _NOTE_CHARS = 200  # reserved for a note on lines that were not read
 _LEAST_CHARS = 100  # for each part, with its heading, of an entry that is larger than a chunk
 _FORGED = re.compile(r"##(?=[ \t]*(?:User|Assistant|Thinking|Tool|Left out)\b)")
@@ -85,7 +88,10 @@ class ChunkReader:
         turns, turn = _Draft(self.end, self.end), _Draft(self.end, self.end)
         for line in self.transcript.lines():
             more = _draft_line(line, self._limit, self._writer)
+            answered_at = self._tally.answered_at
             more.counts = self._tally.count(line)
+            if line.entry:
+                more.acts = [*_acts(line.entry, answered_at if more.counts.corrections else "")]
             if line.entry and line.entry.begins_turn:
                 turns.append(turn)
                 turn = _Draft(line.start, line.start)
@@ -139,6 +145,7 @@ class _Draft:
     unread_bytes: int = 0
     is_worth_reading: bool = False
     counts: SessionCounts = NOTHING
+    acts: list[Act] = field(default_factory=list)
 
     def append(self, later: "_Draft") -> None:
         """Add the draft that begins at the end of this one."""
@@ -152,6 +159,7 @@ class _Draft:
         self.unread_bytes += later.unread_bytes
         self.is_worth_reading |= later.is_worth_reading
         self.counts += later.counts
+        self.acts += later.acts
 
     def places(self) -> list[Place]:
         """The places in it that can be evidence."""
@@ -179,6 +187,7 @@ class _Draft:
             transcript.first_uuid,
             (*outside, *self.places()) if self.is_worth_reading else (),
             self.counts,
+            tuple(self.acts),
         )
 
 
@@ -244,6 +253,18 @@ class _Writer:
         return tuple(Place(each.trust, self.redact(each.label), clean(each.text)) for each in evidence)
 
 
+def _acts(entry: Entry, corrects: str) -> Iterator[Act]:
+    """Yield the calls that *entry* answers, and the user's words in it if it *corrects* the answer of that time."""
+    for part in entry.parts:
+        if part.kind == "result" and part.call:
+            text = next(filter(None, map(part.call.inputs.get, _NAMING)), "")
+            outcome = REFUSED if part.is_stopped else FAILED if part.is_error else ""
+            error = f"{part.text[:_ERROR_CHARS]}\n{part.text[-_ERROR_CHARS:]}" if outcome == FAILED else ""
+            yield Act(part.call.time, part.call.tool, text, outcome, error)
+        if corrects and part.user_text:
+            yield Act(corrects, "", part.user_text, CORRECTED)
+
+
 def _is_outside(place: Place) -> bool:
     return influence.has_outside([place])
 
@@ -256,6 +277,7 @@ class _Tally:
 
     def __init__(self) -> None:
         self._may_correct = False  # there is an answer, and no correction since
+        self.answered_at = ""
 
     def count(self, line: Line) -> SessionCounts:
         """The counts that *line* adds."""
@@ -267,6 +289,7 @@ class _Tally:
         if entry.role == "assistant":
             texts = [part.text for part in entry.parts if part.kind == "text"]
             # An answer to a question is no correction.
+            self.answered_at = entry.time
             self._may_correct = not (texts and texts[-1].rstrip().endswith(("?", "？")))
             calls = sum(part.kind == "call" for part in entry.parts)
             return SessionCounts(calls, failed, tokens=line.tokens)

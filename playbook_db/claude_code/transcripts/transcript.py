@@ -59,11 +59,13 @@ _INPUTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "q
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The call that a result answers: the `tool`, its `inputs` (short texts only), and the session's `folder` then."""
+    """The call that a result answers: the `tool`, its `inputs` (short texts only), the session's `folder`, and the time
+    then."""
 
     tool: str
     inputs: Mapping[str, str]
     folder: str = ""
+    time: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class Entry:
     """The message, or part of one, in one line of a transcript.
 
     An assistant's message comes as one entry per content block. The user's own words begin a turn; a tool's result or a
-    note about an interruption doesn't. An entry that `is_sidechain` is a subagent's, whose user is the assistant.
+    note about an interruption doesn't. An entry that `is_sidechain` is a subagent's, whose user is the assistant. Its
+    `time` is in UTC, to the millisecond.
     """
 
     role: str
@@ -98,6 +101,7 @@ class Entry:
     session_id: str
     begins_turn: bool
     is_sidechain: bool = False
+    time: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +307,7 @@ class _Calls:
         for block in _blocks(content):
             kind = _string(block.get("type"))
             if kind.endswith("tool_use") and content.get("type") == "assistant":
-                self._keep(block, _string(content.get("cwd")))
+                self._keep(block, _string(content.get("cwd")), _time(content))
             elif kind == "text" and content.get("type") == "user" and _is_persons(content):
                 self._keep_typed(_string(block.get("text")), _string(content.get("cwd")))
 
@@ -314,12 +318,12 @@ class _Calls:
         self._is_expanding = any(text.startswith(_COMMAND_ECHOES) for text in texts)
         return is_expansion or self._is_expanding
 
-    def _keep(self, block: dict[str, Any], folder: str) -> None:
+    def _keep(self, block: dict[str, Any], folder: str, time: str) -> None:
         raw = block.get("input")
         texts = {name: raw[name] for name in _INPUTS if _is_short(raw.get(name))} if isinstance(raw, dict) else {}
         key = _string(block.get("id"))
         self._newest.pop(key, None)  # the newest comes last
-        self._newest[key] = ToolCall(_tool(block), texts, folder)
+        self._newest[key] = ToolCall(_tool(block), texts, folder, time)
         while len(self._newest) > _MAX_CALLS:
             del self._newest[next(iter(self._newest))]
 
@@ -350,6 +354,10 @@ class _Usage:
         before = self._by_message.get(key, 0)
         self._by_message[key] = max(tokens, before)
         return max(0, tokens - before)
+
+
+def _time(content: dict[str, Any]) -> str:
+    return _string(content.get("timestamp"))[:23]
 
 
 def _is_short(value: object) -> bool:
@@ -393,6 +401,7 @@ def _entry(content: dict[str, Any], calls: _Calls) -> Entry | None:
         _string(content.get("sessionId")).strip(),
         begins_turn,
         is_sidechain=content.get("isSidechain") is True,
+        time=_time(content),
     )
 
 

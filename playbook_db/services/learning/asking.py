@@ -17,6 +17,7 @@ from playbook_db.domain.trust import judging
 from playbook_db.domain.trust.evidence import Place
 from playbook_db.domain.trust.judging import JudgedOperations, JudgedTags, Review
 from playbook_db.domain.trust.outcomes import NOTHING, SessionCounts
+from playbook_db.domain.trust.trials import Act
 from playbook_db.errors import ModelError
 from playbook_db.services import templates
 from playbook_db.services.learning import diagnostics
@@ -43,7 +44,7 @@ class Chunk(ChunkKey):
 
     `text` is empty if nobody said or did anything in it. `cited` are the points that the assistant named. `last_uuid`
     is the chunk's last entry, `first_uuid` the transcript's first. `places` are the parts that can be evidence, in
-    order, redacted. `counts` say how the session went in it.
+    order, redacted. `counts` say how the session went in it, `acts` what it did.
     """
 
     text: str
@@ -53,6 +54,7 @@ class Chunk(ChunkKey):
     first_uuid: str | None = None
     places: tuple[Place, ...] = ()
     counts: SessionCounts = NOTHING
+    acts: tuple[Act, ...] = ()
 
     @property
     def session(self) -> str | None:

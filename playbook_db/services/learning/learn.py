@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from playbook_db import settings
 from playbook_db.domain import operations
 from playbook_db.domain.sections import is_users_name
+from playbook_db.domain.trust import trials
 from playbook_db.domain.trust.judging import Review
 from playbook_db.errors import RefusalError
 from playbook_db.services.learning import diagnostics
@@ -23,7 +24,7 @@ from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import jobs
 from playbook_db.store.engine import retry_on_conflict
-from playbook_db.store.playbook.learning import Call, StoredReflection
+from playbook_db.store.playbook.learning import Call, ShownPoint, StoredReflection
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
 from playbook_db.store.quick_sql import Job
 from playbook_db.store.team import memberships
@@ -90,7 +91,7 @@ def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> bool:
         if each is project or any(map(is_users_name, chunk.cited)):
             with each.store.write(each.key) as book:
                 if is_new := not _is_learned(book, chunk):
-                    _note_done(book, chunk, finishes)
+                    _note_done(each, book, chunk, finishes)
     return is_new
 
 
@@ -135,7 +136,7 @@ def _keep(chunk: Chunk, verdict: Verdict, calls: Sequence[Call], finishes: Job |
                 verdict.reflection_id, revision=result.revision, curator_reasoning=verdict.reasoning, calls=curated
             )
         book.keep_apart(verdict.apart, actor=session, judged_in=verdict.judged_in)
-        _note_done(book, chunk, finishes)
+        _note_done(project, book, chunk, finishes)
     diagnostics.operations(project.folder, verdict.raw, result.skipped, changes)
     diagnostics.pruning(project.folder, pruned)
     return LearnResult(revision=result, calls=tuple(calls), proposals=proposals)
@@ -155,9 +156,9 @@ def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult,
     return sum(each is not None for each in added)
 
 
-def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
-    """The names of the points that the session was shown, also those that the team's database doesn't know of yet."""
-    unsent: list[str] = []
+def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> dict[str, ShownPoint]:
+    """The points that the session was shown, by name, also those that the team's database doesn't know of yet."""
+    unsent: list[tuple[str, str]] = []
     if project.is_team:
         own = project.own
         with own.store.read(own.key) as own_book:
@@ -176,10 +177,15 @@ def _is_learned(book: PlaybookRepository, chunk: Chunk) -> bool:
     return learned_to != chunk.start
 
 
-def _note_done(book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
-    """Move the cursor past *chunk*, store its citations and, in a project, how the session went. Let points rest that
-    are due, and end the job that it *finishes*."""
+def _note_done(project: Project, book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
+    """Move the cursor past *chunk*, store its citations, what it shows of the points that the session was shown and, in
+    a project, how the session went. Let points rest that are due, and end the job that it *finishes*."""
     book.add_citations(chunk.cited, session_id=chunk.session_id)
+    for name, point in shown_to(project, book, chunk.session_id).items():
+        trial = trials.judge(point.text, (act for act in chunk.acts if act.time > point.time))
+        trial = replace(trial, followed=trial.followed or name in chunk.cited)
+        if trial != trials.Trial():
+            book.add_trial(point.id, trial, session_id=chunk.session_id)
     if not book.is_users:
         book.add_counts(chunk.counts, session_id=chunk.session_id)
     book.rest_points()

@@ -10,6 +10,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.domain import operations
 from playbook_db.domain.trust.outcomes import SessionCounts
+from playbook_db.domain.trust.trials import Trial
 from playbook_db.projects import as_path, as_text
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook.playbook_rows import IN_FORCE, PlaybookRows
@@ -32,9 +33,16 @@ WHERE playbook_id = :playbook_id AND name IN :names AND created_in <= :revision
 ON CONFLICT (playbook_id, session_id, point_id)
 DO UPDATE SET chunks = citations.chunks + 1, time = excluded.time
 """).bindparams(bindparam("names", expanding=True))
-_SHOWN_TO = sql("SELECT points FROM injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
-_NAMES_OF = sql("""
-SELECT name FROM key_points
+_TRY = sql("""
+INSERT INTO trials (playbook_id, session_id, point_id, followed, ignored, failed_calls, time)
+VALUES (:playbook_id, :session_id, :point_id, :followed, :ignored, :failed_calls, :now)
+ON CONFLICT (playbook_id, session_id, point_id) DO UPDATE SET
+    followed = trials.followed | excluded.followed, ignored = trials.ignored + excluded.ignored,
+    failed_calls = trials.failed_calls + excluded.failed_calls, time = excluded.time
+""")
+_SHOWN_TO = sql("SELECT time, points FROM injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
+_SHOWN_POINTS = sql("""
+SELECT id, name, text FROM key_points
 WHERE playbook_id = :playbook_id AND id IN (SELECT CAST(value AS BIGINT) FROM json_each(:numbers))
 """)
 _NOTE_USE = sql("""
@@ -162,6 +170,15 @@ class ChunkKey:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownPoint:
+    """A point that a session was shown: its number, its present text, and when it was first shown."""
+
+    id: int
+    text: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoredReflection:
     """The reflector's answer for a chunk whose votes aren't counted yet. An `id` of 0 says that it isn't stored. If it
     `is_empty`, nothing was learned."""
@@ -281,12 +298,17 @@ class LearningRows(PlaybookRows):
         if most > 0:
             self._execute(_REST_IN_VAIN, shown=operations.REST_SHOWN, most=most)
 
-    def shown_to(self, session_id: str, more: Sequence[str] = ()) -> set[str]:
-        """The names of the points, live or retired, that the session was shown. *more*: lists of points' numbers, as
-        JSON, that are not recorded yet."""
-        lists = [*self._execute(_SHOWN_TO, session_id=session_id).scalars(), *more]
-        numbers = sorted({number for points in lists for number in json.loads(points)})
-        return set(self._execute(_NAMES_OF, numbers=json.dumps(numbers)).scalars())
+    def shown_to(self, session_id: str, more: Sequence[tuple[str, str]] = ()) -> dict[str, ShownPoint]:
+        """The points, live or retired, that the session was shown, by name. *more*: showings that are not recorded yet,
+        as their times and their points' numbers in JSON."""
+        showings = [*self._execute(_SHOWN_TO, session_id=session_id), *more]
+        first = {number: time for time, points in sorted(showings, reverse=True) for number in json.loads(points)}
+        rows = self._execute(_SHOWN_POINTS, numbers=json.dumps(sorted(first)))
+        return {row.name: ShownPoint(row.id, row.text, first[row.id]) for row in rows}
+
+    def add_trial(self, point: int, trial: Trial, *, session_id: str) -> None:
+        """Add what a chunk of the session shows of the point with that number."""
+        self._execute(_TRY, session_id=session_id, point_id=point, now=self.now, **asdict(trial))
 
     def voted_on(self, session_id: str) -> dict[str, str]:
         """The tags of the session's own votes, by point, without those learned from its transcript."""

@@ -27,7 +27,9 @@ _UNSENT = sql("""
 SELECT session_id, time, source, revision, points, left_out, event FROM unsent_injections
 WHERE playbook_id = :playbook_id AND sent_at IS NULL ORDER BY time LIMIT :most
 """)
-_UNSENT_OF = sql("SELECT points FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
+_UNSENT_OF = sql("""
+SELECT time, points FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = :session_id
+""")
 _SENT = sql("""
 UPDATE unsent_injections SET sent_at = :now
 WHERE playbook_id = :playbook_id AND session_id = :session_id AND time = :time
@@ -135,9 +137,10 @@ def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showi
     return [Showing(*row) for row in connection.execute(_UNSENT, {"playbook_id": playbook_id, "most": most})]
 
 
-def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[str]:
-    """The numbers of the team's points that the session saw, in JSON lists, as far as they are known here."""
-    return list(connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id}).scalars())
+def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[tuple[str, str]]:
+    """When the session saw points of the team, and their numbers in JSON, as far as they are known here."""
+    rows = connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id})
+    return [(time, points) for time, points in rows]
 
 
 def count_unsent(connection: Connection, playbook_id: int) -> int:
