@@ -36,7 +36,7 @@ def is_right(case: dict[str, Any], trial: Trial) -> bool:
     """Whether *trial* is what the case says."""
     verdicts = {(False, False): "neither", (True, False): "followed", (False, True): "ignored", (True, True): "both"}
     is_same = verdicts[trial.followed, trial.ignored > 0] == case["is"]
-    return is_same and trial.failed_calls == case.get("failed_calls", 0)
+    return is_same and bool(trial.failed_calls == case.get("failed_calls", 0))
 
 
 def errors(split: str) -> tuple[int, int, int, int]:

@@ -305,9 +305,9 @@ def _points_table(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMa
 
 
 def mark_of(point: "PromptPoint", marks: "Mapping[str, StoredMarks]") -> str:
-    """The mark of *point* in a listing: whether it is pinned, or rests."""
+    """The mark of *point* in a listing: whether it is pinned, or rests, and how many sessions ignored it."""
     known = marks.get(point.name)
-    return "" if known is None else "pinned" if known.pinned else "rests" if known.resting else ""
+    return known.in_words if known else ""
 
 
 def _change_line(change: "Change") -> str:

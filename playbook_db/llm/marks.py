@@ -19,7 +19,7 @@ class PointMarks:
 
     `was_shown` and `was_cited` concern the judged session. `confirmed` is the day on which the point was last added,
     reworded or voted helpful. `shown_in_vain` counts the sessions that were shown it since it was last voted on, cited
-    or reworded.
+    or reworded; `ignored` those that ignored it since it was last reworded.
     """
 
     name: str
@@ -33,6 +33,7 @@ class PointMarks:
     last_shown: str | None = None
     last_cited: str | None = None
     shown_in_vain: int = 0
+    ignored: int = 0
     is_resting: bool = False
     is_pinned: bool = False
 
@@ -83,6 +84,7 @@ def _line(marks: PointMarks) -> str:
         *(["cited"] if marks.was_cited else []),
         *(f"{what} {date}" for what, date in dates.items() if date),
         *([f"shown in vain in {marks.shown_in_vain} sessions"] if marks.shown_in_vain else []),
+        *([f"ignored in {marks.ignored} sessions"] if marks.ignored else []),
         *(["rests"] if marks.is_resting else []),
         *(["pinned"] if marks.is_pinned else []),
     ]

@@ -60,6 +60,7 @@ def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life", note
     from playbook_db.domain.trust.evidence import FETCHED
 
     lines = [point_line(point) + (f" (retired in revision {retired_in})" if retired_in else "")]
+    lines += [life.totals.in_words] if life.totals.in_words else []
     lines += [f"merged from {', '.join(map(prompt_text.one_line, life.merged))}"] if life.merged else []
     for event in life.events[-MAX_POINTS:]:
         by = f"session {event.session_id}" if event.session_id else event.actor
@@ -96,8 +97,8 @@ def page_answer(
         header = prompt_text.render_header(point.section)
         if header not in lines:
             lines.append(header)
-        mark = " (pinned)" if marks[point.name].pinned else " (rests)" if marks[point.name].resting else ""
-        lines.append(point_line(point, with_section=False) + mark)
+        mark = marks[point.name].in_words
+        lines.append(point_line(point, with_section=False) + (f" ({mark})" if mark else ""))
     if more:
         lines.append(f"({more} more: offset={offset + len(page)})")
     return answer_of(lines or [EMPTY if is_empty else "There are no more key points of that kind."], notes)

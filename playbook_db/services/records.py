@@ -61,7 +61,7 @@ def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> R
 
 def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
     """A live point with its marks (`list`)."""
-    return point_record(point) | _marks_record(marks) | _fields(marks, "created_in", "created_at")
+    return point_record(point) | _marks_record(marks) | _fields(marks, "created_in", "created_at", "sessions_ignored")
 
 
 def answer_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> Record:
@@ -280,6 +280,7 @@ def life_record(name: str, life: "Life", lifespan: "PointLifespan", uses: "Itera
         **_marks_record(lifespan),
         "merged": list(life.merged),
         "by_event": [event_use_record(use) for use in uses],
+        **asdict(life.totals),
         "events": [_record(event, session_id="session") for event in life.events],
     }
 
@@ -428,6 +429,7 @@ def status_record(status: "Status") -> Record:
         "proposals": status.proposals,
         "jobs": _fields(status, "queued", "running", "failed"),
         "waits": list(status.waits),
+        "often_ignored": [each._asdict() for each in status.often_ignored],
         "today": _fields(status, tokens="tokens_today", daily_tokens="daily_tokens", agreed_tokens="agreed_today")
         | _fields(status, cost_usd="cost_usd_today", cost_usd_all_projects="cost_usd_all_today"),
     }

@@ -34,10 +34,12 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 ORDER BY s.position, k.position
 """
 
-# What is known of each live point beside what a point is, and how many sessions cited it.
+# What is known of each live point beside what a point is, and how many sessions cited and ignored it.
 MARKS = """
 SELECT k.name, k.pinned, k.resting, k.confirmed_at, k.created_in, b.time,
-       (SELECT count(*) FROM citations AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id)
+       (SELECT count(*) FROM citations AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id),
+       (SELECT count(*) FROM trials AS t WHERE t.playbook_id = :playbook_id AND t.point_id = k.id AND t.ignored > 0
+        AND t.held_back = 0)
 FROM key_points AS k JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 """
@@ -53,6 +55,23 @@ ALL_TEXTS = "SELECT k.id, k.text FROM key_points AS k WHERE k.playbook_id = :pla
 POINT = f"""
 SELECT {POINT_COLUMNS}, k.retired_in, k.retired_reason, k.forgotten FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.name = :name
+"""
+
+# How many sessions have ignored a point since its text last changed.
+IGNORED_SINCE = """
+(SELECT count(*) FROM trials AS t
+ WHERE t.playbook_id = :playbook_id AND t.point_id = k.id AND t.ignored > 0 AND t.held_back = 0 AND t.time > (
+    SELECT r.time FROM changes AS c JOIN revisions AS r ON r.playbook_id = :playbook_id AND r.number = c.revision
+    WHERE c.playbook_id = :playbook_id AND c.point_id = k.id AND c.text IS NOT NULL
+    ORDER BY c.revision DESC LIMIT 1))
+"""
+OFTEN = 3  # sessions that ignored a point, before a better wording or a guard is proposed
+OFTEN_IGNORED = f"""
+SELECT name, text, sessions FROM (
+    SELECT k.id, k.name, k.text, {IGNORED_SINCE} AS sessions FROM key_points AS k
+    WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN (
+        SELECT i.point_id FROM trials AS i WHERE i.playbook_id = :playbook_id)) AS counted
+WHERE sessions >= {OFTEN} ORDER BY sessions DESC, id
 """
 
 # What an entry of a file said of a point beside what a point is.
@@ -186,6 +205,13 @@ class StoredMarks(NamedTuple):
     created_in: int
     created_at: str
     sessions_cited: int
+    sessions_ignored: int
+
+    @property
+    def in_words(self) -> str:
+        """The marks for a list, such as `pinned, ignored 3`."""
+        ignored = f"ignored {self.sessions_ignored}" if self.sessions_ignored else ""
+        return ", ".join(filter(None, ("pinned" if self.pinned else "rests" if self.resting else "", ignored)))
 
 
 class Job(NamedTuple):

@@ -23,6 +23,7 @@ _ORDERS = {
     "votes": "best votes",
     "age": "newest",
     "used": "most cited and shown",
+    "ignored": "most ignored",
 }
 
 

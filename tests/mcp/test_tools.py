@@ -15,6 +15,7 @@ from mcp.client import Client
 from playbook_db import settings
 from playbook_db.claude_code.transcripts import session_so_far
 from playbook_db.domain.trust.evidence import Evidence
+from playbook_db.domain.trust.trials import Trial
 from playbook_db.mcp_server import answers, tools
 from playbook_db.services import project as project_service
 from playbook_db.services.playbook import edit, review, suggestions, undo
@@ -98,6 +99,17 @@ def test_what_a_page_may_have_put_there_is_left_out(session: Session) -> None:
     why = session.ask("why", name="oth-001").text
     assert '"typed" (user)' in why
     assert "quoted" not in why
+
+
+def test_a_point_that_sessions_ignored_says_so(session: Session) -> None:
+    with session.project() as project, project.store.write(project.key) as book:
+        book.add_trial(1, Trial(False, 2, 2), session_id="another")
+
+    assert (
+        "shown in 0 sessions, followed in 0, ignored in 1, which cost 2 failed calls"
+        in session.ask("why", name="oth-001").text.splitlines()
+    )
+    assert session.ask("list", limit=1).text.splitlines()[1].endswith(" (ignored 1)")
 
 
 def test_what_a_session_writes_waits_for_the_user(session: Session) -> None:

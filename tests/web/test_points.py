@@ -17,6 +17,7 @@ from playbook_db.domain.operations import cast_votes
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.prompt_text import NEVER_SHOWN
 from playbook_db.domain.trust.evidence import Evidence
+from playbook_db.domain.trust.trials import Trial
 from playbook_db.services.opening import open_project
 from playbook_db.services.playbook import edit
 from playbook_db.services.playbook.edit import PointDetails
@@ -446,6 +447,8 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
             cited = {"p": book.playbook_id, "id": number, "t": book.now}
             cite = "INSERT INTO citations VALUES (:p, 's-lamp', :id, 1, :t)"
             book.connection.execute(sql(cite), cited)
+            assert number is not None
+            book.add_trial(number, Trial(True, 2, 1), session_id="s-lamp")
         merge = {"type": "MERGE", "source_ids": [name, other], "merged_text": "Lamps stay on"}
         merged = edit.apply_batch(project, [merge], origin="a test")
     target = next(change.point.name for change in merged.changes if change.kind == "add")
@@ -461,6 +464,8 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
     assert f"retire into {target}" in page
     assert "session s-lamp" in page
     assert "told by prompt" in page
+    assert "Shown in 1 session, followed in 1, ignored in 1, which cost 1 failed call." in page
+    assert "ignored 1" in words_of(site.see("/points", q="lamp", sort="ignored", state="retired"))
     assert f"Merged from{name}, {other}" in words_of(site.see(f"/points/{target}")).replace(
         "Merged from ", "Merged from"
     )

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from playbook_db.domain.prompt_text import PromptPoint
     from playbook_db.store.quick_sql import PointEvidence, StoredMarks
 
-_ORDERS = ("votes", "age", "used")
+_ORDERS = ("votes", "age", "used", "ignored")
 _MOST_SEARCHED = 32  # words; for further ones only parts of texts are compared
 
 
 @cli.command("list")
 @click.argument("words", nargs=-1)
 @click.option("--section", metavar="S", help="Only this section: pat, mis, pref, ctx, oth, or its name.")
-@click.option("--sort", "order", type=click.Choice(_ORDERS), help="Sort by votes, age or use instead of by section.")
+@click.option("--sort", "order", type=click.Choice(_ORDERS), help="Instead of by section.")
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the first N.")
 @click.option("--retired", is_flag=True, help="Retired points, most recent first.")
 @click.option("--proposed", is_flag=True, help="Proposals that wait for you; to decide: playbook review.")
@@ -56,7 +56,8 @@ def list_points(
 
     With WORDS, list only points that match all of them, in their name or text. Parts of words and other forms count.
     --sort votes puts the most helpful first (helpful minus harmful), age the newest. --sort used puts those first that
-    most sessions cited. For the best matches first, use playbook search.
+    most sessions cited, --sort ignored those that most sessions ignored. For the best matches first, use playbook
+    search.
     """
     from playbook_db.domain.playbook import section_named
 
@@ -132,6 +133,7 @@ def _ordered(
         "votes": lambda point: point.helpful - point.harmful,
         "age": lambda point: marks[point.name].created_in,
         "used": lambda point: marks[point.name].sessions_cited,
+        "ignored": lambda point: marks[point.name].sessions_ignored,
     }
     return sorted(points, key=keys[order], reverse=True) if order else points
 

@@ -80,6 +80,7 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
         yield "learned last", f"{local(status.learned.time)}, revision {status.learned.revision}: {did}"
     if status.proposals:
         yield "proposals", f"{waiting_in_words(status.proposals)}: playbook review"
+    yield from _often_ignored(status)
     yield "to learn from", _jobs(status) or "nothing"
     for reason in status.waits:
         yield "waits", reason
@@ -88,6 +89,18 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     agreed = f" and {status.agreed_today:,} that you allowed bootstrap" if status.agreed_today else ""
     cost = f"{_dollars(status.cost_usd_all_today)} in all projects, {_dollars(status.cost_usd_today)} in this one"
     yield "today (UTC)", f"{status.tokens_today:,}{budget}{agreed}, {cost}"
+
+
+def _often_ignored(status: "Status") -> "Iterator[tuple[str, str]]":
+    if status.often_ignored:
+        from playbook_db.claude_code.setup import guards
+
+        guarded = {each.name for each in guards.read(project_folder())}
+        for point in status.often_ignored:
+            if point.name not in guarded:
+                guard = f"; to be asked before such calls: playbook guard {point.name} --on '{point.pattern}'"
+                text = f"{point.name}, in {point.sessions} sessions. To reword it: playbook edit {point.name}"
+                yield "often ignored", text + guard * bool(point.pattern)
 
 
 def in_dollars(tokens: int) -> str:

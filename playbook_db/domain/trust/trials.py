@@ -67,6 +67,28 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class Totals:
+    """In how many sessions a point was shown, `followed` and `ignored`, and how many failed calls that cost."""
+
+    shown: int = 0
+    followed: int = 0
+    ignored: int = 0
+    failed_calls: int = 0
+
+    @property
+    def in_words(self) -> str:
+        """A sentence; "" if no session followed or ignored the point."""
+        if not self.followed and not self.ignored:
+            return ""
+        sessions, calls = (
+            f"{word}{'s' * (count != 1)}"
+            for word, count in (("session", self.shown), ("failed call", self.failed_calls))
+        )
+        text = f"shown in {self.shown} {sessions}, followed in {self.followed}, ignored in {self.ignored}"
+        return f"{text}, which cost {self.failed_calls} {calls}" if self.failed_calls else text
+
+
+@dataclass(frozen=True, slots=True)
 class _Name:
     """A command, a file, an error or the like in a point's text, and what the words before it say of it."""
 
@@ -131,6 +153,13 @@ def judge(text: str, acts: Iterable[Act]) -> Trial:
         elif act.outcome == FAILED and (is_against or _explains(names, act)):
             ignored, failed, is_open = ignored + 1, failed + 1, not is_against
     return Trial(followed, ignored, failed)
+
+
+def guard_pattern(text: str) -> str:
+    """The pattern of calls that the point *text* advises against, for a guard; "" if it names no such command."""
+    commands = (name.text for name in _names(text) if name.kind == _AGAINST and not name.is_file)
+    command = next((each for each in commands if each[0].isalpha() and not set("()") & set(each)), "")
+    return f"Bash({command} *)" if command else ""
 
 
 def _explains(names: Collection[_Name], act: Act) -> bool:

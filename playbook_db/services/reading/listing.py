@@ -17,7 +17,7 @@ from playbook_db.store.quick_sql import StoredMarks
 
 TREND = timedelta(weeks=4)  # over which the votes of a point are compared
 STATES: tuple[State, ...] = ("live", "pinned", "resting", "retired")
-ORDERS: tuple[Order, ...] = ("rank", "votes", "age", "used")
+ORDERS: tuple[Order, ...] = ("rank", "votes", "age", "used", "ignored")
 DAMAGED = Remedy(
     "The index for full text is damaged or behind, so this is by parts of words. Make it anew: {}",
     ("db", "check", "--rebuild-search"),

@@ -4,11 +4,11 @@ A status line asks every few seconds, so the file is read without SQLAlchemy if 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from playbook_db import projects, settings
 from playbook_db.domain import prompt_text
@@ -31,6 +31,15 @@ class Learned:
     time: str
     session_id: str | None
     counts: dict[str, int]
+
+
+class IgnoredPoint(NamedTuple):
+    """A point that so many `sessions` ignored since it was last reworded. A guard could be for calls of `pattern`, if
+    that isn't empty."""
+
+    name: str
+    sessions: int
+    pattern: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,7 @@ class Status:
     daily_tokens: int
     cost_usd_today: float
     cost_usd_all_today: float
+    often_ignored: tuple[IgnoredPoint, ...]
     is_on_server: bool = False
 
 
@@ -170,8 +180,17 @@ def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
         "user_shown": shown[-1],
         "revision": first.project.revision,
         "proposals": sum(count for of_one in rows for count, _ in of_one),
+        "often_ignored": tuple(_often_ignored(playbooks)),
         "learned": _learned(list(first.execute(quick_sql.LAST_LEARNED, {"playbook_id": first.project.id}))),
     }
+
+
+def _often_ignored(playbooks: Sequence[_Playbook]) -> Iterator[IgnoredPoint]:
+    for each in playbooks:
+        for name, text, sessions in each.execute(quick_sql.OFTEN_IGNORED, {"playbook_id": each.project.id}):
+            from playbook_db.domain.trust import trials  # late: a status line has none, as a rule
+
+            yield IgnoredPoint(name, sessions, trials.guard_pattern(text))
 
 
 def _points_of_team(database: str, project: hook_sql.StoredProject, users: Sequence[_Playbook]) -> dict[str, Any]:

@@ -146,7 +146,8 @@ SELECT k.name, substr(b.time, 1, 10) AS since, substr(k.confirmed_at, 1, 10) AS 
     substr(w.last_at, 1, 10) AS last_shown,
     substr((SELECT max(c.time) FROM citations AS c
             WHERE c.playbook_id = :playbook_id AND c.point_id = k.id), 1, 10) AS last_cited,
-    coalesce(w.sessions - w.sessions_at_last_use, 0) AS shown_in_vain, k.resting AS is_resting, k.pinned AS is_pinned
+    coalesce(w.sessions - w.sessions_at_last_use, 0) AS shown_in_vain, {ignored} AS ignored,
+    k.resting AS is_resting, k.pinned AS is_pinned
 FROM key_points AS k
 JOIN revisions AS b ON b.playbook_id = :playbook_id AND b.number = k.created_in
 LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id
@@ -213,6 +214,7 @@ class PointSignals:
     last_shown: str | None
     last_cited: str | None
     shown_in_vain: int
+    ignored: int
     is_resting: int
     is_pinned: int
 
@@ -316,7 +318,8 @@ class LearningRows(PlaybookRows):
 
     def point_signals(self, names: Sequence[str]) -> dict[str, PointSignals]:
         """The signals of the points *names*, by name."""
-        query = sql(_POINT_USE.format(by_point=self.index_hint("ix_votes_point")))
+        by_point = self.index_hint("ix_votes_point")
+        query = sql(_POINT_USE.format(by_point=by_point, ignored=quick_sql.IGNORED_SINCE))
         rows = self._execute(query, names=json.dumps(list(names)))
         return {name: PointSignals(*values) for name, *values in rows}
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from playbook_db.domain.merging.undo import RevisionRange
@@ -10,6 +10,7 @@ from playbook_db.domain.playbook import MAX_COUNTER, Vote
 from playbook_db.domain.times import revision_number
 from playbook_db.domain.trust.evidence import Evidence, read_json
 from playbook_db.domain.trust.outcomes import EVENTS, FEWEST_SESSIONS
+from playbook_db.domain.trust.trials import Totals
 from playbook_db.errors import RevisionNotFoundError
 from playbook_db.store import quick_sql
 from playbook_db.store.quick_sql import IS_WEAK, LAST_REVISION, rows
@@ -59,6 +60,12 @@ _POINT_VOTES = """
 SELECT revision, tag, rationale, ignored, evidence FROM votes {by_point}
 WHERE playbook_id = :playbook_id AND point_id = :point_id AND revision BETWEEN :oldest AND :newest
 ORDER BY revision, seq
+"""
+_TRIALS = """
+SELECT coalesce(max((SELECT w.sessions FROM showings AS w
+                     WHERE w.playbook_id = :playbook_id AND w.point_id = :point_id)), 0),
+       coalesce(sum(t.followed), 0), count(CASE WHEN t.ignored > 0 THEN 1 END), coalesce(sum(t.failed_calls), 0)
+FROM trials AS t WHERE t.playbook_id = :playbook_id AND t.point_id = :point_id AND t.held_back = 0
 """
 _MERGED = """
 SELECT DISTINCT k.name FROM changes AS c
@@ -118,10 +125,12 @@ class LifeEvent:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """All events of a point, oldest first, and the points that were merged into it (without undone merges)."""
+    """All events of a point, oldest first, the points that were merged into it (without undone merges), and whether
+    sessions followed it."""
 
     events: tuple[LifeEvent, ...]
     merged: tuple[str, ...]
+    totals: Totals = field(default_factory=Totals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +234,9 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
             LifeEvent(*origin, tag, rationale, None, bool(ignored), read_json(evidence))
             for tag, rationale, ignored, evidence in votes[entry.number]
         ]
-    return Life(tuple(events), tuple(name for (name,) in rows(book, _MERGED, point_id=point_id)))
+    [totals] = rows(book, _TRIALS, point_id=point_id)
+    merged = tuple(name for (name,) in rows(book, _MERGED, point_id=point_id))
+    return Life(tuple(events), merged, Totals(*map(int, totals)))
 
 
 def _change_text(change: LoggedChange, was_voted: bool) -> str | None:

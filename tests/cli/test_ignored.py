@@ -1,0 +1,87 @@
+"""How often sessions followed or ignored a point: what the commands say, and what they propose."""
+
+from pathlib import Path
+
+import pytest
+
+from playbook_db import settings
+from playbook_db.claude_code.setup import guards
+from playbook_db.domain.trust.trials import Trial
+from playbook_db.services.project import Project
+from playbook_db.store import hook_sql, quick_sql
+from playbook_db.store.engine import open_store
+from tests.cli.conftest import Playbook
+
+PYTEST = "Run tests with `uv run pytest`, never bare `pytest`."
+OFTEN = "often ignored"
+
+
+def tried(project: Project, name: str, *trials: Trial, begin: int = 1) -> None:
+    """Put on record that a session each, from the number *begin* on, was shown the point and did so."""
+    with project.store.write(project.key) as book:
+        number = quick_sql.point_id(book, name)
+        assert number is not None
+        for at, trial in enumerate(trials, begin):
+            showing = {"session_id": f"s-{at}", "source": "startup", "revision": 1, "left_out": 0}
+            where = {"playbook_id": book.playbook_id, "points": f"[{number}]", "event": "SessionStart"}
+            book.execute(hook_sql.ADD_INJECTION, {**showing, **where, "now": book.now})
+            book.add_trial(number, trial, session_id=f"s-{at}")
+
+
+@pytest.fixture
+def project(folder: Path, playbook: Playbook) -> Project:
+    """With two points, oth-001 and oth-002."""
+    playbook("add", PYTEST)
+    playbook("add", "Say what was run.")
+    return Project.in_folder(open_store(settings.database_url()), str(folder))
+
+
+def test_why_and_list_count_the_sessions_that_ignored_a_point(project: Project, playbook: Playbook) -> None:
+    """A session may ignore it several times, and follow it later. A session that wasn't shown it doesn't count."""
+    assert "ignored" not in playbook("why", "oth-001").out
+    tried(project, "oth-002", Trial(), Trial(), Trial(followed=True), Trial(True, 3, 3), Trial(False, 2, 1))
+    held_back = (
+        "INSERT INTO trials (playbook_id, session_id, point_id, held_back, ignored, time) VALUES (1, 'x', 2, 1, 9, '')"
+    )
+    with project.store.write(project.key) as book:
+        book.connection.exec_driver_sql(held_back)
+
+    said = playbook("why", "oth-002").out.splitlines()
+    assert "Shown in 5 sessions, followed in 2, ignored in 2, which cost 4 failed calls." in said
+    counts = {"shown": 5, "followed": 2, "ignored": 2, "failed_calls": 4}
+    assert counts.items() <= playbook("why", "oth-002", "--json").json.items()
+    assert [line.split("\t")[0] for line in playbook("list", "--sort", "ignored").out.splitlines()] == [
+        "oth-002",
+        "oth-001",
+    ]
+    assert [line.split("\t")[5:] for line in playbook("list").out.splitlines()] == [[], ["ignored 2"]]
+    assert [each["sessions_ignored"] for each in playbook("list", "--json").json] == [0, 2]
+
+
+def test_a_point_that_three_sessions_ignored_is_to_be_reworded_or_guarded(
+    project: Project, playbook: Playbook, folder: Path
+) -> None:
+    """Two are too few. Only a person creates the guard; with it, or with another wording, nothing is proposed."""
+    tried(project, "oth-001", Trial(ignored=1), Trial(ignored=1))
+    assert OFTEN not in playbook("status").out
+    tried(project, "oth-001", Trial(True, 1, 1), begin=3)
+
+    (line,) = (line for line in playbook("status").out.splitlines() if line.startswith(OFTEN))
+    assert "oth-001, in 3 sessions. To reword it: playbook edit oth-001" in line
+    assert line.endswith("playbook guard oth-001 --on 'Bash(pytest *)'")
+    proposed = {"name": "oth-001", "sessions": 3, "pattern": "Bash(pytest *)"}
+    assert playbook("status", "--json").json["often_ignored"] == [proposed]
+    assert guards.read(str(folder)) == []
+    playbook("guard", "oth-001", "--on", "Bash(pytest *)")
+    assert OFTEN not in playbook("status").out
+    playbook("unguard", "oth-001")
+    assert OFTEN in playbook("status").out
+    playbook("edit", "oth-001", "--text", "Always run tests with `uv run pytest`.")
+    assert OFTEN not in playbook("status").out
+
+
+def test_a_point_without_a_command_gets_no_guard_proposed(project: Project, playbook: Playbook) -> None:
+    tried(project, "oth-002", *[Trial(ignored=1)] * 3)
+
+    (line,) = (line for line in playbook("status").out.splitlines() if line.startswith(OFTEN))
+    assert line.endswith("oth-002, in 3 sessions. To reword it: playbook edit oth-002")
