@@ -14,9 +14,10 @@ from playbook_db.domain.playbook import Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.trust.evidence import Evidence
 from playbook_db.domain.trust.outcomes import SessionCounts
+from playbook_db.domain.trust.trials import Trial
 from playbook_db.services.playbook import edit, forget, import_export, undo
 from playbook_db.services.project import Project
-from playbook_db.store import hook_sql
+from playbook_db.store import hook_sql, quick_sql
 from playbook_db.store.playbook import repository
 from playbook_db.store.playbook.learning import Call, ChunkKey
 from playbook_db.store.playbook.repository import PlaybookRepository, RevisionOrigin, RevisionResult
@@ -35,8 +36,8 @@ CHECKS = "While working run only the tests a change can touch; run `make check` 
 @dataclass(frozen=True)
 class Session:
     """A session that was learned from `day` days after the start: what it cited, the votes and the batch that came of
-    it, what reflector and curator said, and what asking them took; which points weren't among those of its start, and
-    came by prompt."""
+    it, what reflector and curator said, and what asking them took; which points it ignored, at the price of a failed
+    call each, and which weren't among those of its start, and came by prompt."""
 
     id: str
     day: int
@@ -46,6 +47,7 @@ class Session:
     analysis: str = "The advice that was followed held."
     reasoning: str = "Nothing to change."
     tokens: int = 20_000
+    ignored: Sequence[str] = ()
     shown: Sequence[str] = field(default=("startup",))
     by_prompt: Sequence[str] = ()
 
@@ -74,6 +76,7 @@ SECOND = Session(
         {"type": "DELETE", "target_id": "pat-404"},
     ],
     cited=["pat-005", "pat-014", "ctx-004"],
+    ignored=["ctx-013"],
     reasoning="The tides point was out of date.",
     tokens=27_000,
 )
@@ -111,6 +114,7 @@ FIFTH = Session(
     ],
     batch=[{"type": "UPDATE", "target_id": "pref-006", "text": CHECKS}],
     cited=["pat-005", "ctx-002", "pref-006"],
+    ignored=["ctx-013", "ctx-002"],
     by_prompt=["pat-005", "pref-006", "ctx-003"],
     reasoning="pref-006 was right and hard to read.",
     tokens=25_000,
@@ -209,6 +213,11 @@ def _keep_reflection(book: PlaybookRepository, session: Session, revision: int |
     )
     book.finish_reflection(number, revision=revision, curator_reasoning=session.reasoning, calls=calls[1:])
     book.add_citations(session.cited, session_id=session.id)
+    for name in sorted({*session.cited, *session.ignored}):
+        number = quick_sql.point_id(book, name)
+        if number is not None:
+            price = int(name in session.ignored)
+            book.add_trial(number, Trial(name in session.cited, price, price), session_id=session.id)
     calls = session.tokens // 1000
     book.add_counts(
         SessionCounts(calls, calls // 6, calls // 20, calls // 4, 40 * session.tokens), session_id=session.id

@@ -5,7 +5,7 @@ worse than a missed one. docs/internals/evidence.md says how often the rule is r
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -37,7 +37,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z\d]*(?:_[A-Z\d]+)+")
 _NUMBER = re.compile(r"\d{3,}")
 _FILE = re.compile(r"\S*(?:/\S*|\w\.[A-Za-z]\w{0,4})")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
-_SURE = 2  # the least weight of what ties an error, or the user's words, to a point
+_SURE = 2  # the least weight of what the user's words share with a point
 _LEAST_PHRASE = 3  # words of an error's text
 
 
@@ -115,18 +115,16 @@ class _Name:
                 return True
         return False
 
-    def weight_in(self, act: Act) -> int:
-        """How surely the error of *act* is the one that is named."""
+    def is_error_of(self, act: Act) -> bool:
+        """Whether *act* failed with the error that is named. An error's class alone is too little."""
         if self.kind == _AGAINST:
-            return 0
+            return False
         if variable := _VARIABLE.match(self.text):
-            return 2 * (variable[0] in act.error and variable[0] not in act.text)
+            return variable[0] in act.error and variable[0] not in act.text
         words = set(re.findall(r"\w+", self.text.casefold()))
         is_phrase = len(words) >= _LEAST_PHRASE and (self.kind == _ERROR or self.text[0].isupper())
-        if not (is_phrase or (self.kind != _ADVICE and _CODE.search(self.text))):
-            return 0
-        is_there = any(words <= line for line in _lines(act.error))
-        return is_there * (1 if _CLASS.fullmatch(self.text) else 2)
+        is_code = self.kind != _ADVICE and _CODE.search(self.text) and not _CLASS.fullmatch(self.text)
+        return bool(is_phrase or is_code) and any(words <= line for line in _lines(act.error))
 
 
 def judge(text: str, acts: Iterable[Act]) -> Trial:
@@ -150,25 +148,16 @@ def judge(text: str, acts: Iterable[Act]) -> Trial:
             ignored += is_against
         elif any(name.is_in(act) for name in names if name.kind == _ADVICE):
             followed, ignored, failed, is_open = True, ignored - is_open, failed - is_open, 0
-        elif act.outcome == FAILED and (is_against or _explains(names, act)):
+        elif act.outcome == FAILED and (is_against or any(name.is_error_of(act) for name in names)):
             ignored, failed, is_open = ignored + 1, failed + 1, not is_against
     return Trial(followed, ignored, failed)
 
 
 def guard_pattern(text: str) -> str:
-    """The pattern of calls that the point *text* advises against, for a guard; "" if it names no such command."""
-    commands = (name.text for name in _names(text) if name.kind == _AGAINST and not name.is_file)
-    command = next((each for each in commands if each[0].isalpha() and not set("()") & set(each)), "")
-    return f"Bash({command} *)" if command else ""
-
-
-def _explains(names: Collection[_Name], act: Act) -> bool:
-    """Whether *act* failed with an error among *names*. An error's class alone is too little."""
-    weight = sum(name.weight_in(act) for name in names)
-    if weight == 1:
-        output = f"{act.text}\n{act.error}".casefold()
-        weight += any(not name.weight_in(act) and name.text.casefold() in output for name in names)
-    return weight >= _SURE
+    """The pattern of calls that the point *text* advises against, for a guard; "" if no code in it names such calls."""
+    against = (name.text for name in _names(text) if name.kind == _AGAINST and not name.is_file)
+    found = (each for each in against if f"`{each}" in text and each[0].isalpha() and "(" not in each)
+    return next((f"Bash({command} *)" for command in found), "")
 
 
 def _says(text: str, words: str) -> bool:
@@ -227,10 +216,8 @@ def _names(text: str) -> list[_Name]:
                 kind, is_choice = kind or _ADVICE, role == "choose"
             elif kind in (_TOPIC, _ERROR):
                 names += [_Name(word, kind)] if _CODE.search(word) else []
-            elif (kind == _AGAINST or is_choice) and _is_telling(word):
+            elif (kind == _AGAINST or is_choice) and any(
+                term.weight >= 1 or _NUMBER.fullmatch(word) for term in search_words.terms(word)
+            ):
                 program = word
     return names
-
-
-def _is_telling(word: str) -> bool:
-    return bool(_NUMBER.fullmatch(word)) or any(term.weight >= 1 for term in search_words.terms(word))
