@@ -1,5 +1,6 @@
 """Whether a session followed the points that it was shown is kept with what it taught."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from sqlalchemy import text as sql
 
 from playbook_db.claude_code import learner
 from playbook_db.claude_code.learner import learn_transcript
+from playbook_db.domain.trust.trials import Trial
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from tests.learning.conftest import (
@@ -132,3 +134,22 @@ def test_a_chunk_that_fails_to_be_learned_from_leaves_nothing_and_then_counts_on
     _learn(project, path, monkeypatch, Rule(Answer("", stop_reason="refusal"), when=is_reflector, times=1), *NOTHING)
 
     assert _trials(project) == {("s-1", "pat-002"): (0, 3, 3)}
+
+
+def test_the_curator_is_told_which_points_were_ignored(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Since they were last reworded: then a better text may be all that is missing."""
+    session = TranscriptBuilder("s-1")
+    session.user("mend the bug, please")
+    session.assistant("Done.")
+    with project.store.write(project.key) as book:
+        for name in "abc":
+            book.add_trial(2, Trial(ignored=2), session_id=name)
+    lesson = {"kind": "mistake", "text": "run the tests with uv", "evidence": ["mend the bug, please"]}
+    reflected = json.dumps({"analysis": "It failed.", "bullet_tags": [], "lessons": [lesson]})
+    with MessagesApi(*answers(reflected, curation())) as api:
+        learn_transcript(project, session.write(tmp_path / "s-1.jsonl"), model_at(api, monkeypatch))
+        asked = [json.dumps(request.body) for request in api.messages() if not is_reflector(request)]
+
+    assert any("ignored in 3 sessions" in request for request in asked)

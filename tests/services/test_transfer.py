@@ -11,6 +11,7 @@ import pytest
 from playbook_db import projects
 from playbook_db.domain import playbook_file
 from playbook_db.domain.trust.outcomes import SessionCounts
+from playbook_db.domain.trust.trials import Trial
 from playbook_db.errors import DatabaseError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, forget
@@ -39,6 +40,7 @@ def lived(tmp_path: Path) -> str:
         edit.add(project, "the last advice \0")
         with store.write(project.key) as book:
             book.add_citations(["pat-001", "oth-002"], session_id="a session")
+            book.add_trial(1, Trial(True, 2, 1), session_id="a session")
             book.move_cursor("/t/1.jsonl", 99, session_id="a session")
             for text in ("waits", "was rejected"):
                 book.add_proposal({"text": f"it {text} \0"}, "ADD", (), "fetched", "a session")
@@ -66,8 +68,10 @@ def _uses(store: Store, key: str) -> object:
 def _outcomes(store: Store, key: str) -> list[tuple[object, ...]]:
     """How the sessions of the playbook went."""
     columns = "session_id, tool_calls, failed_calls, corrections, turns, tokens"
+    tried = "session_id, point_id, followed, ignored, failed_calls, 0"
     with store.read(key) as book:
         query = f"SELECT {columns} FROM session_outcomes WHERE playbook_id = {book.playbook_id}"
+        query += f" UNION ALL SELECT {tried} FROM trials WHERE playbook_id = {book.playbook_id}"
         return [tuple(row) for row in book.connection.exec_driver_sql(query)]
 
 
@@ -96,7 +100,7 @@ def test_every_revision_reads_the_same_in_the_other_database(
             assert len(_states(target, key)) == copied[key] + 1
             assert _outcomes(target, key) == _outcomes(source, key)
             assert _uses(target, key) == _uses(source, key)
-        assert _outcomes(target, KEYS[0]) == [("a session", 1, 2, 3, 4, 5)]
+        assert _outcomes(target, KEYS[0]) == [("a session", 1, 2, 3, 4, 5), ("a session", 1, 1, 2, 1, 0)]
         assert maintenance.check(target) == []
 
 

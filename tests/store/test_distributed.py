@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy import event, make_url
 
+from playbook_db.domain.trust.trials import Trial
 from playbook_db.errors import DatabaseError
 from playbook_db.services import maintenance
 from playbook_db.services.playbook import edit, import_export, undo
@@ -171,6 +172,7 @@ def test_what_concerns_one_playbook_is_asked_of_the_one_server_that_has_it(with_
             )
             book.move_cursor("/t.jsonl", 9, session_id="s")
             book.add_citations(["oth-001"], session_id="s")
+            book.add_trial(1, Trial(True), session_id="s")
             book.sessions()
 
         event.remove(store._engine, "before_cursor_execute", note)

@@ -37,6 +37,7 @@ _STRUCTURE = {
     "memberships": ("url", "name", "joined_at"),
     "showings": ("last_at",),
     "citations": ("session_id", "time"),
+    "trials": ("session_id", "time"),
     "erasures": ("selected_by", "points", "time", "finished_at", "purged_at"),
 }  # fmt: skip
 

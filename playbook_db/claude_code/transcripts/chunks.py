@@ -259,7 +259,7 @@ def _acts(entry: Entry, corrects: str) -> Iterator[Act]:
         if part.kind == "result" and part.call:
             text = next(filter(None, map(part.call.inputs.get, _NAMING)), "")
             outcome = REFUSED if part.is_stopped else FAILED if part.is_error else ""
-            error = f"{part.text[:_ERROR_CHARS]}\n{part.text[-_ERROR_CHARS:]}" if outcome == FAILED else ""
+            error = part.text[:_ERROR_CHARS] + part.text[_ERROR_CHARS:][-_ERROR_CHARS:] if outcome == FAILED else ""
             yield Act(part.call.time, part.call.tool, text, outcome, error)
         if corrects and part.user_text:
             yield Act(corrects, "", part.user_text, CORRECTED)

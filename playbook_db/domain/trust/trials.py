@@ -106,12 +106,12 @@ class _Name:
         words = tuple(self.text.split())
         # Options, numbers and variables count anywhere in a command, other words where it begins.
         is_anywhere = words[0][0] == "-" or _NUMBER.fullmatch(self.text) or _ASSIGNED.match(self.text)
-        for given in _commands(act.text):
-            start = next((at for at, word in enumerate(given) if not _ASSIGNED.match(word)), 0)
-            places = range(len(given)) if is_anywhere else (start,)
-            if any(given[at : at + len(words)] == words for at in places):
+        for called in _commands(act.text):
+            start = next((at for at, word in enumerate(called) if not _ASSIGNED.match(word)), 0)
+            places = range(len(called)) if is_anywhere else (start,)
+            if any(called[at : at + len(words)] == words for at in places):
                 return True
-            if _VARIABLE.fullmatch(self.text) and any(word.startswith(f"{self.text}=") for word in given):
+            if _VARIABLE.fullmatch(self.text) and any(word.startswith(f"{self.text}=") for word in called):
                 return True
         return False
 
@@ -156,8 +156,8 @@ def judge(text: str, acts: Iterable[Act]) -> Trial:
 def guard_pattern(text: str) -> str:
     """The pattern of calls that the point *text* advises against, for a guard; "" if no code in it names such calls."""
     against = (name.text for name in _names(text) if name.kind == _AGAINST and not name.is_file)
-    found = (each for each in against if f"`{each}" in text and each[0].isalpha() and "(" not in each)
-    return next((f"Bash({command} *)" for command in found), "")
+    commands = (each for each in against if f"`{each}" in text and each[0].isalpha() and "(" not in each)
+    return next((f"Bash({command} *)" for command in commands), "")
 
 
 def _says(text: str, words: str) -> bool:
