@@ -24,8 +24,7 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
     playbook unguard.
     """
     from playbook_db.claude_code.setup import guards
-    from playbook_db.errors import PointNotFoundError
-    from playbook_db.services.project import read_playbook
+    from playbook_db.services.playbook import edit
 
     folder = project_folder(must_exist=True)
     if lists or not name:
@@ -37,8 +36,7 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
         raise click.UsageError("Say before which calls: --on 'Bash(git push *)'.")
     guards.require_person()
     with opened(name) as project:
-        if name not in read_playbook(project).by_name:
-            raise PointNotFoundError(name)
+        edit.find_live(project, name)
     chosen = guards.PointGuard(name, pattern, "ask" if asks else "deny")
     path = guards.add(folder, chosen)
     what = "asks before" if asks else "refuses"
