@@ -35,6 +35,9 @@ class PointGuard:
     pattern: str
     mode: str
 
+    def __str__(self) -> str:
+        return f"{self.name} {'asks before' if self.mode == 'ask' else 'refuses'} calls of {self.pattern}"
+
 
 @dataclass(frozen=True, slots=True)
 class Uses:
@@ -72,13 +75,8 @@ def add(folder: str, guard: PointGuard) -> str:
 
 def remove(folder: str, names: Collection[str]) -> list[PointGuard]:
     """Remove the guards of the points *names*. Returns those that were there."""
-    removed = list[PointGuard]()
-
-    def without_them(existing: list[PointGuard]) -> list[PointGuard]:
-        removed[:] = [each for each in existing if each.name in names]
-        return [each for each in existing if each not in removed]
-
-    _change(folder, without_them)
+    removed = [each for each in read(folder) if each.name in names]
+    _change(folder, lambda existing: [each for each in existing if each.name not in names])
     return removed
 
 

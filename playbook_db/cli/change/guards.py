@@ -39,9 +39,7 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
         edit.find_live(project, name)
     chosen = guards.PointGuard(name, pattern, "ask" if asks else "deny")
     path = guards.add(folder, chosen)
-    what = "asks before" if asks else "refuses"
-    text = f"{one_line(name)}: {what} calls of {one_line(pattern)}, from now on ({path})"
-    print_answer(text, as_json=as_json, settings=path, **asdict(chosen))
+    print_answer(f"{one_line(str(chosen))}, from now on ({path})", as_json=as_json, settings=path, **asdict(chosen))
 
 
 @cli.command()
