@@ -265,10 +265,20 @@ def test_a_project_whose_settings_can_not_be_edited_keeps_no_other_from_its_turn
     spoiled = registration.settings_file("local", folders[1])
     Path(spoiled).write_text(Path(spoiled).read_text().replace('"hooks"', '"twice": 1, "twice": 1, "hooks"', 1))
     client.change("UPDATE key_points SET retired_in = 1")
+    (client.data / "guarded" / "no link").touch()
     guards.remove_retired(notes.append)
 
     assert [len(guards.read(folder)) for folder in folders] == [0, 1, 0]
-    assert [spoiled in note for note in notes] == [True]
+    assert sorted(spoiled in note for note in notes) == [False, True]
+
+
+@pytest.mark.slow
+def test_a_hook_of_a_guard_that_can_not_read_its_point_says_so_in_the_log(client: Client) -> None:
+    """And lets the call pass."""
+    client.database.write_bytes(b"garbage" * 1000)
+    assert _guarded(client, "git push") is None
+    (line,) = client.log()
+    assert " guard: " in line
 
 
 @pytest.mark.parametrize("why", ["ignored", "another database", "no database", "no playbook"])

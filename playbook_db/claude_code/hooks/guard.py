@@ -52,11 +52,7 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
     what = "went on"
     if event.hook_event_name == remind.FILE:
         what = "asked" if mode == "ask" else "refused"
-        try:
-            text = text_of(name, folder)
-        except Exception as error:  # whatever the driver or the disk may raise
-            hook.note(f"{error}. The guard of {name} let a call pass; run: playbook doctor")
-            return
+        text = text_of(name, folder)
         if not text:
             return
         import shlex  # late: a guard is rarely asked

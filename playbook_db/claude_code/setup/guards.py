@@ -82,17 +82,17 @@ def remove(folder: str, names: Collection[str]) -> list[PointGuard]:
 
 def remove_retired(note: Callable[[str], object]) -> None:
     """Remove the guards whose points are no longer live, in all projects of this machine. *note* gets problems."""
-    with suppress(FileNotFoundError):
+    with suppress(OSError):  # mostly there are no guards
         for link in os.scandir(_guarded()):
-            folder = os.readlink(link.path)
             try:
+                folder = os.readlink(link.path)
                 existing = read(folder)
                 if gone := [each.name for each in existing if guard.text_of(each.name, folder) == ""]:
                     remove(folder, gone)
                 elif not existing:
                     os.unlink(link.path)
             except Exception as error:  # whatever it is, the other projects must have their turn
-                note(str(error))
+                note(f"the guards of {link.path}: {error}")
 
 
 def dead(folder: str) -> str | None:
@@ -144,12 +144,8 @@ def _commands(document: object) -> list[str]:
 
 def _in(document: object) -> list[PointGuard]:
     """The guards in the content of a settings file."""
-    return list(map(_of_command, dict.fromkeys(_commands(document))))
-
-
-def _of_command(command: str) -> PointGuard:
-    argument = _ARGUMENT.search(command)
-    return PointGuard(*guard.parts(argument[1].replace("'\"'\"'", "'"))) if argument else PointGuard("", command, "")
+    found = filter(None, map(_ARGUMENT.search, dict.fromkeys(_commands(document))))
+    return [PointGuard(*guard.parts(each[1].replace("'\"'\"'", "'"))) for each in found]
 
 
 def _change(folder: str, choose: Callable[[list[PointGuard]], Sequence[PointGuard]]) -> str:

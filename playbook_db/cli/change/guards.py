@@ -29,7 +29,7 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
     folder = project_folder(must_exist=True)
     if lists or not name:
         if name or pattern:
-            raise click.UsageError("--list goes without NAME and --on.")
+            raise click.UsageError("--on needs the NAME of a point; --list takes neither.")
         _print(folder, as_json=as_json)
         return
     if not pattern:
@@ -39,7 +39,7 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
         edit.find_live(project, name)
     chosen = guards.PointGuard(name, pattern, "ask" if asks else "deny")
     path = guards.add(folder, chosen)
-    print_answer(f"{one_line(str(chosen))}, from now on ({path})", as_json=as_json, settings=path, **asdict(chosen))
+    print_answer(one_line(f"{chosen}, from now on ({path})"), as_json=as_json, settings=path, **asdict(chosen))
 
 
 @cli.command()
