@@ -87,8 +87,8 @@ def remove_retired(note: Callable[[str], object]) -> None:
             try:
                 folder = os.readlink(link.path)
                 existing = read(folder)
-                if gone := [each.name for each in existing if guard.text_of(each.name, folder) == ""]:
-                    remove(folder, gone)
+                if retired := [each.name for each in existing if guard.text_of(each.name, folder) == ""]:
+                    remove(folder, retired)
                 elif not existing:
                     os.unlink(link.path)
             except Exception as error:  # whatever it is, the other projects must have their turn
@@ -144,8 +144,8 @@ def _commands(document: object) -> list[str]:
 
 def _in(document: object) -> list[PointGuard]:
     """The guards in the content of a settings file."""
-    found = filter(None, map(_ARGUMENT.search, dict.fromkeys(_commands(document))))
-    return [PointGuard(*guard.parts(each[1].replace("'\"'\"'", "'"))) for each in found]
+    arguments = filter(None, map(_ARGUMENT.search, dict.fromkeys(_commands(document))))
+    return [PointGuard(*guard.parts(each[1].replace("'\"'\"'", "'"))) for each in arguments]
 
 
 def _change(folder: str, choose: Callable[[list[PointGuard]], Sequence[PointGuard]]) -> str:
