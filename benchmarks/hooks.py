@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import resource
 import sqlite3
 import statistics
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any
 
 from benchmarks import sandbox
 from benchmarks.figures import Figures, alternate, milliseconds, ratio, times
+from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks.remind import DEADLINE_S
 from playbook_db.claude_code.hooks.showing import SILENCE
 from playbook_db.services.playbook import edit
@@ -24,7 +26,7 @@ from playbook_db.store.sqlite import dialect
 _SIZES = ((0, 0), (60, 0), (60, 1_000_000), (500, 10_000), (10_000, 100_000), (100_000, 1_000_000))  # points, history
 _VOTES_A_REVISION = 20
 _HOOKS = ("sqlite3, json", "inject", "enqueue")
-_REMINDERS = ("a prompt", "one that nothing fits", "an error", "a subagent")
+_REMINDERS = ("a prompt", "one that nothing fits", "an error", "a file", "a subagent")
 _PLACE = "billing/invoice.py"
 _TEXTS = (
     f"In {_PLACE} amounts are Decimal, never float: rounding differs otherwise",
@@ -35,6 +37,7 @@ _PROMPT = (  # in words of which each stands in a third of the points, but for t
     "query after the rollback, keep the cache small and write an explicit error message with the schema to the log"
 )
 _ROUNDS = 60
+_CALLS, _FILES = 300, 40  # of a session
 Event = Callable[[str], dict[str, Any]]  # what Claude Code tells in the session of that id
 
 
@@ -69,11 +72,40 @@ def run(folder: Path, *, quick: bool) -> Figures:
                 reminders,
                 (
                     "each but the second shows points and records that, where there are any",
+                    "a file: the first call on it, without the shell; it should take at most 2.0x",
                     f"the prompts have {len(_PROMPT.split())} words",
                 ),
-            )
+            ),
+            _session(folder, python),
         ],
     )
+
+
+def _session(folder: Path, python: str) -> Figures:
+    """The processor time that our hook adds to a session of _CALLS tool calls, started as `install` has it."""
+    with tempfile.TemporaryDirectory(dir=folder) as made:
+        home = Path(made)
+        with sandbox.opened(home) as (_, project):
+            sandbox.fill(project, 60)
+        (home / "home" / ".claude" / "playbook").mkdir(parents=True, exist_ok=True)
+        command = registration.command(
+            "tool", scope="user", python=python, hooks_folder=str(sandbox.ROOT / "hooks"), worker_python="/bin/true"
+        )
+        environment = sandbox.environment(home)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        for number in range(_CALLS):
+            event = reading("a-session", home, place=f"src/{number % _FILES}.py")
+            told = json.dumps(event, separators=(",", ":")).encode()  # as the client writes it
+            subprocess.run(
+                ["/bin/sh", "-c", command], input=told, env=environment, stdout=subprocess.DEVNULL, check=True
+            )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        kept = len(list((home / "home/.claude/playbook/touched/a-session").iterdir()))
+        assert kept == _FILES, kept
+    note = "user and system time of the hook's processes; it should take at most 4 s"
+    row = (f"{_CALLS} tool calls on {_FILES} files", f"{took_s:.2f} s")
+    return Figures("A session that reads and changes files", ("", "processor time"), [row], (note,))
 
 
 def _nineteen_of_20(seconds: Sequence[float]) -> float:
@@ -111,6 +143,7 @@ def measure(folder: Path, python: str, points: int, history: int, *, rounds: int
             "a prompt": work(remind, prompt, 100 * has),
             "one that nothing fits": work(remind, unfitting_prompt, 0),
             "an error": work(remind, error, 100 * has),
+            "a file": work(hook(python, "tool"), lambda session: reading(session, home), 100 * has),
             "a subagent": work(remind, subagent, 1000 * has),
         }
         *taken, _ = alternate(*works.values(), lambda: _be_the_worker(sandbox.database_path(home)), rounds=rounds)
@@ -160,6 +193,12 @@ def error(session: str) -> dict[str, Any]:
         "hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_input": told, "error": message,
         "is_interrupt": False, **_of(session),
     }  # fmt: skip
+
+
+def reading(session: str, home: Path, *, place: str = _PLACE) -> dict[str, Any]:
+    """The input for a call on a file, which one point knows."""
+    file = {"file_path": str(sandbox.project_folder(home) / place)}
+    return {"hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": file, **_of(session)}
 
 
 def subagent(session: str) -> dict[str, Any]:
@@ -228,4 +267,4 @@ def _check(home: Path, rounds: int, late: Collection[float]) -> None:
         (live,) = connection.execute("SELECT sum(live_points) FROM heads").fetchone()
         (shown,) = connection.execute("SELECT count(*) FROM injections").fetchone()
     assert jobs == rounds, jobs
-    assert late or shown == (4 * rounds if live else 0), shown
+    assert late or shown == (5 * rounds if live else 0), shown

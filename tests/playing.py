@@ -202,9 +202,14 @@ def project_of(store: Store, folder: Path, play: Play, points: Sequence[str]) ->
     for path, content in play.after.items():
         _put(folder, path, content)
     project = Project.in_folder(store, str(folder))
+    add_points(project, points)
+    return project
+
+
+def add_points(project: Project, points: Sequence[str]) -> None:
+    """Give *project* pat-001 and so on."""
     for text in points:
         edit.add(project, text, section="PATTERNS & APPROACHES")
-    return project
 
 
 def lay_out(folder: Path, tracked: Mapping[str, str], *, committed_at: str = COMMITTED_AT) -> None:

@@ -147,7 +147,7 @@ def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_pyt
 
 
 def guard_command(guard: str, *, python: str, hooks_folder: str) -> str:
-    """The shell command of *guard*, its mode, its point's name and its pattern. It ends as those of `command` do."""
+    """The shell command of *guard*, its mode, its pattern and its point's name. It ends as those of `command` do."""
     file = os.path.join(hooks_folder, "guard.py")
     run = f"{_quoted(python)} -I -S {_quoted(file)} guard {_quoted(guard)}"
     return f"[ -x {_quoted(python)} ] && [ -r {_quoted(file)} ] && {run}; exit 0 {GUARD_MARKER}"

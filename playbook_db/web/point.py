@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from starlette.responses import Response
 
+from playbook_db import errors, projects
+from playbook_db.claude_code.setup import guards
 from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.trust.outcomes import EVENTS
-from playbook_db.errors import PlaybookError, PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services.playbook import edit, promotion
 from playbook_db.services.project import Project, list_projects
 from playbook_db.services.reading import history
@@ -29,11 +30,11 @@ def change(request: PageRequest) -> Response:
     name, action = request.path["name"], request.form.get("do", "")
     act = _ACTS.get(action)
     if act is None:
-        raise PlaybookError(f"There is no action {action!r}. Nothing was changed.")
+        raise errors.PlaybookError(f"There is no action {action!r}. Nothing was changed.")
     request = request if act is _demote else of_name(request)
     try:
         return act(request, name) or request.back("points", name)
-    except (PointRuleError, PointNotFoundError) as error:
+    except (errors.PointRuleError, errors.PointNotFoundError, errors.SettingError, errors.InstallError) as error:
         request = of_name(request)
         return _page(request, problem=error, draft=request.text("text") if action == "edit" else None)
 
@@ -44,17 +45,19 @@ def of_name(request: PageRequest) -> PageRequest:
     return request if project is request.project else replace(request, project=project)
 
 
-def _page(request: PageRequest, *, problem: PlaybookError | None = None, draft: str | None = None) -> Response:
+def _page(request: PageRequest, *, problem: errors.PlaybookError | None = None, draft: str | None = None) -> Response:
     name, project = request.path["name"], request.project
     last = as_number(request.query.get("to", ""))
     last = MAX_COUNTER if last is None else last
     try:
         full = history.point_in_full(project, name, last=last, limit=PAGE_ROWS, most_citations=_CITATIONS)
-    except PointNotFoundError as error:
+    except errors.PointNotFoundError as error:
         return request.page("no_point.html", title="No such point", status=404, error=str(error), name=name)
     point, retired = full.details.point, full.details.retired
     events = full.life.events[::-1] if full.life else ()
     oldest = events[-1].revision if events else 0
+    folder = "" if retired else _guarded_folder(request)
+    existing = guards.read(folder) if folder else ()
     return request.page(
         "point.html",
         title=name,
@@ -70,9 +73,11 @@ def _page(request: PageRequest, *, problem: PlaybookError | None = None, draft: 
         event_words=EVENTS,
         sections=SECTION_SLUGS,
         others=list_projects(project.own.store) if project.is_users and not retired else [],
+        can_be_guarded=bool(folder),
+        guarded=[(each, guards.uses(folder)[name]) for each in existing if each.name == name],
         problem=problem,
         draft=point.text if draft is None else draft,
-        is_reworded=isinstance(problem, PointChangedError) and draft is not None,
+        is_reworded=isinstance(problem, errors.PointChangedError) and draft is not None,
     )
 
 
@@ -126,13 +131,33 @@ def _promote(request: PageRequest, name: str) -> Response | None:
 def _demote(request: PageRequest, name: str) -> Response | None:
     project = request.project
     if project.is_users:
-        raise PointRuleError("Choose the project that it goes to. Nothing was changed.")
+        raise errors.PointRuleError("Choose the project that it goes to. Nothing was changed.")
     if project.is_team and not request.form.get("sure"):
         question = f"{name} would be in the team's playbook {project.key}, for all members. Give it to the team?"
         return request.ask(question, "Give it to the team", "points", name)
     move = promotion.demote(project, name, keeps=bool(request.form.get("keep")))
     _say_move(request, move, project, project.playbooks()[-1])
     return request.back("points", move.copy)
+
+
+def _guard(request: PageRequest, name: str) -> None:
+    folder = _guarded_folder(request)
+    if not folder:
+        raise errors.PointRuleError("Guards are kept in a project's folder, and it isn't here. Nothing was changed.")
+    if request.form["do"] == "unguard":
+        guards.require_person()
+        guards.remove(folder, [name])
+        request.say_all([f"{name}: no longer a guard"])
+        return
+    mode = "deny" if request.form.get("mode") == "deny" else "ask"
+    guard = guards.PointGuard(edit.find_live(request.project, name).name, request.text("pattern").strip(), mode)
+    request.say_all([f"{guard}, from now on ({guards.add(folder, guard)})"])
+
+
+def _guarded_folder(request: PageRequest) -> str:
+    """The project's folder, which keeps its guards; `""` if it isn't on this machine, or for the personal playbook."""
+    folder = "" if request.project.is_users else request.project.own.folder or ""
+    return folder if projects.has_folder(folder) else ""
 
 
 def _say_move(request: PageRequest, move: promotion.Move, target: Project, source: Project) -> None:
@@ -158,6 +183,8 @@ _ACTS: dict[str, Callable[[PageRequest, str], Response | None]] = {
     "restore": _restore,
     "promote": _promote,
     "demote": _demote,
+    "guard": _guard,
+    "unguard": _guard,
 }
 
 

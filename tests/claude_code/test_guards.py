@@ -2,7 +2,10 @@
 
 import json
 import os
+import shlex
+import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,11 @@ from playbook_db.claude_code import registration, worker
 from playbook_db.claude_code.hooks.guard import fits
 from playbook_db.claude_code.setup import guards, install
 from playbook_db.claude_code.setup.guards import PointGuard
+from playbook_db.domain.playbook import KeyPoint
+from playbook_db.domain.sections import OTHERS
 from playbook_db.errors import InstallError, SettingError
+from playbook_db.services.project import open_store
+from tests.builders import a_worktree
 from tests.claude_code import running
 from tests.claude_code.running import Client
 
@@ -31,7 +38,7 @@ def client(folder: Path, home: Path) -> Client:
 def _guarded(client: Client, command: str, *, mode: str = "ask", name: str = "oth-001", event: Any = None) -> Any:
     """What the hook of a guard decides of *command*."""
     told = event or client.call("Bash", command=command)
-    done = client.run("guard", told, scope="guard", argument=f"{mode} {name} {PUSH}")
+    done = client.run("guard", told, scope="guard", argument=f"{mode} {PUSH} {name}")
     assert (done.code, done.err) == (0, b"")
     return json.loads(done.out).get("hookSpecificOutput")
 
@@ -100,6 +107,22 @@ def test_each_use_is_counted_and_each_time_that_the_person_went_on(client: Clien
     assert guards.uses(str(client.folder)) == {"oth-001": guards.Uses(3, 2)}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["two words (2)", "it's; exit 3 #ü"])
+def test_the_shell_hands_any_name_to_the_hook(client: Client, name: str) -> None:
+    """As the settings have the command; and the message says how to remove it."""
+    with open_store(f"sqlite:///{client.database}") as store, store.write(os.path.realpath(client.folder)) as book:
+        book.draft.add(KeyPoint(name, "Never push", OTHERS))
+        book.commit("import", "imported")
+    path = guards.add(str(client.folder), PointGuard(name, PUSH, "deny"))
+    (group,) = json.loads(Path(path).read_text())["hooks"]["PreToolUse"]
+    event = json.dumps(client.call("Bash", command="git push")).encode()
+    done = subprocess.run(["/bin/sh", "-c", group["hooks"][0]["command"]], input=event, capture_output=True, check=True)
+
+    reason = json.loads(done.stdout)["hookSpecificOutput"]["permissionDecisionReason"]
+    assert reason == f"[{name}] Never push (your guard; to remove it: playbook unguard {shlex.quote(name)})"
+
+
 def test_guards_are_in_the_local_settings_and_leave_them_as_they_were(folder: Path, home: Path) -> None:
     """One entry an event; other hooks and settings stay, and the file goes if it was ours alone."""
     path = folder / ".claude" / "settings.local.json"
@@ -153,6 +176,25 @@ def test_a_project_has_at_most_ten_guards(folder: Path) -> None:
     assert len(guards.read(str(folder))) == 10
 
 
+def test_commands_at_the_same_time_lose_no_guard(folder: Path) -> None:
+    """Each adds its own to those of the others."""
+    made = [PointGuard(f"oth-{number}", PUSH, "deny") for number in range(10)]
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(lambda guard: guards.add(str(folder), guard), made))
+    assert {each.name for each in guards.read(str(folder))} == {each.name for each in made}
+
+
+@pytest.mark.parametrize(
+    "name", ["two words", "a (b) c", "it's", ";", "'; exit 0 #", "$(x)", "-h", "Ünï", "ask Edit(x) y"]
+)
+def test_the_point_of_a_guard_may_have_any_name(folder: Path, name: str) -> None:
+    """The shell, the hook and the list read the same name."""
+    path = guards.add(str(folder), made := PointGuard(name, PUSH, "deny"))
+    assert guards.read(str(folder)) == [made]
+    assert guards.remove(str(folder), [name]) == [made]
+    assert not Path(path).exists()
+
+
 def test_only_a_person_creates_a_guard(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No session does, whatever it has read."""
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s-1")
@@ -190,3 +232,77 @@ def test_a_guard_leaves_with_its_point(client: Client) -> None:
 
     assert worker.run(f"sqlite:///{client.database}") is not None
     assert [each.name for each in guards.read(os.path.realpath(client.folder))] == ["oth-002"]
+
+
+@pytest.fixture
+def notes() -> list[str]:
+    """What the worker would write into its log."""
+    return []
+
+
+def test_a_guard_of_a_worktree_leaves_with_the_projects_point(client: Client, tmp_path: Path, notes: list[str]) -> None:
+    """It is in the worktree's own settings."""
+    linked = a_worktree(client.folder, tmp_path / "linked")
+    guards.add(str(linked), PointGuard("oth-001", PUSH, "ask"))
+    guards.remove_retired(notes.append)
+    assert len(guards.read(str(linked))) == 1
+    client.change("UPDATE key_points SET retired_in = 1")
+    guards.remove_retired(notes.append)
+    assert (guards.read(str(linked)), notes) == ([], [])
+
+
+def test_a_project_whose_settings_can_not_be_edited_keeps_no_other_from_its_turn(
+    client: Client, tmp_path: Path, notes: list[str]
+) -> None:
+    """Whichever comes first; the worker says which."""
+    folders = [
+        str(client.folder),
+        str(a_worktree(client.folder, tmp_path / "a")),
+        str(a_worktree(client.folder, tmp_path / "b")),
+    ]
+    for folder in folders:
+        guards.add(folder, PointGuard("oth-001", PUSH, "ask"))
+    spoiled = registration.settings_file("local", folders[1])
+    Path(spoiled).write_text(Path(spoiled).read_text().replace('"hooks"', '"twice": 1, "twice": 1, "hooks"', 1))
+    client.change("UPDATE key_points SET retired_in = 1")
+    (client.data / "guarded" / "no link").touch()
+    guards.remove_retired(notes.append)
+
+    assert [len(guards.read(folder)) for folder in folders] == [0, 1, 0]
+    assert sorted(spoiled in note for note in notes) == [False, True]
+
+
+@pytest.mark.slow
+def test_a_hook_of_a_guard_that_can_not_read_its_point_says_so_in_the_log(client: Client) -> None:
+    """And lets the call pass."""
+    client.database.write_bytes(b"garbage" * 1000)
+    assert _guarded(client, "git push") is None
+    (line,) = client.log()
+    assert " guard: " in line
+
+
+@pytest.mark.parametrize("why", ["ignored", "another database", "no database", "no playbook"])
+def test_a_guard_stays_while_nobody_knows_its_point(client: Client, why: str, notes: list[str]) -> None:
+    """A project that is ignored for a while has its guards afterwards."""
+    guards.add(str(client.folder), PointGuard("oth-001", PUSH, "ask"))
+    if why == "ignored":
+        client.change("UPDATE playbooks SET ignored = 1")
+    elif why == "no database":
+        client.database.unlink()
+    elif why == "no playbook":
+        client.change("UPDATE playbooks SET key = '/elsewhere'")
+    else:
+        client.database.write_bytes(b"garbage" * 1000)
+    guards.remove_retired(notes.append)
+    assert len(guards.read(str(client.folder))) == 1
+    assert len(notes) == (why == "another database")
+
+
+def test_the_worker_reads_no_project_without_guards(client: Client, notes: list[str]) -> None:
+    """Once the last guard has left, not even that one."""
+    guards.add(str(client.folder), PointGuard("oth-001", PUSH, "ask"))
+    guards.remove(str(client.folder), ["oth-001"])
+    known = client.data / "guarded"
+    assert len(list(known.iterdir())) == 1
+    guards.remove_retired(notes.append)
+    assert (list(known.iterdir()), notes) == ([], [])

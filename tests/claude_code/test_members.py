@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from playbook_db.claude_code.setup import guards
 from playbook_db.domain.playbook import KeyPoint
 from playbook_db.domain.sections import OTHERS
 from playbook_db.services.playbook import edit
@@ -212,3 +213,21 @@ def test_the_users_own_points_come_from_his_own_database(client: Client, team: T
     assert client.rows("SELECT points FROM unsent_injections") == [("[1]",)]
     shown = "SELECT p.kind, i.points FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id"
     assert client.rows(shown) == [("user", "[1]"), ("user", "[1]")]
+
+
+def test_a_guard_leaves_with_the_teams_point(client: Client, team: Team) -> None:
+    """Whoever has retired it; while the replica isn't here, nobody knows."""
+    notes = list[str]()
+    team.learn("Ask before you push")
+    guards.add(str(client.folder), guards.PointGuard("oth-002", "Bash(git push *)", "ask"))
+    kept = team.replica.read_bytes()
+    team.replica.unlink()
+    guards.remove_retired(notes.append)
+    team.replica.write_bytes(kept)
+    guards.remove_retired(notes.append)
+    assert len(guards.read(str(client.folder))) == 1
+
+    edit.retire(Project(team.database, NAME), "oth-002")
+    team.fetch()
+    guards.remove_retired(notes.append)
+    assert (guards.read(str(client.folder)), notes) == ([], [])

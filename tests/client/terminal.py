@@ -1,5 +1,6 @@
 """The client as people have it: interactive, in a terminal, which is a tmux server of its own."""
 
+import math
 import os
 import re
 import shlex
@@ -8,13 +9,14 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.client.harness import PATIENCE_S, Run, World, wait_until
 
+AGAIN_S = 15.0  # after which a key that changed nothing is pressed again; far more than the client takes for one
 QUIET_S = 0.7  # a screen that shows a prompt and hasn't changed for so long waits for the user
 _BUSY = re.compile(r"esc to interrupt|Compacting|running (?:\w+ )?hooks?|… \(\d+s|\(\d+s ·")
 _PROMPT = re.compile(r"^\s*[❯>]", re.MULTILINE)
@@ -98,6 +100,22 @@ class Terminal:
     def press(self, *keys: str) -> None:
         """Press *keys*, as tmux names them."""
         self._tmux("send-keys", *keys)
+
+    def press_until(self, has_it: Callable[[str], object], *keys: str) -> None:
+        """Press *keys* until the screen *has_it*: the client draws a dialog before it listens to keys, and what is
+        pressed meanwhile is lost."""
+        pressed = -math.inf
+
+        def answered() -> bool:
+            nonlocal pressed
+            if has_it(self.screen):
+                return True
+            if time.monotonic() - pressed > AGAIN_S:
+                self.press(*keys)
+                pressed = time.monotonic()
+            return False
+
+        wait_until(answered, f"what {' '.join(keys)} does")
 
     def exit(self) -> Run:
         """`/exit`; its exit code and last screen."""

@@ -9,20 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from playbook_db.claude_code.transcripts.chunks import ChunkReader
-from playbook_db.claude_code.transcripts.project_files import ProjectFiles
-from playbook_db.claude_code.transcripts.transcript import Transcript
-from playbook_db.domain.trust.evidence import USER
-from tests.client.harness import World, is_turn, run_print, turns, wait_until
+from tests.client.harness import FAKE_KEY, World, is_turn, run_print, turns, wait_until
 from tests.client.install import OLDEST
-from tests.client.ours import ask_playbook, fill, log, register
+from tests.client.ours import ask_playbook, fill, jobs, log, register
 from tests.client.terminal import interactive
 from tests.client.test_reminders import client
+from tests.learning.conftest import curation, is_reflector
 from tests.messages_api import Answer, MessagesApi, Rule, ToolCall
 
 __all__ = ["client"]  # a fixture
 
 POINT = "Ask before you push: the release branch deploys itself"
+WORDS = "use the release script instead"
+_ASKS = "Do you want to proceed?"
 
 
 def _push(command: str) -> Rule:
@@ -58,8 +57,9 @@ def test_a_guard_asks_the_person_and_counts_who_goes_on(world: World, tmux: None
     ask_playbook(world, "guard", "oth-001", "--on", "Bash(touch *)")
     with MessagesApi(_push("touch pushed")) as api, interactive(replace(world, api=api)) as session:
         session.send("please go on")
-        wait_until(lambda: "deploys itself" in " ".join(session.screen.split()), "the question")
-        session.type("1")  # Yes
+        wait_until(lambda: _ASKS in session.screen, "the question")
+        assert "deploys itself" in " ".join(session.screen.split())
+        session.press_until(lambda screen: _ASKS not in screen, "1")  # Yes
         wait_until(Path(world.project, "pushed").exists, "the command")
         wait_until(lambda: len(turns(api)) == 2, "the next turn")
         session.exit()
@@ -68,27 +68,47 @@ def test_a_guard_asks_the_person_and_counts_who_goes_on(world: World, tmux: None
     assert (listed["fired"], listed["went_on"]) == (1, 1)
 
 
-def test_what_the_person_says_to_a_guard_is_their_own_words(world: World, tmux: None) -> None:
-    """With a "No"; in print mode the same guard brings none."""
+def test_what_the_person_says_to_a_guard_becomes_a_lesson(world: World, tmux: None) -> None:
+    """With a "No", in those words. In print mode nobody said it: neither a guard nor a missing permission teaches."""
     if world.client.version == OLDEST:
         pytest.skip("this client doesn't keep the words apart")
     fill(world, POINT)
     register(world)
     ask_playbook(world, "guard", "oth-001", "--on", "Bash(touch *)")
-    with MessagesApi(_push("touch pushed")) as api:
-        run_print(replace(world, api=api), "please go on")
+    write = ToolCall("Write", {"file_path": str(world.project / "pushed"), "content": "x"})
+    for call in (_push("touch pushed"), Rule(Answer(tools=(write,)), said="please", when=is_turn, times=1)):
+        with MessagesApi(call) as api:
+            run_print(replace(world, api=api), "please go on")
+            refusal = [each for each in api.messages() if is_turn(each)][-1].last_said
+        _learn(world, f"Never touch it: {refusal}"[:300], refusal)
+    assert _texts(world) == [POINT]
+
     with MessagesApi(_push("touch pushed")) as api, interactive(replace(world, api=api)) as session:
         session.send("please go on")
-        wait_until(lambda: "deploys itself" in " ".join(session.screen.split()), "the question")
-        session.press("Down", "Tab")
-        session.send("use the release script instead")
+        wait_until(lambda: _ASKS in session.screen, "the question")
+        session.press_until(lambda screen: "\u276f 2. No" in screen, "Down")
+        session.press_until(lambda screen: "tell Claude" in screen, "Tab")
+        session.type(WORDS)
+        session.press_until(lambda screen: _ASKS not in screen, "Enter")
         wait_until(lambda: len(turns(api)) == 2, "the next turn")
         session.exit()
+    _learn(world, WORDS, WORDS)
+    assert _texts(world) == [WORDS, POINT]
+    assert not Path(world.project, "pushed").exists()
 
-    files = ProjectFiles.of(str(world.project), 0.0)
-    places = [
-        place.text for path in world.transcripts()
-        for chunk in ChunkReader(Transcript(str(path)), 50_000, redact=str, files=files).chunks()
-        for place in chunk.places if place.trust == USER
-    ]  # fmt: skip
-    assert places == ["please go on", "please go on", "use the release script instead"]
+
+def _learn(world: World, text: str, quote: str) -> None:
+    """The worker learns from what waits, by a model that makes *quote* the evidence of a lesson *text*."""
+    lesson = {"kind": "worked", "text": text, "cause": "", "fix": "", "applies_to": "", "evidence": [quote]}
+    reflected = json.dumps({"analysis": "The user refused.", "bullet_tags": [], "lessons": [lesson]})
+    curated = curation({"type": "ADD", "text": text, "section": "USER PREFERENCES", "evidence": [quote]})
+    before = len(jobs(world))
+    with MessagesApi(Rule(reflected, when=is_reflector), curated) as model:
+        asks = {"ANTHROPIC_API_KEY": FAKE_KEY, "ANTHROPIC_BASE_URL": model.url}
+        ask_playbook(replace(world, variables=asks), "work")
+        assert quote in model.messages()[0].said
+    assert [job.state for job in jobs(world)] == ["done"] * before
+
+
+def _texts(world: World) -> list[str]:
+    return [each["text"] for each in json.loads(ask_playbook(world, "list", "--json"))]

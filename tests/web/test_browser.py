@@ -12,6 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
 from benchmarks.torture.pages import OtherServer
+from playbook_db.claude_code.setup import guards
 from playbook_db.services.playbook import edit, review
 from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.store import jobs
@@ -283,6 +284,25 @@ def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:
     assert f"Added by {by}" not in "".join(texts(seen))
     seen.go(f"/points/{name}")
     assert f"Added by {by}" not in seen.text
+
+
+@pytest.mark.parametrize("by", ["mouse", "keyboard"])
+@pytest.mark.smoke
+def test_a_guard_is_created_and_removed(seen: Seen, axe: str, by: str) -> None:
+    """On the page of its point; the audit finds nothing while it is there."""
+    act, folder = seen.click if by == "mouse" else seen.press, str(seen.folder)
+    name = a_point(seen, f"Guarded by {by}")
+    seen.go(f"/points/{name}")
+    seen.fill_in("Calls of", "Bash(git push *)", by=by)
+    act("Create the guard")
+    assert guards.read(folder) == [guards.PointGuard(name, "Bash(git push *)", "ask")]
+    assert browser.audit(seen.driver, axe) == []
+    seen.fill_in("Calls of", "Bash(*)", by=by)
+    act("Replace the guard")
+    assert "A guard's pattern names a tool" in seen.text
+    assert browser.audit(seen.driver, axe) == []
+    act("Remove the guard")
+    assert guards.read(folder) == []
 
 
 @pytest.mark.smoke

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 from sqlalchemy import text as sql
 
+from playbook_db.claude_code.setup import guards
 from playbook_db.domain.operations import cast_votes
 from playbook_db.domain.playbook import Vote
 from playbook_db.domain.prompt_text import NEVER_SHOWN
@@ -382,6 +383,57 @@ def test_a_point_moves_into_the_users_own_playbook_and_back(site: Site) -> None:
     assert site.find(kept).retired is None
 
 
+# Guards.
+
+
+def test_a_point_becomes_a_guard_and_is_none_again(site: Site) -> None:
+    """By the rules of the command, in the local settings of the project that is shown."""
+    name = site.add("Ask <b>first</b>")
+    path = site.folder / ".claude" / "settings.local.json"
+
+    made = site.do(name, "guard", pattern=" Bash(git push *) ", mode="deny")
+    assert f"{name} refuses calls of Bash(git push *), from now on ({path})" in said(made)
+    assert "Now it refuses calls of Bash(git push *): 0 so far." in words_of(made)
+    assert guards.read(str(site.folder)) == [guards.PointGuard(name, "Bash(git push *)", "deny")]
+    replaced = site.do(name, "guard", pattern="Edit(<i>*.sql)", mode="whatever")
+    assert "Now it asks before calls of Edit(<i>*.sql): 0 so far; you went on after 0." in words_of(replaced)
+    assert [each.mode for each in guards.read(str(site.folder))] == ["ask"]
+    assert f"{name}: no longer a guard" in said(site.do(name, "unguard"))
+    assert not path.exists()
+
+
+def test_a_guard_that_can_not_be_created_is_told_and_stays_in_the_form(site: Site) -> None:
+    """In the words of the command; nothing is changed."""
+    name = site.add("Not every call")
+    path = site.folder / ".claude" / "settings.local.json"
+
+    refused = site.do(name, "guard", pattern="Bash(*)", mode="deny")
+    assert (refused.status, path.exists()) == (409, False)
+    assert "A guard's pattern names a tool and which of its calls" in alert(refused)
+    assert 'value="Bash(*)"' in refused.body
+    assert '<option value="deny" selected>' in refused.body
+    path.write_text("{ broken")
+    try:
+        assert f"{path}, line 1" in alert(site.do(name, "guard", pattern="Bash(x *)", mode="ask"))
+        assert path.read_text() == "{ broken"
+    finally:
+        path.unlink()
+    site.do(name, "retire", was=was("Not every call"))
+    assert 'name="pattern"' not in site.see(f"/points/{name}").body
+    assert site.do(name, "guard", pattern="Bash(x *)", mode="ask").status == 409
+    assert not path.exists()
+
+
+def test_a_point_of_the_users_own_is_no_guard_on_its_page(site: Site) -> None:
+    """As guards belong to a project, and none is at hand."""
+    with site.own() as own:
+        name = edit.add(own, "Ask everywhere").changes[0].point.name
+
+    assert 'name="pattern"' not in site.see(f"/points/{name}", project="user:").body
+    refused = site.visitor.send(f"/points/{name}?project=user:", do="guard", pattern="Bash(x *)", mode="ask")
+    assert "Guards are kept in a project's folder" in alert(refused)
+
+
 # Forgetting.
 
 
@@ -426,6 +478,22 @@ def test_within_a_session_nothing_is_forgotten(folder: Path, home: Path, monkeyp
         assert "Erase it for good" not in shown.body
         assert (refused.status, "Run it in your own terminal: playbook forget " in refused.body) == (409, True)
         assert listed(visitor.see("/points")) == ["oth-001"]
+
+
+def test_within_a_session_no_guard_is_created_or_removed(
+    folder: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by the command."""
+    with open_project(f"sqlite:///{home / '.claude/playbook/playbook.db'}", str(folder), notify=print) as project:
+        edit.add(project, "Ask first")
+    guards.add(str(folder), made := guards.PointGuard("oth-001", "Bash(x *)", "ask"))
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "a-session")
+    with served(folder) as address:
+        visitor = Visitor(address)
+        visitor.open()
+        for form in ({"do": "unguard"}, {"do": "guard", "pattern": "Bash(y *)", "mode": "deny"}):
+            assert "Only a person creates or removes guards" in alert(visitor.send("/points/oth-001", **form))
+    assert guards.read(str(folder)) == [made]
 
 
 # One point.

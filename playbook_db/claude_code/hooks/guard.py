@@ -24,7 +24,7 @@ _BEGINNINGS = ("if", "then", "elif", "else", "do", "while", "until", "!", "time"
 
 
 def main() -> "NoReturn":
-    """Answer the event on standard input; the second argument is `ask` or `deny`, a point's name and a pattern."""
+    """Answer the event on standard input; the second argument is `ask` or `deny`, a pattern and a point's name."""
     showing.run("guard", _work, deadline_s=DEADLINE_S)
 
 
@@ -43,7 +43,7 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
     if read is None:
         return
     event, folder = read
-    mode, name, pattern = sys.argv[2].split(" ", 2)
+    name, pattern, mode = parts(sys.argv[2])
     inputs = event.payload.get("tool_input")
     command = inputs.get("command") if isinstance(inputs, dict) else None
     is_on = registration.is_on(registration.ON_GUARD, folder)
@@ -52,10 +52,12 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
     what = "went on"
     if event.hook_event_name == remind.FILE:
         what = "asked" if mode == "ask" else "refused"
-        text = _text_of(hook, name, folder)
+        text = text_of(name, folder)
         if not text:
             return
-        reason = showing.quoted(f"{text} (your guard; to remove it: playbook unguard {name})")
+        import shlex  # late: a guard is rarely asked
+
+        reason = showing.quoted(f"{text} (your guard; to remove it: playbook unguard {shlex.quote(name)})")
         decision = f'"permissionDecision":"{mode}","permissionDecisionReason":{reason}'
         hook.say(f'{{"hookSpecificOutput":{{"hookEventName":"{remind.FILE}",{decision}}}}}\n'.encode("ascii"))
     hook_runner.append_line(log_path(), log_line(name, what, projects.project_key(folder)))
@@ -67,7 +69,7 @@ def fits(pattern: str, tool: object, command: object) -> bool:
     Claude Code compares the patterns of other tools itself. A command is split into its parts, and each is compared
     without quoted texts, leading keywords and variables.
     """
-    import re  # late: a guard is rarely asked
+    import re  # late, as above
 
     guarded_tool, _, inner = pattern[:-1].partition("(")
     if tool != guarded_tool or tool != "Bash":
@@ -85,18 +87,25 @@ def fits(pattern: str, tool: object, command: object) -> bool:
     return False
 
 
-def _text_of(hook: hook_runner.Hook, name: str, folder: str) -> str:
-    """The live point *name* as a session in *folder* is shown it; `""` if there is none, or it can't be read."""
+def parts(argument: str) -> "tuple[str, str, str]":
+    """The name of the point, the pattern and the mode in the *argument* of a guard's command. A pattern has no bracket
+    inside, and a name may have spaces."""
+    mode, _, rest = argument.partition(" ")
+    pattern, bracket, name = rest.partition(")")
+    return name[1:], pattern + bracket, mode
+
+
+def text_of(name: str, folder: str) -> "str | None":
+    """The point *name* as a session in *folder* is shown it; `""` if it isn't live. None if that can't be known: the
+    project's playbook isn't here, or is ignored. Raises UnusableError or the driver's Error."""
     path = settings.sqlite_file(project_env.database_url(folder))
     if path is None or not os.path.exists(path):
-        return ""
-    try:
-        for source in remind.sources(at_hand.connect(path, wait_s=_WAIT_S), path, folder):
-            text = hook_sql.named(source.book.connection.execute, source.book.project.id, name)
-            if text is not None:
-                from playbook_db.domain import prompt_text  # late, as above
+        return None
+    sources = remind.sources(at_hand.connect(path, wait_s=_WAIT_S), path, folder)
+    for source in sources:
+        text = hook_sql.named(source.book.connection.execute, source.book.project.id, name)
+        if text is not None:
+            from playbook_db.domain import prompt_text  # late, as above
 
-                return prompt_text.shown(f"[{name}] {prompt_text.one_line(text)[:_MOST_CHARS]}")
-    except Exception as error:  # whatever the driver or the disk may raise
-        hook.note(f"{path}: {error}. The guard of {name} let a call pass; run: playbook doctor")
-    return ""
+            return prompt_text.shown(f"[{name}] {prompt_text.one_line(text)[:_MOST_CHARS]}")
+    return "" if any(source.key == projects.project_key(folder) for source in sources) else None

@@ -6,21 +6,24 @@ calls that its pattern fits. Raises InstallError and SettingError.
 
 import os
 import re
-import shlex
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
+
+from filelock import FileLock
 
 from playbook_db import projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import guard, remind
-from playbook_db.claude_code.setup import install
+from playbook_db.claude_code.setup import install, settings_json
 from playbook_db.errors import Remedy, SettingError
-from playbook_db.services.project import Project, Store, find_membership, list_projects, read_playbook
 
 MOST = 10  # in a project: a command that the client can't parse starts all that are about Bash
 _TIMEOUT_S = 5
-_PATTERN = re.compile(r"([A-Z][A-Za-z]+)\(([^()\x00-\x1f]{1,200})\)")
+_PATTERN = re.compile(r"([A-Z][A-Za-z]+)\(([^()\x00-\x1f\ud800-\udfff]{1,200})\)")
+_ARGUMENT = re.compile(r" guard '(.*)'; exit 0 ")  # as `registration.guard_command` writes it
 _EVENTS = {"deny": (remind.FILE,), "ask": (remind.FILE, "PostToolUse", remind.FAILURE)}  # the later ones: went on
 
 
@@ -31,6 +34,9 @@ class PointGuard:
     name: str
     pattern: str
     mode: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {'asks before' if self.mode == 'ask' else 'refuses'} calls of {self.pattern}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,8 @@ class Uses:
 
 def read(folder: str) -> list[PointGuard]:
     """The guards of the project in *folder*."""
-    return list(dict.fromkeys(map(_of_command, _commands(folder))))
+    path = registration.settings_file("local", folder)
+    return _in(registration.read_settings(path, registration.GUARD_MARKER))
 
 
 def add(folder: str, guard: PointGuard) -> str:
@@ -55,40 +62,50 @@ def add(folder: str, guard: PointGuard) -> str:
             f"A guard's pattern names a tool and which of its calls, such as 'Bash(git push *)' or 'Edit(*.sql)', not "
             f"{guard.pattern!r}. Nothing was changed."
         )
-    others = [each for each in read(folder) if each.name != guard.name]
-    if len(others) >= MOST:
-        remedy = Remedy("To remove one: {}", ("unguard", others[0].name))
-        raise SettingError(f"This project has {MOST} guards, the most it can have. Nothing was changed.", remedy)
-    return _write(folder, [*others, guard])
+
+    def with_it(existing: list[PointGuard]) -> list[PointGuard]:
+        others = [each for each in existing if each.name != guard.name]
+        if len(others) >= MOST:
+            remedy = Remedy("To remove one: {}", ("unguard", others[0].name))
+            raise SettingError(f"This project has {MOST} guards, the most it can have. Nothing was changed.", remedy)
+        return [*others, guard]
+
+    return _change(folder, with_it)
 
 
 def remove(folder: str, names: Collection[str]) -> list[PointGuard]:
     """Remove the guards of the points *names*. Returns those that were there."""
     removed = [each for each in read(folder) if each.name in names]
-    if removed:
-        _write(folder, [each for each in read(folder) if each not in removed])
+    _change(folder, lambda existing: [each for each in existing if each.name not in names])
     return removed
 
 
-def remove_retired(store: Store) -> None:
-    """Remove the guards of points that aren't live any more. A team's points are known elsewhere; their guards are
-    silent without them."""
-    for listed in list_projects(store):
-        folder = projects.as_path(listed.key)
-        if (existing := read(folder)) and find_membership(Project.in_folder(store, folder)) is None:
-            live = [read_playbook(each) for each in (Project.in_folder(store, folder), Project.of_user(store))]
-            remove(folder, [each.name for each in existing if not any(each.name in book.by_name for book in live)])
+def remove_retired(note: Callable[[str], object]) -> None:
+    """Remove the guards whose points are no longer live, in all projects of this machine. *note* gets problems."""
+    with suppress(OSError):  # mostly there are no guards
+        for link in os.scandir(_guarded()):
+            try:
+                folder = os.readlink(link.path)
+                existing = read(folder)
+                if retired := [each.name for each in existing if guard.text_of(each.name, folder) == ""]:
+                    remove(folder, retired)
+                elif not existing:
+                    os.unlink(link.path)
+            except Exception as error:  # whatever it is, the other projects must have their turn
+                note(f"the guards of {link.path}: {error}")
 
 
 def dead(folder: str) -> str | None:
     """The command of a guard in *folder* whose programs are gone; None if there is none."""
-    return next((command for command in _commands(folder) if not registration.is_live(command)), None)
+    path = registration.settings_file("local", folder)
+    commands = _commands(registration.read_settings(path, registration.GUARD_MARKER))
+    return next((command for command in commands if not registration.is_live(command)), None)
 
 
 def renew(folder: str) -> None:
     """Let the guards start the programs that answer in *folder* now."""
-    if guards := read(folder):
-        _write(folder, guards)
+    if read(folder):
+        _change(folder, lambda existing: existing)
 
 
 def uses(folder: str) -> dict[str, Uses]:
@@ -115,28 +132,40 @@ def require_person() -> None:
         )
 
 
-def _commands(folder: str) -> list[str]:
-    document = registration.read_settings(registration.settings_file("local", folder), registration.GUARD_MARKER)
+def _guarded() -> str:
+    """The folder with a link to each project that has guards, for the worker."""
+    return os.path.join(settings.data_dir(), "guarded")
+
+
+def _commands(document: object) -> list[str]:
     hooks = [hook for _, group in registration.groups_of_hooks(document) for hook in group["hooks"]]
     return [hook["command"] for hook in hooks if registration.is_guard(hook)]
 
 
-def _of_command(command: str) -> PointGuard:
-    try:
-        mode, name, pattern = shlex.split(command, comments=True)[-3].rstrip(";").split(" ", 2)
-    except (ValueError, IndexError):
-        return PointGuard("", command, "")
-    return PointGuard(name, pattern, mode)
+def _in(document: object) -> list[PointGuard]:
+    """The guards in the content of a settings file."""
+    arguments = filter(None, map(_ARGUMENT.search, dict.fromkeys(_commands(document))))
+    return [PointGuard(*guard.parts(each[1].replace("'\"'\"'", "'"))) for each in arguments]
 
 
-def _write(folder: str, guards: Sequence[PointGuard]) -> str:
+def _change(folder: str, choose: Callable[[list[PointGuard]], Sequence[PointGuard]]) -> str:
+    """Have the guards that *choose* makes of the existing ones. Returns the path of the settings file."""
     programs = install.programs(folder)
-    groups: dict[str, list[dict[str, object]]] = {}
-    for each in guards:
-        command = registration.guard_command(
-            f"{each.mode} {each.name} {each.pattern}", python=programs.python, hooks_folder=programs.hooks_folder
-        )
-        hook = {"type": "command", "command": command, "if": each.pattern, "timeout": _TIMEOUT_S}
-        for event in _EVENTS.get(each.mode, ()):
-            groups.setdefault(event, []).append({"matcher": each.pattern.partition("(")[0], "hooks": [hook]})
-    return install.set_guards(folder, groups)
+
+    def edited(text: str) -> str:
+        groups: dict[str, list[dict[str, object]]] = {}
+        for each in choose(_in(settings_json.parse(text))):
+            command = registration.guard_command(
+                f"{each.mode} {each.pattern} {each.name}", python=programs.python, hooks_folder=programs.hooks_folder
+            )
+            hook = {"type": "command", "command": command, "if": each.pattern, "timeout": _TIMEOUT_S}
+            for event in _EVENTS.get(each.mode, ()):
+                groups.setdefault(event, []).append({"matcher": each.pattern.partition("(")[0], "hooks": [hook]})
+        return settings_json.with_guards(text, groups)
+
+    os.makedirs(_guarded(), mode=0o700, exist_ok=True)
+    with FileLock(f"{_guarded()}.lock", mode=0o600):
+        path = install.edit_local_settings(folder, edited)
+    with suppress(FileExistsError):
+        os.symlink(folder, os.path.join(_guarded(), sha256(os.fsencode(folder)).hexdigest()))
+    return path

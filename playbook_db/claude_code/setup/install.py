@@ -10,10 +10,9 @@ import glob
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from playbook_db import settings
 from playbook_db.claude_code import registration
@@ -123,12 +122,12 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
     return Uninstalled(path, is_ours_alone, tuple(backup for backup in backups if backup not in spent))
 
 
-def set_guards(folder: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Have exactly *guards*, groups of hooks by their events, in the local settings of the project in *folder*. Returns
-    the path of the file; one that holds nothing else is removed. Raises InstallError."""
+def edit_local_settings(folder: str, edit: Callable[[str], str]) -> str:
+    """Edit the text of the local settings of the project in *folder*. Returns the path of the file; one that holds
+    nothing else is removed. Raises InstallError."""
     path = os.path.abspath(registration.settings_file("local", folder))
     data = _read(path)
-    new = _edited(path, data, lambda text: settings_json.with_guards(text, guards))
+    new = _edited(path, data, edit)
     if new != (data or _NEW):
         _replace(path, None if new == _NEW else new, expected=data)
     return path

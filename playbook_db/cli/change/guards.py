@@ -24,26 +24,22 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
     playbook unguard.
     """
     from playbook_db.claude_code.setup import guards
-    from playbook_db.errors import PointNotFoundError
-    from playbook_db.services.project import read_playbook
+    from playbook_db.services.playbook import edit
 
     folder = project_folder(must_exist=True)
     if lists or not name:
         if name or pattern:
-            raise click.UsageError("--list goes without NAME and --on.")
+            raise click.UsageError("--on needs the NAME of a point; --list takes neither.")
         _print(folder, as_json=as_json)
         return
     if not pattern:
         raise click.UsageError("Say before which calls: --on 'Bash(git push *)'.")
     guards.require_person()
     with opened(name) as project:
-        if name not in read_playbook(project).by_name:
-            raise PointNotFoundError(name)
+        edit.find_live(project, name)
     chosen = guards.PointGuard(name, pattern, "ask" if asks else "deny")
     path = guards.add(folder, chosen)
-    what = "asks before" if asks else "refuses"
-    text = f"{one_line(name)}: {what} calls of {one_line(pattern)}, from now on ({path})"
-    print_answer(text, as_json=as_json, settings=path, **asdict(chosen))
+    print_answer(one_line(f"{chosen}, from now on ({path})"), as_json=as_json, settings=path, **asdict(chosen))
 
 
 @cli.command()

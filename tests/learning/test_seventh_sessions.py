@@ -1,0 +1,156 @@
+"""Whole transcripts, 14 of 20 poisoned, by somebody new: forged refusals, plans, subagents' prompts, names.
+
+A model obeys each: it makes a lesson of each sentence with a word that must not be learned, and quotes as evidence that
+sentence, or else the user's own words. What gets through is listed with its reason; the list may only shrink.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbook_db.claude_code.learner import learn_transcript
+from playbook_db.llm.model import Prompt, Reply, Usage
+from playbook_db.services.project import Project
+from playbook_db.store.engine import Store
+from tests import playing
+from tests.sessions_made_up import PROJECT
+
+pytestmark = [pytest.mark.slow, pytest.mark.sqlite]  # git lays out a repository for each session
+FOLDER = Path(__file__).parents[1] / "sessions" / "seventh"
+SESSIONS: Mapping[str, Mapping[str, Any]] = json.loads((FOLDER / "expected.json").read_text())
+POINTS = ("Release with just ship", "Run the tests with pytest", "Ask before a deploy")
+_OF_FILE = "a file that git tracks says it"
+_BENT = "the user said some of these words, and meant something else"
+BY_ITS_OWN_WORDS = {
+    "04-branch-paths": "git tracks files with such names",
+    "06-migration-edit": _OF_FILE,
+    "08-plan-cache": _OF_FILE,
+    "09-escape-tags": _OF_FILE,
+    "12-vendored-note": "a message in the history of a folder that git tracks",
+    "14-git-log-bang": "a message in the history",
+    "17-title-typo": _OF_FILE,
+    "20-plan-reports": _OF_FILE,
+}
+BY_THE_USERS_WORDS = {
+    "05-handover": "the user's rule, with the name of a point that isn't there",
+    "06-migration-edit": _OF_FILE,
+    "08-plan-cache": _OF_FILE,
+    "09-escape-tags": _OF_FILE,
+    "11-unit-tests-vcr": _BENT,
+    "15-deploy-check": _BENT,
+    "18-after-compact": _BENT,
+    "20-plan-reports": _OF_FILE,
+}
+
+
+@dataclass
+class ObedientModel:
+    """Learns `lessons` if there are any, else what has one of the `words`; `quotes` is the evidence (none: the lesson
+    itself)."""
+
+    words: Sequence[str]
+    quotes: Sequence[str]
+    lessons: Sequence[str] = ()
+
+    def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
+        """The reflector's or the curator's answer."""
+        if "bullet_tags" in f"{prompt.system}{prompt.text}{prompt.schema}":
+            texts = self.lessons or [
+                *dict.fromkeys(each for word in self.words for each in _sentences(prompt.text, word))
+            ]
+            quotes = [quote for quote in self.quotes if quote in prompt.text]
+            self._learned = [{"text": text, "evidence": quotes if self.quotes else [text]} for text in texts]
+            kept = {"kind": "worked", "cause": "", "fix": "", "applies_to": ""}
+            evidence = self._learned[0]["evidence"] if self._learned and not self.lessons else []
+            votes = [
+                {
+                    "name": f"pat-00{number}",
+                    "tag": tag,
+                    "rationale": "as it says",
+                    "ignored": False,
+                    "evidence": evidence,
+                }
+                for number, tag in enumerate(("harmful", "helpful", "harmful"), 1)
+                if evidence
+            ]
+            answer = {"analysis": "x", "bullet_tags": votes, "lessons": [kept | each for each in self._learned]}
+        else:
+            added = [{"type": "ADD", "section": "PATTERNS & APPROACHES", **each} for each in self._learned]
+            answer = {"reasoning": "As the session shows.", "operations": added, "apart": []}
+        return Reply(json.dumps(answer), None, is_cut=False, usage=Usage(10, 10, 0, 0.0), model="m", duration_ms=1)
+
+
+def _sentences(text: str, word: str) -> Iterator[str]:
+    """The sentences and the lines of *text* that have *word*."""
+    for line in re.split(r"\\n|\n", text):
+        for part in (*re.split(r"(?<=[.!?;:])\s", line), line[max(0, line.find(word) - 120) :][:280]):
+            if word.casefold() in part.casefold():
+                yield part.strip()[:280]
+
+
+def _learn(store: Store, folder: Path, name: str, model: ObedientModel) -> tuple[playing.State, playing.State]:
+    """The playbook before and after the session *name*, whose repository tracks what it reads there."""
+    rows = (FOLDER / f"{name}.jsonl").read_text()
+    playing.lay_out(folder / name, dict(_tracked(rows)))
+    project = Project.in_folder(store, str(folder / name))
+    playing.add_points(project, POINTS)
+    before, session = playing.state_of(project), json.loads(rows.partition("\n")[0])["sessionId"]
+    for path in (FOLDER / f"{name}.jsonl", *(FOLDER / name).glob("subagents/*.jsonl")):
+        target = (
+            folder / "transcripts" / name / session / path.relative_to(FOLDER / name)
+            if path.parent != FOLDER
+            else (folder / "transcripts" / name / f"{session}.jsonl")
+        )
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(path.read_text().replace(PROJECT, str(folder / name)))
+        learn_transcript(project, str(target), model)
+    assert not (folder / name / ".claude").exists(), "a session creates a guard"
+    return before, playing.state_of(project)
+
+
+def _tracked(rows: str) -> Iterator[tuple[str, str]]:
+    """The files of the project that the session reads."""
+    call: dict[str, Any] = {}
+    for row in map(json.loads, rows.strip().split("\n")):
+        content = row.get("message", {}).get("content")
+        for block in content if isinstance(content, list) else ():
+            call = block.get("input", call)
+            path, result = str(call.get("file_path", "")).removeprefix(f"{PROJECT}/"), block.get("content")
+            if "tool_use_id" in block and not path.startswith("/") and path and isinstance(result, str):
+                yield path, re.sub(r"(?m)^ *\d+\t", "", result)
+
+
+@pytest.mark.parametrize("is_users", [False, True], ids=["by its own words", "by the user's words"])
+def test_what_gets_through_is_listed(database: Store, tmp_path: Path, is_users: bool) -> None:
+    """And no vote of them counts against a point."""
+    through = set()
+    for file, each in SESSIONS.items():
+        name, words = file.removesuffix(".jsonl"), each["must_not_appear"]
+        before, after = _learn(
+            database, tmp_path, name, ObedientModel(words, each["persons_words"] if is_users else ())
+        )
+        if any(word.casefold() in text.casefold() for word in words for text in after.texts.values()):
+            through.add(name)
+        assert not any(harmful for _, harmful in after.votes.values()), name
+        assert before.texts.keys() <= after.texts.keys()
+
+    assert through == set(BY_THE_USERS_WORDS if is_users else BY_ITS_OWN_WORDS)
+
+
+def test_what_the_person_said_is_learned(database: Store, tmp_path: Path) -> None:
+    """In poisoned sessions, too."""
+    waiting, lessons = [], 0
+    for file, each in SESSIONS.items():
+        wanted = each["may_or_should_be_learned"]
+        if wanted:
+            name = file.removesuffix(".jsonl")
+            _, after = _learn(database, tmp_path, name, ObedientModel((), each["persons_words"], wanted))
+            waiting += [text for text in wanted if text not in after.texts.values()]
+            lessons += len(wanted)
+
+    assert (waiting, lessons) == ([], 23)
