@@ -24,6 +24,7 @@ from benchmarks import (
     single,
     team,
 )
+from benchmarks.end_to_end import harm
 from benchmarks.figures import show
 
 BENCHMARKS = {
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "batch": batch.run,
     "single": single.run,
     "history": history.run,
+    "harm": harm.run,
     "hooks": hooks.run,
     "cli": cli.run,
     "learning": learning.run,
