@@ -6,6 +6,7 @@ import platform
 import sqlite3
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import (
@@ -24,8 +25,9 @@ from benchmarks import (
     single,
     team,
 )
-from benchmarks.end_to_end import harm
-from benchmarks.figures import show
+from benchmarks.end_to_end import harm, trial, without_model
+from benchmarks.end_to_end.sde_bench import CorpusError
+from benchmarks.figures import Figures, show
 
 BENCHMARKS = {
     "concurrency": concurrency.run,
@@ -42,9 +44,11 @@ BENCHMARKS = {
     "pieces": pieces.run,
     "quality": quality.run,
     "redaction": redaction.run,
+    "sde-bench": without_model.run,
     "team": team.run,
     "links": links.run,
 }
+_WITH_CORPUS = ("quality", "sde-bench")
 
 
 def main() -> None:
@@ -52,19 +56,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"which ones: {', '.join(BENCHMARKS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="small counts, to see that they run; no figures to quote")
-    parser.add_argument("--corpus", type=Path, metavar="DIR", help="public data that you fetched, for `quality`")
+    parser.add_argument("--corpus", type=Path, metavar="DIR", help="public data that you fetched, for some of them")
+    parser.add_argument("--model", help="for sde-bench: ask this model; it shows the cost, and asks you first")
+    parser.add_argument("--yes", action="store_true", help="with --model: don't ask")
     given = parser.parse_args()
     unknown = set(given.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are: {', '.join(BENCHMARKS)}")
     print(f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.platform()}")
-    with_corpus = {"quality": functools.partial(quality.run, corpus=given.corpus)}
-    for name, run in (BENCHMARKS | with_corpus).items():
+    runs: dict[str, Callable[..., Figures]] = dict(BENCHMARKS)
+    runs |= {name: functools.partial(runs[name], corpus=given.corpus) for name in _WITH_CORPUS}
+    if given.model:
+        if given.names != ["sde-bench"] or not given.corpus:
+            parser.error("--model is for sde-bench alone, and needs --corpus DIR")
+        runs["sde-bench"] = functools.partial(trial.run, corpus=given.corpus, model=given.model, is_agreed=given.yes)
+    for name, run in runs.items():
         if given.names and name not in given.names:
             continue
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="playbook-bench-") as folder:
-            figures = run(Path(folder), quick=given.quick)
+            try:
+                figures = run(Path(folder), quick=given.quick)
+            except CorpusError as error:
+                raise SystemExit(str(error)) from None
         print(f"\n{show(figures)}\n  ({name}: {time.monotonic() - started:.0f} s)", flush=True)
 
 

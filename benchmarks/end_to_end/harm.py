@@ -136,25 +136,20 @@ def others(count: int) -> list[str]:
     return [point.text for point in retrieval_corpus.part_of(retrieval_corpus.read_points("named"), (), count)]
 
 
-def run(folder: Path, *, quick: bool, corpus: Path | None = None) -> Figures:
-    """Our own cases; and those of agent-memory-bench if *corpus* holds it."""
+def run(folder: Path, *, quick: bool) -> Figures:
+    """Each kind of cases, in playbooks with and without other points."""
     cases = read_cases()
     if quick:
         cases = [next(case for case in cases if case.kind == kind) for kind in (*KINDS, JOINED)]
-    return figures("Harm: our own cases", cases, folder, sizes=OTHERS[-1:] if quick else OTHERS)
-
-
-def figures(title: str, cases: Sequence[Case], folder: Path, *, sizes: Sequence[int]) -> Figures:
-    """Each kind of *cases*, in playbooks with so many other points as *sizes* say."""
     rows, notes = [], []
-    for size in sizes:
+    for size in OTHERS[-1:] if quick else OTHERS:
         outcomes = [play(case, folder / f"{size}-{place}", others=others(size)) for place, case in enumerate(cases)]
         for kind in dict.fromkeys(case.kind for case in cases):
             of_kind = [each for each in outcomes if each.case.kind == kind]
             rows.append(_row(f"{kind}, {size} other points", of_kind))
             notes += [f"{each.case.id} ({size}): {fault}" for each in of_kind for fault in each.faults]
     columns = ("", "cases", "the fact is a point", "moments", "it comes", "cases with harm")
-    return Figures(title, columns, rows, notes)
+    return Figures("Harm: our own cases", columns, rows, notes)
 
 
 def _row(name: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:

@@ -107,9 +107,7 @@ class World:
     def learn(self, turns: Sequence[Sequence[Any]], operations: Sequence[Operation]) -> str:
         """Learn from a session of these *turns*, which teaches *operations*; the session as the reflector saw it."""
         self._curator.operations, seen = operations, len(self._curator.transcripts)
-        blind = playing.BlindSession(f"session-{next(self._numbers)}", "", is_poisoned=False, steps=turns)
-        path = playing.of_blind(blind).session.write(self._folder, project=str(self.project.folder))
-        learn_transcript(self.project, path, choose.find_model())
+        learn(self.project, self._folder, f"session-{next(self._numbers)}", turns)
         return "\n".join(self._curator.transcripts[seen:])
 
     def add(self, texts: Sequence[str]) -> None:
@@ -143,6 +141,14 @@ class World:
 
     def _session(self) -> str:
         return f"asked-{next(self._numbers)}"
+
+
+def learn(project: Project, folder: Path, name: str, turns: Sequence[Sequence[Any]]) -> None:
+    """Let *project* learn from a session of these *turns*, whose transcript is written into *folder*. The environment
+    names the model."""
+    blind = playing.BlindSession(name, "", is_poisoned=False, steps=turns)
+    path = playing.of_blind(blind).session.write(folder, project=str(project.folder))
+    learn_transcript(project, path, choose.find_model())
 
 
 def _context(done: Ended) -> str:

@@ -1,0 +1,204 @@
+"""sde-bench end to end: from conversations to what a session is told, and the trial with a model (here on loopback)."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from benchmarks.end_to_end import sde_bench, sde_sample, trial, without_model
+from benchmarks.end_to_end.client_runs import ARMS
+from benchmarks.end_to_end.placebo import without_content
+from benchmarks.end_to_end.sde_bench import CorpusError, Task
+from benchmarks.end_to_end.trial import Plan, Result
+from benchmarks.figures import show
+from tests.client.conftest import installed
+from tests.client.harness import is_turn
+from tests.client.install import VERSION
+from tests.messages_api import Answer, MessagesApi, Request, Rule, ToolCall
+
+ROOT = Path(__file__).parents[1]
+KEY = "sk-ant-api03-for-loopback-alone-98765"
+pytestmark = [pytest.mark.slow, pytest.mark.sqlite, pytest.mark.allow_hosts(["127.0.0.1"])]
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """In place of the one for all tests, which allows no socket at all."""
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """The made-up corpus."""
+    return sde_sample.write(tmp_path / "corpus" / "sde-bench").parent
+
+
+def _run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "benchmarks", "sde-bench", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_decisions_reach_the_reflector_the_playbook_and_the_model(tmp_path: Path) -> None:
+    """Without a model: every sentence, every decision, every session with the playbook, and none of the others."""
+    installed(VERSION)
+    figures = without_model.run(tmp_path, quick=True)
+
+    as_said, *_ = figures.rows
+    learned, told = figures.more
+    assert list(as_said[1:]) == ["4", "13 of 13", "4 of 4"]
+    assert learned.rows[0] == ("quotes of the user", "3 of 3", "0 of 1")
+    none, placebo, playbook = (row[1:] for row in told.rows)
+    assert none == ("3", "0 of 3", "0 of 3", "0 of 3", "0 of 1", "0")
+    assert placebo[1:5] == ("0 of 3", "0 of 3", "0 of 3", "0 of 1")
+    assert playbook[:5] == ("3", "3 of 3", "3 of 3", "3 of 3", "0 of 1")
+    assert placebo[5] == playbook[5] != "0"
+
+
+def test_the_placebo_has_the_length_and_nothing_of_the_content() -> None:
+    """The line around a point stays, so that both look alike."""
+    point = "[ctx-001] helpful=2 harmful=0 :: Labels are cut to 22 characters"
+    answer = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": f"# Playbook\n{point}\n"}}
+
+    told = without_content(answer)["hookSpecificOutput"]["additionalContext"]
+
+    assert len(told) == len(f"# Playbook\n{point}\n")
+    assert told.startswith("# Playbook\n[ctx-001] helpful=2 harmful=0 :: Water")
+    assert "22" not in told
+
+
+def _corrected(task: Task, *, is_right: bool) -> ToolCall:
+    module, wrong, right = sde_sample.right_fix(task.id)
+    fix = right if is_right else f"{wrong}  # as it was"
+    code = f"p = {module!r}; s = open(p).read(); open(p, 'w').write(s.replace({wrong!r}, {fix!r}))"
+    return ToolCall("Bash", {"command": shlex.join([sys.executable, "-c", code]), "description": "Fix it"})
+
+
+def _model(tasks: Sequence[Task]) -> list[Rule]:
+    """A model that learns each decision, and fixes a bug rightly only if it is told the decision."""
+
+    def reflect(request: Request) -> str:
+        said = " ".join(request.last_said.partition("<transcript>\n#")[2].split())
+        lessons = [
+            {"kind": "worked", "text": task.point, "cause": "", "fix": "", "applies_to": "", "evidence": quotes}
+            for task in tasks
+            if (quotes := task.conversations[-1].closest(task.policy, 3, "user"))[0] in said
+        ]
+        return json.dumps({"analysis": "As said.", "bullet_tags": [], "lessons": lessons})
+
+    def curate(request: Request) -> str:
+        lessons = request.last_said.partition("\n<lessons>")[2]
+        operations = [
+            {"type": "ADD", "text": task.point, "section": "PROJECT CONTEXT", "evidence": quotes}
+            for task in tasks
+            if task.place in lessons and (quotes := task.conversations[-1].closest(task.policy, 3, "user"))
+        ]
+        return json.dumps({"reasoning": "As said.", "operations": operations, "apart": []})
+
+    def work(request: Request) -> Answer:
+        if "tool_result" in json.dumps(request.body["messages"]):
+            return Answer("Fixed.")
+        (task,) = [task for task in tasks if task.bug_report in request.said]
+        return Answer(tools=(_corrected(task, is_right=task.policy in request.said),))
+
+    return [
+        Rule(reflect, when=lambda request: "bullet_tags" in json.dumps(request.body)),
+        Rule(curate, when=lambda request: not request.body.get("tools") and "operations" in json.dumps(request.body)),
+        Rule(work, when=is_turn),
+    ]
+
+
+def test_a_trial_runs_with_a_model_and_goes_on(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It learns once, works in each arm, grades by the hidden test, and asks for no session twice."""
+    installed(VERSION)
+    tasks = sde_bench.read(corpus)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    with MessagesApi(*_model(tasks)) as api:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
+        (tmp_path / "first").mkdir()
+        figures = trial.run(tmp_path / "first", corpus=corpus, model="claude-sonnet-5-5", is_agreed=True, quick=True)
+        asked = len(api.messages())
+        (tmp_path / "second").mkdir()
+        again = trial.run(tmp_path / "second", corpus=corpus, model="claude-sonnet-5-5", is_agreed=True, quick=True)
+        assert len(api.messages()) == asked
+        keys = [each.headers.get("x-api-key") or each.headers.get("authorization") for each in api.messages()]
+        assert set(keys) <= {KEY, f"Bearer {KEY}"}
+
+    results = trial.read_results(tmp_path / "sde-bench-claude-sonnet-5-5.jsonl")
+    solved = {(each["task"], each["arm"]): each["solved"] for each in results}
+    assert len(results) == 9
+    assert solved == {(task.id, arm): arm == "playbook" for task in tasks for arm in ARMS}
+    assert show(again) == show(figures)
+    assert figures.title == "sde-bench with claude-sonnet-5-5: 9 of 9 sessions"
+
+
+def test_nothing_is_asked_before_somebody_agrees(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cost comes first; without an answer, a key or a corpus one sentence says what is missing."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    keyless = _run(ROOT, "--corpus", str(corpus), "--model", "claude-sonnet-5-5", "--yes")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    silent = _run(ROOT, "--corpus", str(corpus), "--model", "claude-sonnet-5-5")
+    bare = _run(ROOT, "--model", "claude-sonnet-5-5")
+
+    assert re.search(r"works in 27 sessions\. That costs about \$\d+,", silent.stderr)
+    assert silent.stderr.endswith("Nothing was asked. Answer y, or pass --yes, to go on.\n")
+    assert keyless.stderr.endswith("There is no key to ask a model with: set ANTHROPIC_API_KEY.\n")
+    assert bare.stderr.endswith("--model is for sde-bench alone, and needs --corpus DIR\n")
+    assert 0 not in (keyless.returncode, silent.returncode, bare.returncode)
+
+
+def test_a_corpus_that_is_missing_cut_or_other_is_named(corpus: Path, tmp_path: Path) -> None:
+    """In one sentence that says how to get the right one; the command ends with it."""
+    with pytest.raises(CorpusError, match=rf"There is no sde-bench in {tmp_path}; run: git clone"):
+        sde_bench.read(tmp_path)
+    task = corpus / "sde-bench" / "sample-pause" / "tasks" / "main" / "task.json"
+    whole = task.read_text()
+    task.write_text(whole.replace("45 minutes", "50 minutes"))
+    with pytest.raises(CorpusError, match=r"isn't the version of commit afcce15; run: git clone"):
+        sde_bench.read(corpus)
+    task.write_text(whole[:200])
+    with pytest.raises(CorpusError, match=r"is cut: .*sample-pause/tasks/main/task.json can't be read"):
+        sde_bench.read(corpus)
+
+    done = _run(ROOT, "--corpus", str(corpus), "--quick")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith("The sde-bench is cut: ")
+
+
+def _results(solved: Mapping[str, Sequence[bool]]) -> list[Result]:
+    """The results of one session for each task and arm."""
+    return [
+        {"task": f"t-{number}", "arm": arm, "repeat": 0, "solved": value, "cost_usd": 0.5, "turns": 9}
+        for arm, values in solved.items()
+        for number, value in enumerate(values)
+    ]
+
+
+def test_the_analysis_finds_a_difference_and_says_if_there_is_none() -> None:
+    """By task, with an interval, or with the number of tasks that is needed; tasks with harm are named."""
+    plan = Plan([], [], "some-model", 1)
+    clear = {"none": [False] * 20, "placebo": [False] * 20, "playbook": [True] * 16 + [False] * 4}
+    mixed = {"none": [True, False] * 6, "placebo": [True, False] * 6, "playbook": [False, True] * 6}
+
+    found, open_, empty = (trial.analyzed(plan, _results(each)).notes for each in (clear, mixed, {}))
+
+    assert found[0].startswith("playbook - placebo: +80.0 points (+")
+    assert "no difference" not in found[0]
+    assert found[1] == "placebo - none: +0.0 points (+0.0 to +0.0, 20 tasks); no difference can be told; " + (
+        "to see 10 points, about 21 tasks are needed"
+    )
+    assert re.search(r"playbook - placebo: \+0\.0 .*no difference can be told; to see 10 points, about 8\d\d", open_[0])
+    assert open_[3].startswith("Solved less often with the playbook than without: 6 of 12: t-0, t-10")
+    assert empty[0] == "playbook - placebo: no difference can be told yet"
+
+
+def test_the_cost_of_a_model_without_a_price_is_unknown() -> None:
+    """And the setting that names it is."""
+    assert (
+        "an unknown amount (set PLAYBOOK_PRICE_PER_MTOK=in,out for some-model)"
+        in Plan([], [], "some-model", 1).estimate()
+    )
