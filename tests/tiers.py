@@ -65,6 +65,8 @@ NIGHTLY = {
     "tests/learning/test_kills.py": "torture",
     "tests/claude_code/test_odd_input.py": "torture",
     "tests/test_benchmarks.py": "each benchmark in its quick form",
+    "tests/test_sde_bench.py": "the real client",
+    "tests/learning/test_harm.py::test_a_case_does_no_harm": _REAL,
     "tests/test_quality.py": "figures of ranking",
     "tests/test_retrieval_benchmark.py": "figures of retrieval",
     "tests/test_packaging.py": "wheel and sdist in empty environments",
