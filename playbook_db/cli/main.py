@@ -238,10 +238,9 @@ def main(arguments: list[str]) -> int:
     try:
         code = cli.main(arguments, prog_name="playbook", standalone_mode=False)
         sys.stdout.flush()
-    except ArgumentError as error:
-        return _explain(str(error), EXIT_KNOWN_ERROR)
     except PlaybookError as error:
-        return _explain(_redacted(str(error)), EXIT_KNOWN_ERROR)
+        text = str(error)
+        return _explain(text if isinstance(error, ArgumentError) else _redacted(text), EXIT_KNOWN_ERROR)
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)

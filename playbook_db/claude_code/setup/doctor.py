@@ -247,8 +247,7 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
         last, why = held[-1]
         message += f"; {len(held)} put off, the last, job {last.id} of {last.key}: {why}"
     if failed:
-        last = failed[-1]
-        message += f"; the last to fail: job {last.id} of {last.key}: {last.error}"
+        message += f"; the last to fail: job {failed[-1].id} of {failed[-1].key}: {failed[-1].error}"
     yield Finding("queue", NOTE if failed or held else OK, message, "playbook jobs --all")
 
 
@@ -334,24 +333,20 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
     if is_plugins and not (programs.worker_path and os.access(python, os.X_OK)):
         return  # reported by _plugin_env
     is_this = python == sys.executable and not programs.worker_path and {"", os.getcwd()}.isdisjoint(sys.path)
-    if problem := "" if is_this else _why_not_imported(python, programs.worker_path):
+    command = [python, "-P", "-c", "pass" if is_this else f"import {worker_start.WORKER}"]  # we have imported it
+    environ = {**os.environ, **({"PYTHONPATH": programs.worker_path} if programs.worker_path else {})}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, cwd="/", env=environ)
+        last = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"
+        problem = last if done.returncode else ""
+    except (OSError, subprocess.SubprocessError) as error:
+        problem = str(error)
+    if problem:
         reinstall = f"rm -r {quote(settings.runtime_dir())} && {plugin_env.retry_command(programs.worker_path)}"
         remedy = reinstall if is_plugins else "playbook install"
         yield Finding("worker", BROKEN, f"{python} can't run it: {problem}", remedy)
     else:
         yield Finding("worker", OK, f"{python} can run it")
-
-
-def _why_not_imported(python: str, path: str) -> str:
-    """Why *python* can't import the worker, which this process has imported; `""` if it can."""
-    command = [python, "-P", "-c", f"import {worker_start.WORKER}"]
-    environ = {**os.environ, **({"PYTHONPATH": path} if path else {})}
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, cwd="/", env=environ)
-    except (OSError, subprocess.SubprocessError) as error:
-        return str(error)
-    last = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"
-    return last if done.returncode else ""
 
 
 def _plugin_env(registrations: install.Registrations, worker_path: str) -> Finding:
