@@ -30,7 +30,11 @@ class PlaybookError(Exception):
         super().__init__(f"{text}{between}{remedy}" if remedy else text)
 
 
-class PointNotFoundError(PlaybookError):
+class ArgumentError(PlaybookError):
+    """An argument names nothing that is there. The text has our words and the arguments, so it needs no redaction."""
+
+
+class PointNotFoundError(ArgumentError):
     """No live key point has this name. *retired*: a retired one has it; *similar*: live names like it."""
 
     def __init__(self, name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> None:
@@ -43,7 +47,7 @@ class PointNotFoundError(PlaybookError):
             super().__init__(text, Remedy("See the names with: {}", ("list",)))
 
 
-class RevisionNotFoundError(PlaybookError):
+class RevisionNotFoundError(ArgumentError):
     """The playbook has no revision with this number; *last* is its last one."""
 
     def __init__(self, number: str, last: int) -> None:
@@ -52,7 +56,7 @@ class RevisionNotFoundError(PlaybookError):
         super().__init__(f"There is no revision {number} of this playbook. {there}", remedy)
 
 
-class MomentError(PlaybookError):
+class MomentError(ArgumentError):
     """A text is neither a revision nor a time; nor, with *or_file*, a file."""
 
     def __init__(self, text: str, examples: str, *, or_file: bool = False) -> None:
@@ -89,7 +93,7 @@ class UndoCollisionError(UndoError):
         super().__init__("\n".join(lines), Remedy(remedy, *commands))
 
 
-class SessionNotFoundError(PlaybookError):
+class SessionNotFoundError(ArgumentError):
     """No revision came from a session with this id, or several ids (*matches*) begin with it."""
 
     def __init__(self, session: str, matches: "tuple[str, ...]") -> None:
@@ -109,7 +113,7 @@ class SkippedSessionError(PlaybookError):
         super().__init__(f"Nothing is learned from session {session}: you excluded it.", remedy)
 
 
-class ProposalNotFoundError(PlaybookError):
+class ProposalNotFoundError(ArgumentError):
     """No waiting proposal matches *word*, or several do; nothing was decided."""
 
     def __init__(self, word: str, several: "tuple[str, ...]" = ()) -> None:

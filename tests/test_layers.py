@@ -36,13 +36,13 @@ def _modules_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def _loaded_by(packages: tuple[str, ...], *commands: str) -> dict[str, set[str]]:
+def _loaded_by(packages: tuple[str, ...], *commands: str, codes: str = "0") -> dict[str, set[str]]:
     """What of *packages* is there after each of the `playbook` commands, which run one after the other in one process,
-    and succeed; those after which there is nothing are left out."""
+    and end with one of *codes*; those after which there is nothing are left out."""
     code = _RUN.format(commands=[shlex.split(command) for command in commands])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert [line[0] for line in lines] == ["0"] * len(commands), done.stderr
+    assert {line[0] for line in lines} <= {*codes}, done.stderr
     loaded = {command: _of(packages, set(line[1:])) for command, line in zip(commands, lines, strict=True)}
     return {command: modules for command, modules in loaded.items() if modules}
 
@@ -168,20 +168,11 @@ def test_reading_loads_no_sqlalchemy(filled: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("mistake", ["lst", "list --nothing", "show nothing", "config nothing"])
-def test_a_mistake_is_explained_without_sqlalchemy_and_without_most_patterns(filled: Path, mistake: str) -> None:
-    """Each message is redacted, but compiles only the patterns that could match in it."""
-    code = (
-        "import re, sys; compiled = []; compile = re._compiler.compile\n"
-        "re._compiler.compile = lambda *given, **options: compiled.append(1) or compile(*given, **options)\n"
-        f"from playbook_db.cli.main import main; code = main({shlex.split(mistake)})\n"
-        "print(code, len(compiled), 'sqlalchemy' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    code_of_exit, compiled, has_sqlalchemy = done.stdout.split()
+def test_a_mistake_is_explained_without_sqlalchemy_and_without_redaction(filled: Path) -> None:
+    """Its message only has our words and the user's arguments."""
+    mistakes = ("lst", "list --nothing", "show nothing", "show 99", "why nothing", "config nothing")
 
-    assert (int(code_of_exit) in (1, 2), has_sqlalchemy) == (True, "False")
-    assert int(compiled) < 150  # of some 1,100
+    assert not _loaded_by((*_HEAVY, "playbook_db.domain.redaction"), *mistakes, codes="12")
 
 
 def test_what_learns_nothing_loads_no_patterns_of_secrets(filled: Path) -> None:

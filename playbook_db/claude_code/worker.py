@@ -215,9 +215,9 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
         os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
     note_once = functools.partial(note, once=True)
     with open_store(url) as store, Servers() as servers:
-        queue.release_all(store)  # no other worker is alive
-        if not models or result.away:  # nobody was asked in this run yet, or a server is asked again
-            queue.release_waiting(store)
+        asks_again = not models or result.away > 0  # nobody was asked in this run yet, or a server is asked again
+        queue.release_all(store, ends_waits=asks_again)  # no other worker is alive
+        if asks_again:
             result.put_off = result.away = 0
         result.spooled += take_in_spool(store)
         result.replicas += len(team.serve(store, servers, note_once))  # first: a session's first prompt may need it

@@ -15,7 +15,7 @@ import click
 from playbook_db import __version__, platforms, project_env, settings
 from playbook_db.cli.context import Group, OwnCommand, in_utc
 from playbook_db.cli.output import readable, say
-from playbook_db.errors import PlaybookError, Remedy
+from playbook_db.errors import ArgumentError, PlaybookError, Remedy
 
 EXIT_KNOWN_ERROR, EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 1, 2, 3, 130
 
@@ -239,11 +239,12 @@ def main(arguments: list[str]) -> int:
         code = cli.main(arguments, prog_name="playbook", standalone_mode=False)
         sys.stdout.flush()
     except PlaybookError as error:
-        return _explain(str(error), EXIT_KNOWN_ERROR)
+        text = str(error)
+        return _explain(text if isinstance(error, ArgumentError) else _redacted(text), EXIT_KNOWN_ERROR)
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)
-        say(_redacted(shown.getvalue()).rstrip("\n"), err=True)
+        say(shown.getvalue().rstrip("\n"), err=True)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         return _explain("interrupted; no change was left half done", EXIT_INTERRUPTED)
@@ -254,7 +255,7 @@ def main(arguments: list[str]) -> int:
         if error.errno not in _OF_THE_DISK:
             return _report_bug()
         problem = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
-        return _explain(f"{problem}. Fix that, and run the command again.", EXIT_KNOWN_ERROR)
+        return _explain(_redacted(f"{problem}. Fix that, and run the command again."), EXIT_KNOWN_ERROR)
     except Exception:  # a bug, shown in full so that it can be reported
         return _report_bug()
     return code if isinstance(code, int) else 0
@@ -269,7 +270,7 @@ def _report_bug() -> int:
 
 
 def _explain(text: str, code: int) -> int:
-    say(f"playbook: {_redacted(text)}", err=True)
+    say(f"playbook: {text}", err=True)
     return code
 
 

@@ -79,6 +79,11 @@ def finish(connection: Connection, job: Job, *, now: str, error: str | None = No
     _update(connection, job, state=state, finished_at=now, lease_until=None, error=error)
 
 
+def trim(connection: Connection, *, before: str) -> None:
+    """Delete the jobs that were done *before* a time; failed ones stay."""
+    connection.execute(delete(jobs).where((jobs.c.state == "done") & (jobs.c.finished_at < before)))
+
+
 def put_off(connection: Connection, job: Job, *, not_before: str | None, error: str, counts: bool) -> None:
     """Queue *job* again, not before a time. *counts*: this try counts; else `release` can end the wait earlier."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1

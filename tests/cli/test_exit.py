@@ -6,6 +6,9 @@ import sys
 
 import pytest
 
+from playbook_db.cli import main as door
+from playbook_db.errors import PlaybookError
+
 pytestmark = pytest.mark.slow  # each starts a process
 
 
@@ -62,3 +65,21 @@ def test_a_reader_that_left_changes_no_exit_code() -> None:
     setup = "reader, writer = os.pipe(); os.dup2(writer, 1); os.close(reader); sys.stdout.write('answer')"
 
     assert (_ended(setup).returncode, _ended(setup).stderr) == (0, "")
+
+
+@pytest.mark.parametrize("kind", [PlaybookError, OSError, RuntimeError])
+def test_an_error_that_may_quote_another_program_is_redacted(
+    kind: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that we explain, and a bug."""
+
+    def fail(*_: object, **__: object) -> None:
+        quoted = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4xY7z"
+        raise OSError(13, quoted) if kind is OSError else kind(quoted)
+
+    monkeypatch.setattr(door.cli, "main", fail)
+
+    assert door.main([]) == (3 if kind is RuntimeError else 1)
+    said = capsys.readouterr().err
+    assert "ghp_" not in said
+    assert "[masked: " in said

@@ -1,5 +1,7 @@
 """work and jobs."""
 
+import sqlite3
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,29 @@ def test_work_leaves_where_a_worker_is_at_it(playbook: Playbook, client: Client)
         done = playbook("work")
 
     assert (done.code, done.out) == (0, "another worker is running\n")
+
+
+@pytest.mark.slow
+def test_the_worker_deletes_what_was_done_long_ago(playbook: Playbook, client: Client) -> None:
+    """Not what failed, and not what was done lately."""
+    ages = {"done long ago": 91, "done lately": 89, "failed": 400}
+    with open_store(settings.database_url()) as store:
+        for session in ages:
+            queue.take_in(store, str(client.folder), {"session_id": session, "transcript_path": f"/t/{session}"})
+            job = queue.claim(store)
+            assert job is not None
+            if session == "failed":
+                queue.note_failure(store, job, "no", for_good=True)
+            else:
+                queue.finish(store, job)
+    with sqlite3.connect(settings.default_database()) as database:
+        for session, days in ages.items():
+            then = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="microseconds")
+            database.execute("UPDATE jobs SET finished_at = ? WHERE session_id = ?", (then, session))
+
+    assert playbook("work").code == 0
+    with open_store(settings.database_url()) as store:
+        assert [job.session_id for job in queue.list_jobs(store)] == ["done lately", "failed"]
 
 
 @pytest.mark.slow

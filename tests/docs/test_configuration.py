@@ -34,7 +34,9 @@ def test_settings_and_defaults_are_those_of_the_code() -> None:
         *(claude_cli.DEFAULT_MODEL, str(dict_api.DEFAULT_THRESHOLD)),
     )
 
+    shown = " ".join(configuration.VARIABLES.values())
     assert {*configuration.NAMES_IN_SETTINGS} <= NAMED
+    assert not [default for default in defaults if default not in re.split("[ ;]+", shown)]
     assert not [default for default in defaults if not re.search(rf"(`|\| ){re.escape(default)}(`| \|)", PAGE)]
 
 

@@ -13,9 +13,7 @@ from playbook_db import project_env, settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import session_message
 from playbook_db.claude_code.setup import install
-from playbook_db.domain.duplicates import DEFAULT_THRESHOLD
 from playbook_db.errors import SettingError
-from playbook_db.llm import anthropic_api
 
 SWITCHES = (*registration.SWITCHES, session_message.SETTING, *registration.MOMENTS.values(), registration.ON_GUARD)
 _VALUES = {
@@ -24,7 +22,7 @@ _VALUES = {
     registration.MCP_WRITES: registration.MCP_MODES,
 }
 NAMES_IN_SETTINGS = (*_VALUES, registration.SUBAGENTS)  # keys of their own, not in `env`
-VARIABLES = {  # in `env`, with their defaults
+VARIABLES = {  # in `env`, with their defaults; a test compares them with modules that take long to import
     "PLAYBOOK_DAILY_TOKENS": f"{settings.DAILY_TOKENS}",
     settings.HOLDOUT: "0",
     "PLAYBOOK_DISABLE": "off",
@@ -39,16 +37,16 @@ VARIABLES = {  # in `env`, with their defaults
     "AGENTIC_CONTEXT_API_KEY": "none",
     "ANTHROPIC_AUTH_TOKEN": "none",
     "ANTHROPIC_API_KEY": "none",
-    "AGENTIC_CONTEXT_MODEL": f"{anthropic_api.DEFAULT_MODEL}; sonnet with claude -p",
+    "AGENTIC_CONTEXT_MODEL": "claude-sonnet-5-5; sonnet with claude -p",
     "ANTHROPIC_MODEL": "none",
     "ANTHROPIC_DEFAULT_SONNET_MODEL": "none",
     "ANTHROPIC_DEFAULT_OPUS_MODEL": "the newest known",
     "ANTHROPIC_DEFAULT_HAIKU_MODEL": "the newest known",
     "ANTHROPIC_DEFAULT_FABLE_MODEL": "the newest known",
-    "AGENTIC_CONTEXT_BASE_URL": anthropic_api.DEFAULT_URL,
+    "AGENTIC_CONTEXT_BASE_URL": "https://api.anthropic.com",
     "ANTHROPIC_BASE_URL": "none",
-    "AGENTIC_CONTEXT_TIMEOUT_S": f"{anthropic_api.TIMEOUT_S:g}",
-    "AGENTIC_CONTEXT_DEDUP_THRESHOLD": f"{DEFAULT_THRESHOLD:g}",
+    "AGENTIC_CONTEXT_TIMEOUT_S": "30",
+    "AGENTIC_CONTEXT_DEDUP_THRESHOLD": "0.85",
     "CLAUDE_CONFIG_DIR": "~/.claude",
 }
 _IN_WORDS = '["*"] or ["general-purpose", "reviewer"]'

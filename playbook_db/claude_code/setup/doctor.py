@@ -7,6 +7,7 @@ import functools
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -246,8 +247,7 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
         last, why = held[-1]
         message += f"; {len(held)} put off, the last, job {last.id} of {last.key}: {why}"
     if failed:
-        last = failed[-1]
-        message += f"; the last to fail: job {last.id} of {last.key}: {last.error}"
+        message += f"; the last to fail: job {failed[-1].id} of {failed[-1].key}: {failed[-1].error}"
     yield Finding("queue", NOTE if failed or held else OK, message, "playbook jobs --all")
 
 
@@ -332,7 +332,8 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
     is_plugins = bool(registrations.plugin and not registrations.files)
     if is_plugins and not (programs.worker_path and os.access(python, os.X_OK)):
         return  # reported by _plugin_env
-    command = [python, "-P", "-c", f"import {worker_start.WORKER}"]
+    is_this = python == sys.executable and not programs.worker_path and {"", os.getcwd()}.isdisjoint(sys.path)
+    command = [python, "-P", "-c", "pass" if is_this else f"import {worker_start.WORKER}"]  # we have imported it
     environ = {**os.environ, **({"PYTHONPATH": programs.worker_path} if programs.worker_path else {})}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, cwd="/", env=environ)

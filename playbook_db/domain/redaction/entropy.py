@@ -79,9 +79,7 @@ _NAMES_A_VALUE = regex(
 )
 
 _LISTS = ("common_pairs", "common_passwords", "no_passwords", "sentence_words", "about_passwords")
-_PAIRS, COMMON_PASSWORDS, _NO_PASSWORDS, SENTENCE_WORDS, ABOUT_PASSWORDS = (
-    read_words("words")[name] for name in _LISTS
-)
+_PAIRS, COMMON_PASSWORDS, _NO_PASSWORDS, SENTENCE_WORDS, ABOUT_PASSWORDS = map(read_words("words").__getitem__, _LISTS)
 _WORDS_OF_TALK = _NO_PASSWORDS | SENTENCE_WORDS | ABOUT_PASSWORDS
 _PLAIN_WORDS = regex(r"[^\W_][\w.!?'’&#-]*(?: [\w.!?'’&#-]+){1,7}")
 _PHRASE = regex(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")

@@ -69,13 +69,8 @@ def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX
     cut = text[: 10 * max_chars]  # far more than is shown, as half a secret isn't recognized
     values = {value for environ in environs for value in secret_values(environ)}
     values.update(part for environ in environs for value in environ.values() for part in _passwords(value))
-    message = redact(without_userinfo(cut), values)
+    message = redact(_USERINFO.sub("://", cut) if "@" in cut else cut, values)
     return message if len(message) <= max_chars else message[: max_chars - 4] + " ..."
-
-
-def without_userinfo(text: str) -> str:
-    """*text* without the users and passwords in its URLs."""
-    return _USERINFO.sub("://", text) if "@" in text else text
 
 
 def secret_values(environ: Mapping[str, str]) -> frozenset[str]:

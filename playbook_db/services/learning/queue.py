@@ -20,6 +20,7 @@ from playbook_db.store.team import memberships
 
 LEASE_S = 3600.0  # how long a job belongs to the worker that claimed it
 MOST_ATTEMPTS = 6
+KEPT_DAYS = 90  # of jobs that are done
 _MOST_STARTS = 20  # of a job whose worker is killed each time
 _FIRST_WAIT_S = 60.0  # before the second try; four times as long before each further one
 _LONGEST_WAIT_S = 6 * 3600.0
@@ -94,20 +95,17 @@ def claim(store: Store) -> Job | None:
 
 
 @retry_on_conflict
-def release_all(store: Store) -> int:
+def release_all(store: Store, *, ends_waits: bool = False) -> int:
     """Queue all running jobs again, when the only worker starts; returns how many. In a database that others share,
-    theirs are left alone."""
-    now = timestamp(datetime.now(UTC))
-    lease_over = now if store.is_shared else "9999"
+    theirs are left alone. If it *ends_waits*, jobs that wait through no fault of their own become due. Jobs that were
+    done KEPT_DAYS ago are deleted."""
+    now = datetime.now(UTC)
+    lease_over = timestamp(now) if store.is_shared else "9999"
     with store.transaction() as connection:
-        return jobs.bring_back(connection, lease_over=lease_over, now=now, most_attempts=_MOST_STARTS)
-
-
-@retry_on_conflict
-def release_waiting(store: Store) -> None:
-    """Make all jobs due that wait through no fault of their own."""
-    with store.transaction() as connection:
-        jobs.release(connection)
+        jobs.trim(connection, before=timestamp(now - timedelta(days=KEPT_DAYS)))
+        if ends_waits:
+            jobs.release(connection)
+        return jobs.bring_back(connection, lease_over=lease_over, now=timestamp(now), most_attempts=_MOST_STARTS)
 
 
 def is_any_due(store: Store) -> bool:
@@ -125,7 +123,7 @@ def finish(store: Store, job: Job) -> None:
 
 @retry_on_conflict
 def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
-    """Queue *job* again through no fault of its own, for *until* or the next `release_waiting`, if that is earlier."""
+    """Queue *job* again through no fault of its own, until *until*, or until `release_all` ends the wait."""
     why = _without_secrets(job, why)
     with store.transaction() as connection:
         jobs.put_off(connection, job, not_before=until, error=why, counts=False)
