@@ -49,7 +49,7 @@ from playbook_db.services.project import Project, Servers, is_ignored
 from playbook_db.services.reading import history, listing
 from playbook_db.services.reading.sources import HISTORY, MARKED_POINTS, Reads
 from playbook_db.store import quick_sql
-from playbook_db.store.playbook.log_queries import Life, RevisionDetails
+from playbook_db.store.playbook.log_queries import Life
 
 Parameters = ParamSpec("Parameters")
 
@@ -156,14 +156,11 @@ class PlaybookTools:
     def why(self, name: Name) -> str:
         """Show a key point's text and life: when it came, its votes with their reasons, edits and merges."""
         name = name.strip()
-        with self.opened() as (project, notes):
-            project = project.with_point(name)
-            details = history.details_of(project, name)
-            if isinstance(details, RevisionDetails):
-                raise ProjectError(f"{name} is a revision, not a key point. The tool history tells of it.")
-            life = Life((), ()) if notes else history.life(project, name)  # of what a machine last knew there is none
+        with self.opened(history.reads_in_full(name)) as (project, notes):
+            full = history.point_in_full(project.with_point(name), name)
         self.shown.add(name)
-        return life_answer(details.point, details.retired.revision if details.retired else None, life, notes)
+        retired = full.details.retired
+        return life_answer(full.details.point, retired.revision if retired else None, full.life or Life((), ()), notes)
 
     def list_points(
         self,
@@ -186,8 +183,9 @@ class PlaybookTools:
         limit: Count = 10,
     ) -> str:
         """List the playbook's revisions, the newest first: what each changed and who made it."""
-        with self.opened(None) as (project, notes):
+        with self.opened() as (project, notes):
             project = project.with_point(name or "")
+            history.require_history(project)
             query = history.LogQuery(name=name, limit=limit)
             revisions = list(history.log(project, query, most_changes=10))
         lines: list[str] = []

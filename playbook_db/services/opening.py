@@ -1,10 +1,10 @@
 """Opening a project, with its team's playbook or with its mirror synced. Moving a playbook to another folder."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 from playbook_db import projects
 from playbook_db.domain import times
@@ -19,7 +19,7 @@ from playbook_db.services.project import (
 )
 from playbook_db.services.reading.sources import Reads
 from playbook_db.store import at_hand
-from playbook_db.store.dialect import Question
+from playbook_db.store.dialect import Answers, Question
 from playbook_db.store.engine import Store, retry_on_conflict
 from playbook_db.store.playbook import repository
 from playbook_db.store.team import memberships, patience
@@ -90,10 +90,11 @@ def _to_read(
     path = at_hand.replica_of(own.store.where, membership.playbook_id)
     with ExitStack() as stack:
         server: Store | None = None
-        answers: dict[str, Sequence[Any]] = {}
+        answers: Answers = {}
         try:
             with patience.at_most(patience.REPLICA_S), patience.started():
-                opened_server = stack.enter_context(servers.of_team(own.store, membership))
+                ahead = *replica.COMPARED, *reads.beside
+                opened_server = stack.enter_context(servers.of_team(own.store, membership, ahead))
                 state, answers = refresh(own.store, membership, opened_server, beside=reads.beside)
                 server = opened_server if state == "behind" or not reads.points else None
         except DatabaseError as error:
@@ -103,10 +104,10 @@ def _to_read(
             age = times.ago(known_at, now=datetime.now(UTC))
             notify(f"{error} This is the last state that this machine knows; it was current {age}.")
         if server is not None:
-            yield TeamProject(server, membership.name, own.folder, own=own)
+            yield TeamProject(server.knowing(answers), membership.name, own.folder, own=own)
         else:
-            store = stack.enter_context(replica.opened(path, answers))
-            yield LastKnownProject(store, membership.name, own.folder, own=own)
+            store = stack.enter_context(replica.opened(path))
+            yield LastKnownProject(store.knowing(answers), membership.name, own.folder, own=own)
 
 
 def refresh(
@@ -116,9 +117,9 @@ def refresh(
     forget_text: "Callable[[Project, str], object] | None" = None,
     *,
     beside: tuple[Question, ...] = (),
-) -> tuple[State, dict[str, Sequence[Any]]]:
+) -> tuple[State, Answers]:
     """Replace the replica of a team's playbook if it differs from the *server*. Returns its state afterwards, and the
-    answers to the questions *beside*, by question.
+    answers to the questions *beside*.
 
     First *forget_text* erases, in the project's own playbook, each text that the team has forgotten. Only the old
     replica tells which, so a call without *forget_text* doesn't replace a replica that has such texts.
@@ -129,13 +130,13 @@ def refresh(
 
     path = at_hand.replica_of(store.where, membership.playbook_id)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    answers: dict[str, Sequence[Any]] = {}
+    answers: Answers = {}
     with suppress(Timeout), FileLock(f"{path}.lock", timeout=_OTHERS_WAIT_S, mode=0o600):
         if not server.has_written:
             is_current, answered = replica.compare(
                 server, membership.name, replica.state(path, membership.name), *beside
             )
-            answers = {question: rows for (question, _), rows in zip(beside, answered, strict=True)}
+            answers = {question: (values, rows) for (question, values), rows in zip(beside, answered, strict=True)}
             if is_current:
                 os.utime(path)  # when it was last known to be current
                 return "current", answers

@@ -3,7 +3,7 @@ playbook is a project without a folder.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -14,6 +14,7 @@ from playbook_db.domain.playbook import Playbook
 from playbook_db.domain.sections import is_users_name
 from playbook_db.errors import ServerAwayError
 from playbook_db.store import at_hand, quick_sql, urls
+from playbook_db.store.dialect import Question
 from playbook_db.store.engine import Store, open_store, retry_on_conflict, runner_of
 from playbook_db.store.playbook import repository
 from playbook_db.store.quick_sql import ListedProject
@@ -108,8 +109,10 @@ class Servers:
     _away: dict[str, ServerAwayError] = field(default_factory=dict)
 
     @contextmanager
-    def opened(self, url: str, *, key: str = "", begins_anew: bool = False) -> Iterator[Store]:
-        """The database at *url*; see `open_store`."""
+    def opened(
+        self, url: str, *, key: str = "", ahead: Sequence[Question] = (), begins_anew: bool = False
+    ) -> Iterator[Store]:
+        """The database at *url*; see `open_store`, and for *ahead* `Store.is_current`."""
         if settings.sqlite_file(url) is not None:
             with open_store(url, begins_anew=begins_anew) as store:
                 yield store
@@ -117,7 +120,7 @@ class Servers:
         if url in self._away:
             raise self._away[url]
         with patience.started():
-            if url in self._stores and not self._stores[url].is_current(key):
+            if url in self._stores and not self._stores[url].is_current(key, ahead):
                 self._stores.pop(url).close()
             if url not in self._stores:
                 try:
@@ -132,9 +135,11 @@ class Servers:
                 self._stores.pop(url).close()
             raise
 
-    def of_team(self, store: Store, membership: Membership) -> AbstractContextManager[Store]:
+    def of_team(
+        self, store: Store, membership: Membership, ahead: Sequence[Question] = ()
+    ) -> AbstractContextManager[Store]:
         """The database of the team with the *membership*, which the user's own *store* holds."""
-        return self.opened(with_kept_password(store, membership.url), key=membership.name)
+        return self.opened(with_kept_password(store, membership.url), key=membership.name, ahead=ahead)
 
     def next_run(self) -> None:
         """Start another run: a server that was away may be back."""

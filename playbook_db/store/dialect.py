@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from playbook_db.store.hook_sql import Matching
 
 Question = tuple[str, Mapping[str, Any]]  # a statement that reads, and its values by their names
+Answers = Mapping[str, tuple[Mapping[str, Any], Sequence[Any]]]  # by statement: its values, and the rows
 
 
 class Dialect(Protocol):
@@ -33,7 +34,7 @@ class Dialect(Protocol):
         """The number of the playbook *key*, if a server has told it already."""
         return None
 
-    def schema_version(self, key: str = "") -> int | None: ...
+    def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None: ...
     def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None: ...
 
     def unchanged(self) -> AbstractContextManager[Connection]: ...
@@ -48,6 +49,10 @@ class Dialect(Protocol):
     def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
         """Lock a playbook and answer *question* in one round trip, on a server that knows its *number*."""
         return None
+
+    def gather(self, connection: Connection, number: int, questions: Sequence[Question]) -> list[Sequence[Any]]:
+        """The rows for each of *questions* about the playbook *number*, from a server in one round trip."""
+        return []
 
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         """Sends the statements inside together: nobody reads an answer before the end."""

@@ -20,7 +20,7 @@ from playbook_db.errors import ConflictError, DatabaseBusyError, DatabaseError, 
 from playbook_db.store import migrate
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.connect import dialect_for
-from playbook_db.store.dialect import Question, dialect_of
+from playbook_db.store.dialect import Answers, Question, dialect_of
 from playbook_db.store.playbook.playbook_rows import runner_of as runner_of
 from playbook_db.store.playbook.repository import PlaybookRepository
 
@@ -105,6 +105,10 @@ class Store:
         with self.snapshot() as connection:
             yield PlaybookRepository(connection, key)
 
+    def knowing(self, answers: Answers) -> "Store":
+        """The same database, for reading, where the *answers* of a server to some questions are known already."""
+        return Store(self._readers.execution_options(answers=answers))
+
     def ask(self, key: str, *questions: Question) -> "list[Sequence[Any]]":
         """The rows for each of *questions* about the playbook *key* (its number is `:playbook_id`), from one state.
 
@@ -136,11 +140,11 @@ class Store:
             except (DatabaseError, SqlError):
                 self._engine.dispose()  # FTS5's failure stays with its connection
 
-    def is_current(self, key: str = "") -> bool:
-        """Whether the database can be reached and has our schema. On a server, the same question also finds the number
-        of the playbook *key*."""
+    def is_current(self, key: str = "", ahead: Sequence[Question] = ()) -> bool:
+        """Whether the database can be reached and has our schema. On a server, the same round trip also finds the
+        number of the playbook *key*, and if it was known, the answers for an `ask` about the questions *ahead*."""
         try:
-            return self._dialect.schema_version(key) == SCHEMA
+            return self._dialect.schema_version(key, ahead) == SCHEMA
         except DatabaseError:
             return False
 

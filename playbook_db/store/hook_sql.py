@@ -173,6 +173,9 @@ class Book:
         self.connection, self.project = connection, project
         self.execute, self.playbook_id = connection.execute, project.id
 
+    def foresee(self, *questions: object) -> None:
+        """Nothing: only a server is asked several questions at once."""
+
 
 class MirrorFile:
     """A mirror's file after the last sync. `revision` is 0 if the file held none of ours."""

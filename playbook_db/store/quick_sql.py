@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.projects import as_path, has_folder
-from playbook_db.store.hook_sql import POINT_COLUMNS, StoredPoint, StoredProject, find_project
+from playbook_db.store.hook_sql import POINT_COLUMNS, PROJECT, StoredPoint, StoredProject, find_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.proposals import ReviewItem
     from playbook_db.store.at_hand import Connection
 
+    Question = tuple[str, Mapping[str, Any]]  # a statement that reads, and its values by their names
     Execute = Callable[[str, Mapping[str, Any]], Any]  # runs a statement with its values; returns its rows
 
     class Reader(Protocol):
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         playbook_id: int
 
         def execute(self, statement: str, values: Mapping[str, Any]) -> Any: ...
+        def foresee(self, *questions: Question) -> None: ...
         def index_hint(self, name: str) -> str: ...
 
 
@@ -185,6 +187,15 @@ LIVE_POINTS_NAMED = """
 SELECT name, text, section, helpful, harmful, position FROM key_points
 WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)) AND retired_in IS NULL
 """
+
+# The fields of the playbook's file, and its last revision.
+HEAD = """
+SELECT h.header, h.final_newline, r.number, r.time
+FROM heads AS h LEFT JOIN revisions AS r ON r.playbook_id = h.playbook_id
+    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = :playbook_id)
+WHERE h.playbook_id = :playbook_id
+"""
+STORED = PROJECT.replace("p.key = :key", "p.id = :playbook_id")
 
 LAST_REVISION = "SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id"
 

@@ -1,7 +1,7 @@
 """The log of a playbook: its revisions, newest first, and their changes. It needs no SQLAlchemy."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from playbook_db.domain.trust.evidence import Evidence, read_json
 from playbook_db.store.quick_sql import rows
 
 if TYPE_CHECKING:
-    from playbook_db.store.quick_sql import Reader
+    from playbook_db.store.quick_sql import Question, Reader
 
 # The point's change before this one, and its text before: one step down an index each.
 _BEFORE = """
@@ -180,56 +180,75 @@ def header_of(fields: str, final_newline: int) -> Header:
 
 
 def read_log(
-    book: "Reader", log_filter: LogFilter, *, limit: int, most_changes: int, first_change: int = 1
+    book: "Reader",
+    log_filter: LogFilter,
+    *,
+    limit: int,
+    most_changes: int,
+    first_change: int = 1,
+    beside: "Sequence[Question]" = (),
 ) -> list[LoggedRevision]:
     """The newest *limit* revisions that match *log_filter*, newest first, each with at most *most_changes* changes from
-    number *first_change* on. With a filter on a point, all changes of that point and no others."""
+    number *first_change* on. With a filter on a point, all changes of that point and no others.
+
+    The questions *beside* are foreseen; they may also ask about the revisions from `:oldest` to `:newest` in the log.
+    """
     matches = list(rows(book, _revisions_query(book, log_filter), **asdict(log_filter), most=limit))
     if not matches:
         return []
+    span = {"oldest": matches[-1][0], "newest": matches[0][0], "point_id": log_filter.point_id}
+    beside = [(statement, {**span, **values}) for statement, values in beside]
     counts: dict[int, dict[str, int]] = defaultdict(dict)
     if log_filter.point_id is None:
         numbers = ", ".join(str(number) for number, *_ in matches)
-        changes = _changes(book, numbers, first_change, most_changes)
-        for number, kind, count in rows(book, _COUNTS.format(numbers=numbers)):
+        in_each = _changes_query(book, numbers)
+        of_each = {"first": first_change, "last": min(first_change + most_changes - 1, EVERY_CHANGE)}
+        count_all = _COUNTS.format(numbers=numbers)
+        book.foresee((in_each, of_each), (count_all, {}), *beside)
+        changes = _changes(rows(book, in_each, **of_each))
+        for number, kind, count in rows(book, count_all):
             counts[number][kind] = count
     else:
-        changes = _changes_of_point(book, log_filter.point_id, oldest=matches[-1][0], newest=matches[0][0])
+        changes = _changes_of_point(book, span, beside)
         counts.update((number, Counter(change.kind for change in each)) for number, each in changes.items())
     return [_logged(row, counts.get(row[0], {}), changes.get(row[0], ())) for row in matches]
 
 
-def _changes(book: "Reader", numbers: str, first: int, most: int) -> dict[int, list[LoggedChange]]:
-    """The changes of the revisions *numbers*, by revision: at most *most* of each, from number *first* on."""
+def _changes_query(book: "Reader", numbers: str) -> str:
     by_text = book.index_hint("ix_changes_text")
-    statement = _CHANGES.format(
+    return _CHANGES.format(
         numbers=numbers,
         before=_BEFORE.format(by_text="", only_texts=""),
         text_before=_BEFORE.format(by_text=by_text, only_texts="AND b.text IS NOT NULL"),
     )
+
+
+def _changes(matches: "Iterable[Any]") -> dict[int, list[LoggedChange]]:
+    """The rows of _CHANGES as changes, by revision."""
     changes: dict[int, list[LoggedChange]] = defaultdict(list)
-    for row in rows(book, statement, first=first, last=min(first + most - 1, EVERY_CHANGE)):
-        number, kind, reason, successor, evidence, name, *states = row
+    for number, kind, reason, successor, evidence, name, *states in matches:
         before = _point(name, states[5:]) if states[6] is not None else None
         point = _point(name, states[:5])
         changes[number].append(LoggedChange(kind, point, before, reason, successor, read_json(evidence)))
     return changes
 
 
-def _changes_of_point(book: "Reader", point_id: int, *, oldest: int, newest: int) -> dict[int, list[LoggedChange]]:
-    """All changes of the point from the revision *oldest* to *newest*, by revision."""
-    values = {"point_id": point_id, "oldest": oldest, "newest": newest}
-    ((name,),) = rows(book, _POINT_NAME, **values)
+def _changes_of_point(
+    book: "Reader", values: "Mapping[str, Any]", beside: "Sequence[Question]"
+) -> dict[int, list[LoggedChange]]:
+    """All changes of the point `:point_id` from the revision `:oldest` to `:newest`, by revision."""
     by_point, by_text = (book.index_hint(index) for index in ("ix_changes_point", "ix_changes_text"))
+    states = _EARLIER.format(index_hint=by_point, only_texts="")
+    texts = _EARLIER.format(index_hint=by_text, only_texts="AND c.text IS NOT NULL")
+    changed = _LIFE.format(by_point=by_point)
+    book.foresee(*((each, values) for each in (_POINT_NAME, states, texts, changed)), *beside)
+    ((name,),) = rows(book, _POINT_NAME, **values)
     before: KeyPoint | None = None
-    for earlier in rows(book, _EARLIER.format(index_hint=by_point, only_texts=""), **values):
-        texts = _EARLIER.format(index_hint=by_text, only_texts="AND c.text IS NOT NULL")
+    for earlier in rows(book, states, **values):
         ((text, *_),) = rows(book, texts, **values)
         before = _point(name, (text, *earlier[1:]))
     life: dict[int, list[LoggedChange]] = defaultdict(list)
-    for number, kind, reason, successor, evidence, text, *state in rows(
-        book, _LIFE.format(by_point=by_point), **values
-    ):
+    for number, kind, reason, successor, evidence, text, *state in rows(book, changed, **values):
         point = _point(name, (text if text is not None or before is None else before.text, *state))
         life[number].append(LoggedChange(kind, point, before, reason, successor, read_json(evidence)))
         before = point

@@ -32,7 +32,7 @@ _NONE_SUCH = (
 
 def list_revisions(request: PageRequest) -> Response:
     """The revisions, newest first."""
-    request.require_history()
+    history.require_history(request.project)
     fields = {name: request.query.get(name, "").strip() for name in _FILTERS}
     filters = {name: value for name, value in fields.items() if value and (name != "source" or value in SOURCES)}
     problem = ""
@@ -58,7 +58,7 @@ def list_revisions(request: PageRequest) -> Response:
 
 def revision(request: PageRequest) -> Response:
     """One revision with its changes, votes and reflections, by pages."""
-    request.require_history()
+    history.require_history(request.project)
     try:
         before = (request.page_number - 1) * PAGE_ROWS
         details = history.revision_page(request.project, request.path["revision"], before=before, most=PAGE_ROWS)
@@ -75,7 +75,7 @@ def revision(request: PageRequest) -> Response:
 
 def compare(request: PageRequest) -> Response:
     """The differences between two states, by pages."""
-    request.require_history()
+    history.require_history(request.project)
     states = {name: request.query.get(name, "").strip() for name in ("from", "to")}
     values: dict[str, Any] = {"states": states, "examples": EXAMPLES, "problem": "", "sides": None}
     if not states["from"]:
@@ -90,7 +90,7 @@ def compare(request: PageRequest) -> Response:
 
 def playbook_at(request: PageRequest) -> Response:
     """The playbook at a revision or a time, by pages."""
-    request.require_history()
+    history.require_history(request.project)
     when = request.path.get("revision", "") or request.query.get("at", "").strip() or "now"
     values: dict[str, Any] = {"when": when, "examples": EXAMPLES, "problem": "", "then": None}
     try:
@@ -117,7 +117,7 @@ def change(request: PageRequest) -> Response:
 
 def ask_restore(request: PageRequest) -> Response:
     """Show what would change if the playbook were restored."""
-    request.require_history()
+    history.require_history(request.project)
     when = request.query.get("at", "").strip()
     try:
         now, then = history.at(request.project, "now"), history.at(request.project, when)

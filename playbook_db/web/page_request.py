@@ -18,9 +18,7 @@ from playbook_db.domain.operations import named_points
 from playbook_db.domain.prompt_text import shown, visible
 from playbook_db.domain.times import local
 from playbook_db.domain.trust.evidence import FETCHED, IN_WORDS
-from playbook_db.errors import ProjectError
 from playbook_db.services.project import LastKnownProject, Project
-from playbook_db.store import hook_sql
 from playbook_db.store.playbook.repository import RevisionResult
 
 HERE = Path(__file__).parent
@@ -102,20 +100,15 @@ class PageRequest:
             return None
         return value if isinstance(value, str) else None
 
-    def require_history(self) -> None:
-        """Raise ProjectError if a team's database is away, since its history is only there."""
-        if isinstance(self.project, LastKnownProject):
-            raise ProjectError(
-                "The team's database can't be reached. Until it can, you see its points as this machine last "
-                "knew them; its history and proposals are only there."
-            )
-
     @property
     def waiting(self) -> int:
         """How many proposals wait for the person; those of a team only if its database can be asked."""
-        current = [each for each in self.project.playbooks() if not isinstance(each, LastKnownProject)]
-        answers = [each.store.ask(each.key, (hook_sql.PROPOSALS_WAITING, {})) for each in current]
-        return sum(rows[0][0] for (rows,) in answers)
+        count = 0
+        for each in self.project.playbooks():
+            if not isinstance(each, LastKnownProject):
+                with each.store.read(each.key) as book:
+                    count += book.proposals_waiting()[0]
+        return count
 
     @property
     def page_number(self) -> int:

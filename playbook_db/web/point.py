@@ -16,8 +16,6 @@ from playbook_db.services.project import Project, list_projects
 from playbook_db.services.reading import history
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number, as_shown
 
-_CITATIONS = 20  # of the last sessions that cited a point
-
 
 def point(request: PageRequest) -> Response:
     """One point and its life."""
@@ -50,7 +48,7 @@ def _page(request: PageRequest, *, problem: errors.PlaybookError | None = None, 
     last = as_number(request.query.get("to", ""))
     last = MAX_COUNTER if last is None else last
     try:
-        full = history.point_in_full(project, name, last=last, limit=PAGE_ROWS, most_citations=_CITATIONS)
+        full = history.point_in_full(project, name, last=last, limit=PAGE_ROWS)
     except errors.PointNotFoundError as error:
         return request.page("no_point.html", title="No such point", status=404, error=str(error), name=name)
     point, retired = full.details.point, full.details.retired

@@ -9,6 +9,7 @@ from playbook_db.domain.proposals import ReviewItem
 from playbook_db.errors import PlaybookError
 from playbook_db.services.learning import diagnostics
 from playbook_db.services.playbook import review
+from playbook_db.services.reading import history
 from playbook_db.web.page_request import Notice, PageRequest, Routes
 
 _CONFLICT = 409
@@ -17,7 +18,7 @@ _WAS = "was:"  # before a point's name: a field with the text that the person sa
 
 def waiting(request: PageRequest) -> Response:
     """The proposals that wait, one of them in full."""
-    request.require_history()
+    history.require_history(request.project)
     settings.require_person()
     items = review.all_waiting(request.project)
     chosen = request.query.get("proposal", "")

@@ -9,12 +9,15 @@ import pytest
 from sqlalchemy import make_url
 
 from playbook_db.claude_code import worker
+from playbook_db.domain.operations import cast_votes
+from playbook_db.domain.playbook import Vote
 from playbook_db.mcp_server.tools import PlaybookTools
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.store import at_hand
 from playbook_db.store.at_hand import SCHEMA
 from playbook_db.store.engine import Store
+from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.team import patience
 from playbook_db.web.application import Site
 from tests import postgres
@@ -179,16 +182,30 @@ def test_with_another_version_the_points_are_shown_as_known(
 
 
 TOOLS: dict[str, tuple[Callable[[PlaybookTools], str], int]] = {
-    "list": (lambda tools: tools.list_points(), 2),
-    "search": (lambda tools: tools.search("tests number"), 2),
-    "why": (lambda tools: tools.why("pat-001"), 15),
-    "history": (lambda tools: tools.log(), 9),
+    "list": (lambda tools: tools.list_points(), 1),
+    "search": (lambda tools: tools.search("tests number"), 1),
+    "why": (lambda tools: tools.why("pat-001"), 3),
+    "history": (lambda tools: tools.log(), 3),
 }
 PAGES = {
-    "/points": 10, "/points/pat-001": 17, "/history": 12, "/history/1": 14, "/review": 6, "/sessions": 8, "/numbers": 8,
+    "/points": 3, "/points/pat-001": 3, "/history": 3, "/history/1": 3, "/review": 3, "/sessions": 4, "/numbers": 2,
+    "/projects": 1, "/points?q=tests": 9, "/points?sort=votes": 3, "/points?state=retired": 3, "/history/at/3": 5,
 }  # fmt: skip
 
 
+@pytest.fixture
+def lived(link: Link, shared: Project) -> None:
+    """The team's playbook has something for each page: a session's lesson, votes, a proposal, a retired point."""
+    with shared.store.write(NAME) as book:
+        votes = cast_votes(book.draft, [Vote("pat-001", "helpful"), Vote("pat-002", "helpful")])
+        book.commit("learn", "learned", votes=votes, origin=RevisionOrigin("session-1"))
+    edit.edit(shared, "pat-001", text="run the tests number 0, and say so")
+    with shared.store.write(NAME) as book:
+        book.add_proposal({"type": "UPDATE", "target_id": "pat-002", "text": "another"}, "UPDATE", (), "fetched", "s-1")
+    edit.retire(shared, "pat-005")
+
+
+@pytest.mark.usefixtures("lived")
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_tool_makes_few_round_trips_and_keeps_its_connection(name: str, link: Link, url: str, folder: Path) -> None:
     """From the second call on; the first one logs in."""
@@ -202,6 +219,7 @@ def test_a_tool_makes_few_round_trips_and_keeps_its_connection(name: str, link: 
         assert link.connections == before[1]
 
 
+@pytest.mark.usefixtures("lived")
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_makes_few_round_trips_and_keeps_its_connection(path: str, link: Link, url: str, folder: Path) -> None:
     """From the second page on; the first one logs in."""
@@ -212,6 +230,16 @@ def test_a_page_makes_few_round_trips_and_keeps_its_connection(path: str, link: 
         assert page_of(site, path)[0] == 200
         assert link.round_trips - before[0] <= PAGES[path]
         assert link.connections == before[1]
+
+
+def test_nobody_waits_for_the_end_of_a_read(link: Link, url: str, folder: Path) -> None:
+    """It is sent, and the page is shown; the next page reads the answer first, or connects again."""
+    with closing(Site(url, str(folder))) as site:
+        assert page_of(site, "/sessions")[0] == 200
+        link.silent_from = b"ROLLBACK"
+        assert "run the tests number 0" in page_of(site, "/points")[1]
+        link.silent_from = None
+        assert "run the tests number 0" in page_of(site, "/points/pat-001")[1]
 
 
 @pytest.fixture

@@ -82,7 +82,9 @@ def test_a_vote_goes_to_the_playbook_that_a_name_belongs_to(
     assert _points(learner_project) == {"pat-001": ("run the tests first", 1, 0)}
     assert _points(own) == {"upref-001": ("answer briefly", 1, 0), "upref-002": ("write English names", 1, 0)}
     for project, name in ((learner_project, "pat-001"), (own, "upref-001")):
-        assert history.life(project, name).events[-1].session_id == "s-1"
+        life = history.point_in_full(project, name).life
+        assert life
+        assert life.events[-1].session_id == "s-1"
         with project.store.read(project.key) as book:
             assert quick_sql.marks(book)[name].sessions_cited == 1
 

@@ -4,6 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -19,11 +20,14 @@ from playbook_db.errors import MomentError, PointNotFoundError, RevisionNotFound
 from playbook_db.services.playbook import edit, import_export
 from playbook_db.services.playbook.undo import restore_as_of, undo
 from playbook_db.services.project import Project
-from playbook_db.services.reading import history
+from playbook_db.services.reading import history, quick_reads
 from playbook_db.services.reading.history import LogQuery, find_revision
+from playbook_db.services.reading.sources import ReadSource
+from playbook_db.store import quick_sql
 from playbook_db.store.playbook.learning import Call, ChunkKey
+from playbook_db.store.playbook.log_queries import Life
 from playbook_db.store.playbook.repository import FileFields, RevisionOrigin, RevisionResult
-from playbook_db.store.revision_log import LoggedChange, LoggedRevision
+from playbook_db.store.revision_log import EVERY_CHANGE, LoggedChange, LoggedRevision
 from tests.builders import last_revision, list_retired, playbook_values
 from tests.databases import NewProject
 from tests.domain.test_diff import carry_out, content
@@ -39,6 +43,12 @@ STEPS = st.one_of(
     st.tuples(st.just("prune"), st.none()),
     st.tuples(st.just("restore"), st.sampled_from(NAMES)),
 )
+
+
+def life_of(project: Project, name: str) -> Life:
+    life = history.point_in_full(project, name).life
+    assert life
+    return life
 
 
 def learn(
@@ -350,8 +360,7 @@ def test_the_log_tells_what_was_taken_back_later(days: Project) -> None:
         marked = {revision.number: revision.undone_in for revision in log(days, **asked)}
         assert {number: marked[number] for number in expected} == expected
     for number, by in expected.items():
-        full = history.details_of(days, str(number))
-        assert isinstance(full, history.RevisionDetails)
+        full = history.revision_page(days, str(number), before=0, most=1)
         assert full.revision.undone_in == by
 
 
@@ -428,7 +437,7 @@ def test_a_playbook_without_history_has_an_empty_log(project: Project) -> None:
     assert log(project) == []
     assert history.at(project, "yesterday").playbook == Playbook()
     with pytest.raises(RevisionNotFoundError, match="There is none yet"):
-        history.details_of(project, "1")
+        history.revision_page(project, "1", before=0, most=1)
 
 
 def test_a_number_names_a_point_before_a_revision(days: Project) -> None:
@@ -436,10 +445,10 @@ def test_a_number_names_a_point_before_a_revision(days: Project) -> None:
     content = '{"key_points": [{"name": "2", "text": "hello", "helpful": 0, "harmful": 0}]}'
     import_export.import_playbook(days, playbook_file.decode(content, source="F"), source="F")
 
-    named = history.details_of(days, "2")
-    revision = history.details_of(days, "r2")
+    source = ReadSource(days.store.url.render_as_string(), days.key, lambda **_: nullcontext(days))
+    named, revision = (quick_reads.find(source, name) for name in ("2", "r2"))
 
-    assert isinstance(named, edit.PointDetails)
+    assert isinstance(named, quick_sql.PointRecord)
     assert named.point.text == "hello"
     assert isinstance(revision, history.RevisionDetails)
     assert revision.revision.number == 2
@@ -457,9 +466,8 @@ def test_a_revision_in_full_has_all_that_stood_behind_it(days: Project) -> None:
     with days.store.write(days.key) as book:
         book.finish_reflection(number, revision=revised.revision, curator_reasoning="so it seems", calls=[])
 
-    full = history.details_of(days, "4")
+    full = history.revision_page(days, "4", before=0, most=EVERY_CHANGE)
 
-    assert isinstance(full, history.RevisionDetails)
     assert full.votes == (Vote("oth-001", "helpful", "it did"), Vote("nobody", "harmful", None, matched=False))
     assert [(kept.place, kept.operation, kept.reason) for kept in full.skipped] == [(1, '"nonsense"', "not an object")]
     (reflection,) = full.reflections
@@ -480,8 +488,7 @@ def test_pages_one_after_the_other_are_the_whole(
     done = live_through(project, steps)
 
     for number in done:
-        full = history.details_of(project, f"r{number}")
-        assert isinstance(full, history.RevisionDetails)
+        full = history.revision_page(project, f"r{number}", before=0, most=EVERY_CHANGE)
         parts = [
             history.revision_page(project, f"{number}", before=at, most=most) for at in range(0, full.items + 1, most)
         ]
@@ -504,13 +511,13 @@ def test_a_point_has_a_span(days: Project) -> None:
     """When it came, and when it last changed."""
     learn(days, [Vote("oth-001", "helpful")], now=START + timedelta(days=9))
 
-    span = history.lifespan(days, "oth-001")
+    span = history.point_in_full(days, "oth-001").lifespan
 
     assert (span.created_in, span.created_at[:10], span.changed_in, span.changed_at[:10]) == (
         1, "2026-03-01", 4, "2026-03-10",
     )  # fmt: skip
     with pytest.raises(PointNotFoundError):
-        history.lifespan(days, "nobody")
+        history.point_in_full(days, "nobody")
 
 
 def test_a_flat_file_is_compared_in_the_sections_of_the_other_side(days: Project) -> None:
@@ -535,10 +542,10 @@ def test_life_tells_what_undo_and_restore_did(project: Project) -> None:
     restore_as_of(project, "pat-001", "2")
     merge = {"type": "MERGE", "source_ids": ["pat-001", "pat-002"], "merged_text": "both"}
     edit.apply_batch(project, [merge], origin="a test")
-    merged = history.life(project, "pat-003").merged
+    merged = life_of(project, "pat-003").merged
     undo(project)
 
-    life = history.life(project, "pat-001")
+    life = life_of(project, "pat-001")
 
     assert [(event.revision, event.kind, event.text) for event in life.events] == [
         (1, "add", "one"),
@@ -555,4 +562,4 @@ def test_life_tells_what_undo_and_restore_did(project: Project) -> None:
         (9, "restore", "one"),
     ]
     assert life.events[2].message == "undid revision 3 (edit: voted pat-001 helpful)"
-    assert (merged, history.life(project, "pat-003").merged) == (("pat-001", "pat-002"), ())
+    assert (merged, life_of(project, "pat-003").merged) == (("pat-001", "pat-002"), ())

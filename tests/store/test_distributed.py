@@ -162,7 +162,7 @@ def test_what_concerns_one_playbook_is_asked_of_the_one_server_that_has_it(with_
         edit.retire(project, "oth-002")
         undo.undo(project)
         list(history.log(project, history.LogQuery()))
-        history.life(project, "oth-001")
+        history.point_in_full(project, "oth-001")
         asked += [
             (each.replace(":playbook_id", "%(playbook_id)s"), {"playbook_id": 1}) for each in replica._READ.values()
         ]

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text as sql
 
 from playbook_db.services.playbook import edit, import_export
-from playbook_db.services.project import Project, read_playbook
+from playbook_db.services.project import LastKnownProject, Project, read_playbook
 from playbook_db.services.reading import history
 from playbook_db.store import at_hand
 from playbook_db.store.engine import Store
@@ -42,16 +42,17 @@ def test_a_replica_answers_as_the_database_does(project: Project, tmp_path: Path
 
     with replica.opened(str(path)) as store:
         copy = Project(store, project.key)
+        known = LastKnownProject(store, project.key, own=project)
         assert read_playbook(copy) == read_playbook(project)
         assert import_export.prompt(copy) == import_export.prompt(project)
         for name in ("pat-001", "pat-002", "pat-004"):
-            assert history.details_of(copy, name) == history.details_of(project, name)
-            one, other = history.lifespan(copy, name), history.lifespan(project, name)
+            assert edit.find(copy, name) == edit.find(project, name)
+            one, other = history.point_in_full(known, name).lifespan, history.point_in_full(project, name).lifespan
             assert (one.created_at, one.changed_in, one.changed_at) == (
                 other.created_at, other.changed_in, other.changed_at,
             )  # fmt: skip
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    changed_at = history.lifespan(project, "pat-004").changed_at
+    changed_at = history.point_in_full(project, "pat-004").lifespan.changed_at
     assert replica.state(str(path), project.key) == replica.State(8, changed_at, 4, ((2, -1, -1), (3, 1, 0)))
     assert b"of a page" not in path.read_bytes()
 

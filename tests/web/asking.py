@@ -8,11 +8,12 @@ from playbook_db.web.application import Site
 
 
 def page_of(site: Site, path: str) -> tuple[int, str]:
-    """The status and the body of the page at *path*."""
+    """The status and the body of the page at *path*, which may end with a query."""
+    path, _, query = path.partition("?")
     sent: list[Message] = []
     scope: Scope = {
         "type": "http", "method": "GET", "scheme": "http", "path": path, "raw_path": path.encode(), "root_path": "",
-        "query_string": b"", "headers": [], "server": ("127.0.0.1", 1), "http_version": "1.1",
+        "query_string": query.encode(), "headers": [], "server": ("127.0.0.1", 1), "http_version": "1.1",
     }  # fmt: skip
 
     async def receive() -> Message:

@@ -10,11 +10,12 @@ from playbook_db.domain.merging.diff import Comparison
 from playbook_db.domain.playbook import MAX_COUNTER, Playbook
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import local, timestamp
-from playbook_db.errors import MomentError, RevisionNotFoundError, SessionNotFoundError
+from playbook_db.errors import MomentError, ProjectError, RevisionNotFoundError, SessionNotFoundError
 from playbook_db.services import templates
 from playbook_db.services.playbook import edit
 from playbook_db.services.playbook.edit import PointDetails
 from playbook_db.services.project import LastKnownProject, Project
+from playbook_db.services.reading.sources import HISTORY, Reads
 from playbook_db.store import quick_sql
 from playbook_db.store.playbook import log_queries, statistics
 from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails, read_revision
@@ -24,6 +25,7 @@ from playbook_db.store.quick_sql import PointLifespan, SessionSummary
 from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedRevision, read_log
 
 _BATCH = 100  # revisions read at once: few enough that the first lines come at once
+_CITATIONS = 20  # of the last sessions that cited a point
 _NO_HISTORY = "this playbook has no history yet"
 
 
@@ -73,6 +75,15 @@ class SourcedPlaybook:
     def playbook(self) -> Playbook:
         """The playbook itself."""
         return self.reading.playbook
+
+
+def require_history(project: Project) -> None:
+    """Raise ProjectError if a team's database is away, since its history is only there."""
+    if isinstance(project, LastKnownProject):
+        raise ProjectError(
+            "The team's database can't be reached. Until it can, you see its points as this machine last "
+            "knew them; its history and proposals are only there."
+        )
 
 
 def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
@@ -125,31 +136,20 @@ def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) 
     return _read(project, log_filter, query.limit, most_changes)
 
 
-def details_of(project: Project, text: str) -> PointDetails | RevisionDetails:
-    """The point *text*, live or retired, or else the revision of that number. Raises PointNotFoundError or
-    RevisionNotFoundError."""
-    with project.store.read(project.key) as book:
-        if times.revision_number(text) is None or quick_sql.point_id(book, text) is not None:
-            return edit.find_in(book, text)
-        return read_revision(book, text)
-
-
 def revision_page(project: Project, text: str, *, before: int, most: int) -> RevisionDetails:
     """A page of the revision of that number, see `read_revision`. Raises RevisionNotFoundError."""
     with project.store.read(project.key) as book:
         return read_revision(book, text, before=before, most=most)
 
 
-def life(project: Project, name: str) -> Life:
-    """The life of the point *name*, live or retired. Raises PointNotFoundError."""
-    with project.store.read(project.key) as book:
-        life = log_queries.life(book, name)
-        if life is None:
-            raise edit.no_such_point(book, name)
-        return life
+def reads_in_full(name: str) -> Reads:
+    """What `point_in_full` reads of a team's playbook about the point *name*."""
+    of_point = quick_sql.POINT_ID, quick_sql.POINT, quick_sql.EXTRA, quick_sql.LIFESPAN, log_queries.USE_OF_POINT
+    beside = ((each, {"name": name, "most": _CITATIONS}) for each in (*of_point, statistics.CITATIONS))
+    return Reads(beside=(*HISTORY.beside, *beside))
 
 
-def point_in_full(project: Project, name: str, *, last: int, limit: int, most_citations: int) -> FullPoint:
+def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> FullPoint:
     """The point *name*, live or retired, with its life in the newest *limit* revisions up to the *last*, and the last
     sessions that cited it. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
@@ -163,17 +163,8 @@ def point_in_full(project: Project, name: str, *, last: int, limit: int, most_ci
             lifespan,
             log_queries.life(book, name, last=last, limit=limit),
             log_queries.use_by_event(book, name),
-            statistics.citations_of(book.connection, project.key, name, most=most_citations),
+            statistics.citations_of(book, name, most=_CITATIONS),
         )
-
-
-def lifespan(project: Project, name: str) -> PointLifespan:
-    """The lifespan of the point *name*, live or retired. Raises PointNotFoundError."""
-    with project.store.read(project.key) as book:
-        lifespan = quick_sql.lifespan(book, name)
-        if lifespan is None:
-            raise edit.no_such_point(book, name)
-        return lifespan
 
 
 def sessions(project: Project) -> list[SessionSummary]:

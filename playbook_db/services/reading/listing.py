@@ -58,14 +58,14 @@ def read(
         row_filter, is_damaged = _filter(book, words, RowFilter(state, section))
         by_default: Order = "left" if state == "retired" else "rank" if row_filter.ids is None else "given"
         order = order or by_default
-        is_plain = order == "rank" and row_filter.is_open  # whose order has an index
+        is_plain = order == "rank" and row_filter.is_open and book.count_live() > page_rows  # its order has an index
         ids = [] if is_plain else listing.ids_of(book, row_filter, order)
         count = book.count_live() if is_plain else len(ids)
         pages = -(-count // page_rows)
         page = max(1, min(page, pages))
         offset = (page - 1) * page_rows
         on_page = listing.ranked_ids(book, limit=page_rows, offset=offset) if is_plain else ids[offset:][:page_rows]
-        since = book.revision_at(timestamp((now or datetime.now(UTC)) - TREND))
+        since = timestamp((now or datetime.now(UTC)) - TREND)
         return PointList(tuple(listing.rows(book, on_page, since=since)), count, page, pages, is_damaged)
 
 

@@ -7,7 +7,7 @@ from playbook_db.errors import SessionNotFoundError
 from playbook_db.services.project import Project
 from playbook_db.services.reading import history
 from playbook_db.store.playbook import log_queries
-from playbook_db.store.playbook.learning import SessionCall
+from playbook_db.store.playbook.learning import COUNT_SESSIONS, SOME_SESSIONS, SessionCall
 from playbook_db.store.playbook.log_queries import RevisionDetails
 from playbook_db.store.playbook.statistics import DayCalls, days_of_calls
 from playbook_db.store.quick_sql import SessionSummary
@@ -32,6 +32,7 @@ def listed(project: Project, *, most: int, offset: int = 0) -> tuple[list[tuple[
     """At most *most* sessions that were learned from, newest first, from the one at *offset* on, each with its counts;
     and the number of all."""
     with project.store.read(project.key) as book:
+        book.foresee((SOME_SESSIONS, {"most": most, "offset": offset}), (COUNT_SESSIONS, {}))
         summaries = book.some_sessions(most=most, offset=offset)
         taught = book.taught([each.session_id for each in summaries])
         return [(each, Counter(taught[each.session_id])) for each in summaries], book.count_sessions()

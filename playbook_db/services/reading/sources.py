@@ -34,7 +34,7 @@ class Reads:
     beside: "tuple[Question, ...]" = ()
 
 
-HISTORY = Reads()
+HISTORY = Reads(beside=((quick_sql.HEAD, {}), (quick_sql.STORED, {}), (hook_sql.PROPOSALS_WAITING, {})))
 POINTS = Reads(points=True)
 MARKED_POINTS = Reads(points=True, beside=((quick_sql.MARKS, {}),))
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from playbook_db.services.project import Project
 from playbook_db.services.reading.statistics import Week, weeks_of
 from playbook_db.store.playbook import statistics
-from playbook_db.store.playbook.log_queries import EventUse, use_by_event
+from playbook_db.store.playbook.log_queries import USE_BY_EVENT, EventUse, use_by_event
 from playbook_db.store.playbook.statistics import DayCalls
 
 MOST_BARS = 60  # of a chart: days, weeks; more of them are shown as months
@@ -31,8 +31,9 @@ def gather(project: Project, *, now: datetime | None = None) -> Trends:
     """The trends of the project's playbook; empty without one."""
     today = (now or datetime.now(UTC)).astimezone(UTC).date()
     with project.store.read(project.key) as book:
-        changes = statistics.points_by_day(book.connection, project.key)
-        votes = statistics.votes_by_day(book.connection, project.key)
+        of = {"key": book.key}
+        book.foresee((statistics.POINTS_BY_DAY, of), (statistics.VOTES_BY_DAY, of), (USE_BY_EVENT, {}))
+        changes, votes = statistics.points_by_day(book), statistics.votes_by_day(book)
         uses = use_by_event(book)
     with project.own.store.snapshot() as connection:
         calls = statistics.days_of_calls(connection, project.own.key)

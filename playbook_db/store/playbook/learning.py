@@ -116,15 +116,15 @@ WHERE playbook_id = :playbook_id AND transcript_path = :path AND from_offset = :
 ORDER BY id DESC LIMIT 1
 """)
 # A session's time is that of its first revision, else of its first call.
-_SOME_SESSIONS = sql(f"{quick_sql.SESSIONS} LIMIT :most OFFSET :offset")
+SOME_SESSIONS = f"{quick_sql.SESSIONS} LIMIT :most OFFSET :offset"
 _ONE_SESSION = sql(quick_sql.SESSIONS.replace("session_id IS NOT NULL", "session_id = :session_id"))
-_COUNT_SESSIONS = sql("""
+COUNT_SESSIONS = """
 SELECT count(*) FROM (
     SELECT session_id FROM revisions WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
     UNION
     SELECT session_id FROM model_calls WHERE playbook_id = :playbook_id AND session_id IS NOT NULL
 ) AS each_one
-""")
+"""
 _TAUGHT = sql("""
 SELECT r.session_id, c.kind, count(*)
 FROM revisions AS r JOIN changes AS c ON c.playbook_id = :playbook_id AND c.revision = r.number
@@ -243,7 +243,6 @@ class LearningRows(PlaybookRows):
     """The rows about learning of one playbook."""
 
     now: str  # the transaction's time
-    revision: int  # the last one when the transaction began
 
     def learned_to(self, path: str) -> int:
         """The byte up to which the transcript at *path* has been learned from."""
@@ -387,7 +386,7 @@ class LearningRows(PlaybookRows):
 
     def some_sessions(self, *, most: int, offset: int) -> list[SessionSummary]:
         """At most *most* sessions that were learned from, from *offset* on."""
-        return [SessionSummary(*row) for row in self._execute(_SOME_SESSIONS, most=most, offset=offset)]
+        return [SessionSummary(*row) for row in quick_sql.rows(self, SOME_SESSIONS, most=most, offset=offset)]
 
     def session(self, session_id: str) -> SessionSummary | None:
         """The session with that whole id; None if nothing was learned from it."""
@@ -396,8 +395,8 @@ class LearningRows(PlaybookRows):
 
     def count_sessions(self) -> int:
         """How many sessions were learned from."""
-        count: int = self._execute(_COUNT_SESSIONS).scalar_one()
-        return count
+        ((count,),) = quick_sql.rows(self, COUNT_SESSIONS)
+        return int(count)
 
     def taught(self, sessions: Sequence[str]) -> dict[str, dict[str, int]]:
         """For each of *sessions*: its changes by kind, without those by votes, and its votes by tag."""

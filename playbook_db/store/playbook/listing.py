@@ -45,12 +45,14 @@ _AWAKE = sql("""
 SELECT k.id FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
 ORDER BY k.pinned DESC, k.rank DESC, k.id LIMIT :limit OFFSET :offset
 """)
-# The counters at a revision, or if the point came or was imported later, those that it had then.
+# The counters at a time, or if the point came or was imported later, those that it had then.
 _THEN = """
 (SELECT b.{counter} FROM changes AS b {by_point}
  JOIN revisions AS r ON r.playbook_id = b.playbook_id AND r.number = b.revision
  WHERE b.playbook_id = :playbook_id AND b.point_id = k.id
-   AND (b.revision <= :since OR b.revision = k.created_in OR r.source = 'import')
+   AND (b.revision <= (SELECT coalesce(max(o.number), 0) FROM revisions AS o
+                       WHERE o.playbook_id = :playbook_id AND o.time <= :since)
+        OR b.revision = k.created_in OR r.source = 'import')
  ORDER BY b.revision DESC, b.seq DESC LIMIT 1)
 """
 _ROWS = """
@@ -69,7 +71,7 @@ _MOST_WORDS = 8  # of a search for parts of texts
 
 @dataclass(frozen=True, slots=True)
 class PointRow:
-    """A point in a list. `helpful_then` and `harmful_then` are its votes at an earlier revision."""
+    """A point in a list. `helpful_then` and `harmful_then` are its votes at an earlier time."""
 
     id: int
     name: str
@@ -134,8 +136,8 @@ def ids_of(book: PlaybookRepository, row_filter: RowFilter, order: Order) -> lis
     return passing
 
 
-def rows(book: PlaybookRepository, ids: Sequence[int], *, since: int) -> list[PointRow]:
-    """The points *ids*, in that order, with their votes at the revision *since*."""
+def rows(book: PlaybookRepository, ids: Sequence[int], *, since: str) -> list[PointRow]:
+    """The points *ids*, in that order, with their votes at the time *since*."""
     if not ids:
         return []
     by_point = book.index_hint("ix_changes_point")

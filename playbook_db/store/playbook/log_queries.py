@@ -17,7 +17,7 @@ from playbook_db.store.quick_sql import IS_WEAK, LAST_REVISION, rows
 from playbook_db.store.revision_log import EVERY_CHANGE, LogFilter, LoggedChange, LoggedRevision, read_log
 
 if TYPE_CHECKING:
-    from playbook_db.store.quick_sql import Reader
+    from playbook_db.store.quick_sql import Question, Reader
 
 _CHANGED_BECAUSE = """
 SELECT k.name, c.revision FROM changes AS c
@@ -56,6 +56,7 @@ USE_BY_EVENT = """
 SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event
 WHERE playbook = (SELECT key FROM playbooks WHERE id = :playbook_id) GROUP BY event HAVING sum(shown) > 0
 """
+USE_OF_POINT = USE_BY_EVENT.replace("GROUP BY", "AND name = :name GROUP BY")
 _POINT_VOTES = """
 SELECT revision, tag, rationale, ignored, evidence FROM votes {by_point}
 WHERE playbook_id = :playbook_id AND point_id = :point_id AND revision BETWEEN :oldest AND :newest
@@ -165,11 +166,15 @@ def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVE
     RevisionNotFoundError."""
     number = min(revision_number(text) or 0, MAX_COUNTER)
     log_filter = LogFilter(number, number)
-    revisions = read_log(book, log_filter, limit=1, most_changes=most, first_change=before + 1) if number else []
+    page = {"revision": number, "before": before, "most": most}
+    beside = [(each, page) for each in (_VOTES_COUNT, _VOTES, _SKIPPED, _REFLECTIONS)]
+    revisions = (
+        read_log(book, log_filter, limit=1, most_changes=most, first_change=before + 1, beside=beside) if number else []
+    )
     if not revisions:
         ((last,),) = rows(book, LAST_REVISION)
         raise RevisionNotFoundError(text.strip(), last)
-    revision, page = revisions[0], {"revision": number, "before": before, "most": most}
+    revision = revisions[0]
     ((votes,),) = rows(book, _VOTES_COUNT, revision=number)
     return RevisionDetails(
         revision,
@@ -213,10 +218,12 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
     point_id = quick_sql.point_id(book, name)
     if point_id is None:
         return None
-    revisions = read_log(book, LogFilter(1, last, point_id=point_id), limit=limit, most_changes=EVERY_CHANGE)
+    statement = _POINT_VOTES.format(by_point=book.index_hint("ix_votes_point"))
+    of_point = LogFilter(1, last, point_id=point_id)
+    beside: list[Question] = [(statement, {}), (_MERGED, {})]
+    revisions = read_log(book, of_point, limit=limit, most_changes=EVERY_CHANGE, beside=beside)
     votes: dict[int, list[Any]] = defaultdict(list)
     if revisions:
-        statement = _POINT_VOTES.format(by_point=book.index_hint("ix_votes_point"))
         span = {"oldest": revisions[-1].number, "newest": revisions[0].number}
         for number, *vote in rows(book, statement, point_id=point_id, **span):
             votes[number].append(vote)
@@ -255,8 +262,7 @@ def _change_text(change: LoggedChange, was_voted: bool) -> str | None:
 
 def use_by_event(book: "Reader", name: str | None = None) -> tuple[EventUse, ...]:
     """The use of all points, or of the point *name*, by event; events that showed none are left out."""
-    query = USE_BY_EVENT.replace("GROUP BY", "AND name = :name GROUP BY") if name else USE_BY_EVENT
-    return event_uses(rows(book, query, name=name))
+    return event_uses(rows(book, USE_OF_POINT if name else USE_BY_EVENT, name=name))
 
 
 def event_uses(matches: Iterable[Any]) -> tuple[EventUse, ...]:

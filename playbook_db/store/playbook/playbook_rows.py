@@ -15,7 +15,8 @@ from playbook_db import settings
 from playbook_db.domain.playbook import KeyPoint, Vote, exact_phrases
 from playbook_db.domain.search_words import Term
 from playbook_db.domain.sections import SLUG_SECTIONS
-from playbook_db.store.dialect import dialect_of
+from playbook_db.store import quick_sql
+from playbook_db.store.dialect import Answers, Question, dialect_of
 from playbook_db.store.quick_sql import IS_WEAK
 
 # Whether a vote is in force.
@@ -36,11 +37,31 @@ class PlaybookRows:
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         self.connection = connection
         self.playbook_id = playbook_id
+        self._answers: Answers = connection.get_execution_options().get("answers", {})
+
+    @functools.cached_property
+    def _head(self) -> Any:
+        return next(iter(quick_sql.rows(self, quick_sql.HEAD)), None)
+
+    @functools.cached_property
+    def revision(self) -> int:
+        """The number of the last revision when it is first asked for; 0 before the first."""
+        return (self._head and self._head.number) or 0
 
     def execute(self, statement: str, values: Mapping[str, Any]) -> Any:
-        """Run a statement of `hook_sql` or `quick_sql`. A replica lacks some rows: it has the server's answers."""
-        answers = self.connection.get_execution_options().get("answers", {})
-        return answers[statement] if statement in answers else self.connection.execute(_statement(statement), values)
+        """Run a statement of `hook_sql`, `quick_sql` or a log, unless the answer is known."""
+        expected, answer = self._answers.get(statement, (None, ()))
+        if expected is not None and all(values.get(name, value) == value for name, value in expected.items()):
+            return answer
+        return self.connection.execute(_statement(statement), values)
+
+    def foresee(self, *questions: Question) -> None:
+        """Ask a server *questions* in one round trip: `execute` then knows the answers."""
+        dialect = dialect_of(self.connection)
+        if dialect.is_shared:
+            answers = dialect.gather(self.connection, self.playbook_id, questions)
+            known = {statement: (values, rows) for (statement, values), rows in zip(questions, answers, strict=True)}
+            self._answers = {**self._answers, **known}
 
     def index_hint(self, name: str) -> str:
         """The SQL after a table's name that makes the planner use the index *name*; "" if it isn't needed."""

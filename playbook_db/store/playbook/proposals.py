@@ -62,7 +62,6 @@ class ProposalRows(PlaybookRows):
     """The proposals of one playbook, and the decisions on pairs of its points."""
 
     now: str  # the transaction's time
-    revision: int  # the last one when the transaction began
 
     def add_proposal(
         self, operation: dict[str, Any], kind: Kind, evidence: Sequence[Evidence], trust: str, session_id: str | None
@@ -127,7 +126,7 @@ class ProposalRows(PlaybookRows):
 
     def proposals_waiting(self) -> tuple[int, int]:
         """How many proposals wait, and the highest of their numbers (or 0)."""
-        count, highest = self._execute(hook_sql.PROPOSALS_WAITING).one()
+        ((count, highest),) = quick_sql.rows(self, hook_sql.PROPOSALS_WAITING)
         return count, highest
 
     def proposal(self, number: int) -> Proposal | None:

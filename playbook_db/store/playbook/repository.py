@@ -39,6 +39,7 @@ from playbook_db.store.playbook.playbook_rows import point_of
 from playbook_db.store.playbook.proposals import ProposalRows
 from playbook_db.store.playbook.revisions import RevisionWriter
 from playbook_db.store.playbook.snapshots import Snapshots
+from playbook_db.store.quick_sql import rows
 from playbook_db.store.revision_log import header_of
 
 # Statements are built once: that costs more than running them.
@@ -62,12 +63,6 @@ SELECT (SELECT name {_OF_PREFIX} ORDER BY length(name) DESC, name DESC LIMIT 1),
        (SELECT coalesce(max(id), 0) FROM key_points WHERE playbook_id = :playbook_id)
 """)
 _NAMES_OF_PREFIX = sql(f"SELECT name {_OF_PREFIX}")
-_OPEN = sql("""
-SELECT h.header, h.final_newline, r.number, r.time
-FROM heads AS h LEFT JOIN revisions AS r ON r.playbook_id = h.playbook_id
-    AND r.number = (SELECT max(l.number) FROM revisions AS l WHERE l.playbook_id = :playbook_id)
-WHERE h.playbook_id = :playbook_id
-""")
 _KEPT_MIRRORS = sql("""
 SELECT m.path, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = m.playbook_id), 0),
        m.revision, m.sha256, m.size_bytes, m.mtime_ns
@@ -75,7 +70,6 @@ FROM mirrors AS m JOIN playbooks AS p ON p.id = m.playbook_id
 WHERE p.mirror IN ('on', 'found') AND p.ignored = 0
   AND NOT EXISTS (SELECT 1 FROM memberships AS t WHERE t.playbook_id = m.playbook_id) ORDER BY m.path
 """)
-_STORED = sql(hook_sql.PROJECT.replace("p.key = :key", "p.id = :playbook_id"))
 _LAST_ERASED_IN = sql("SELECT coalesce(max(revision), 0) FROM erasures WHERE playbook_id = :playbook_id")
 _CREATED_IN = sql("SELECT name, created_in FROM key_points WHERE playbook_id = :playbook_id")
 _MIRROR = sql("""
@@ -162,8 +156,7 @@ class RevisionResult:
 class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
     """A project's or the personal playbook inside a transaction. One that doesn't exist yet is empty, with the id 0.
 
-    `header`, `revision` (0 before the first) and `last_time` are those of the last revision, `now` is the
-    transaction's time. `commit` writes only after `open_to_write`.
+    `now` is the transaction's time. `commit` writes only after `open_to_write`.
     """
 
     def __init__(
@@ -172,12 +165,10 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         known, row = locked or (dialect_of(connection).known_number(key), None)
         playbook_id = known or connection.execute(_FIND, {"project_key": key}).scalar() or 0
         super().__init__(connection, playbook_id)
-        row = row or (self._execute(_OPEN).first() if playbook_id else None)
         self.key = key
         self.is_users = is_users(key)
-        self.header = header_of(row.header, row.final_newline) if row else Header()
-        self.revision: int = (row and row.number) or 0
-        self.last_time: str | None = row.time if row else None
+        if row:
+            self._head = row
         self.now = timestamp(now or datetime.now(UTC))
         self._is_writable = locked is not None
         self._last_position: int | None = None  # if known
@@ -187,7 +178,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         """The playbook of the project *key*, created if needed, locked against other writers until the end."""
         dialect = dialect_of(connection)
         known = dialect.known_number(key)
-        if known and (head := dialect.lock_and_read(connection, known, _OPEN.text)):
+        if known and (head := dialect.lock_and_read(connection, known, quick_sql.HEAD)):
             return cls(connection, key, now=now, locked=(known, head))
         locked = dialect.lock_playbook(connection, key)
         if locked is None:  # another process may be creating it at this moment
@@ -195,6 +186,16 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
             connection.execute(_ADD_PROJECT, {"key": key, "kind": kind, "now": time})
             locked = dialect.lock_playbook(connection, key)
         return cls(connection, key, now=now, locked=(locked or 0, None))
+
+    @cached_property
+    def header(self) -> Header:
+        """The top-level fields of the playbook's file."""
+        return header_of(self._head.header, self._head.final_newline) if self._head else Header()
+
+    @cached_property
+    def last_time(self) -> str | None:
+        """The time of the last revision."""
+        return self._head.time if self._head else None
 
     @cached_property
     def draft(self) -> Draft:
@@ -269,7 +270,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def live_point(self, name: str) -> KeyPoint | None:
         """The live point *name*, or None."""
-        row = self._execute(quick_sql.POINT, name=name).first()
+        row = next(iter(rows(self, quick_sql.POINT, name=name)), None)
         if row:
             self._ids[name] = row.id
         return point_of(row) if row and row.retired_in is None else None
@@ -313,7 +314,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def retired_point(self, name: str) -> RetiredPoint | None:
         """The retired point *name*, or None."""
-        row = self._execute(quick_sql.POINT, name=name).first()
+        row = next(iter(rows(self, quick_sql.POINT, name=name)), None)
         return _retired(row) if row and row.retired_in is not None else None
 
     def retired(self) -> dict[str, RetiredPoint]:
@@ -330,7 +331,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def extra_of(self, name: str) -> str:
         """The other fields that files have for the point *name*, as JSON."""
-        return self._execute(quick_sql.EXTRA, name=name).scalar() or "{}"
+        return next((fields for (fields,) in rows(self, quick_sql.EXTRA, name=name)), "{}")
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
         """Pin or unpin the point *name*. A pinned one doesn't rest."""
@@ -345,7 +346,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     def stored(self) -> StoredProject:
         """The state of the playbook, as hooks read it."""
-        return StoredProject(self._execute(_STORED).first() or (0, 0, "undecided", 0, 0, None))
+        return next(map(StoredProject, rows(self, quick_sql.STORED)), quick_sql.NO_PLAYBOOK)
 
     def is_ignored(self) -> bool:
         """Whether the hooks and the worker ignore the project."""

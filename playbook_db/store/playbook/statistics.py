@@ -11,6 +11,8 @@ from playbook_db.domain.trust.outcomes import Sample
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
 from playbook_db.store.playbook.log_queries import USE_BY_EVENT
+from playbook_db.store.playbook.repository import PlaybookRepository
+from playbook_db.store.quick_sql import rows
 from playbook_db.store.tables import metadata
 
 # The actor; NULL for a session in a file of one's own, where all sessions are the same person's.
@@ -18,15 +20,15 @@ _WHO = """
 CASE WHEN r.actor = r.session_id OR r.actor LIKE '________-____-____-____-____________' THEN NULL ELSE r.actor END
 """
 # How many live points each day added; negative if it retired more.
-_POINTS = sql("""
+POINTS_BY_DAY = """
 SELECT substr(r.time, 1, 10) AS day, sum(CASE c.kind WHEN 'retire' THEN -1 ELSE 1 END) FROM changes AS c
 JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
 WHERE c.playbook_id = (SELECT id FROM playbooks WHERE key = :key) AND c.kind IN ('add', 'restore', 'retire')
 GROUP BY day
-""")
+"""
 # `vote_log` would look up the point of each vote. Votes are summed by revision first: sorting all by day takes 4 times
 # as long.
-_VOTES = f"""
+VOTES_BY_DAY = f"""
 SELECT substr(r.time, 1, 10) AS day, CASE WHEN r.session_id IS NULL THEN 0 ELSE 1 END AS by_session, {_WHO} AS who,
        sum(v.helpful), sum(v.harmful), sum(v.neutral), sum(v.unmatched)
 FROM (
@@ -48,17 +50,15 @@ SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd
 FROM cost_by_day WHERE playbook = :key ORDER BY day DESC LIMIT :most
 """
 # The sessions that cited a point, each with the event that first showed it there, if that is still recorded.
-_CITATIONS = sql("""
+CITATIONS = """
 SELECT c.session_id, c.time, c.chunks,
        (SELECT i.event FROM injections AS i
         WHERE i.playbook_id = c.playbook_id AND i.session_id = c.session_id
           AND instr(replace(replace(replace(i.points, ' ', ''), '[', ','), ']', ','), ',' || c.point_id || ',') > 0
         ORDER BY i.seq LIMIT 1)
-FROM playbooks AS p
-JOIN key_points AS k ON k.playbook_id = p.id AND k.name = :name
-JOIN citations AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id
-WHERE p.key = :key ORDER BY c.time DESC, c.session_id LIMIT :most
-""")
+FROM key_points AS k JOIN citations AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id
+WHERE k.playbook_id = :playbook_id AND k.name = :name ORDER BY c.time DESC, c.session_id LIMIT :most
+"""
 # Sessions count from the first held-out one to the last: before and after these no session was held out.
 _HELD_OUT = """
 SELECT min(first_at), max(first_at) FROM session_comparison WHERE playbook = :key AND is_held_out = 1
@@ -82,7 +82,7 @@ _QUESTIONS = {
     "cited in": "SELECT min(time), count(DISTINCT session_id) FROM cited_points WHERE playbook = :key",
     "cited": "SELECT name, count(*) FROM cited_points WHERE playbook = :key GROUP BY name",
     "uses": USE_BY_EVENT,
-    "votes": _VOTES,
+    "votes": VOTES_BY_DAY,
     "calls": _CALLS,
     "unpriced": """
         SELECT count(*) FROM model_calls AS m JOIN playbooks AS p ON p.id = m.playbook_id
@@ -182,20 +182,19 @@ def sizes(store: Store) -> tuple[int | None, Mapping[str, int]]:
         return dialect_of(connection).sizes(connection)
 
 
-def citations_of(connection: Connection, key: str, name: str, *, most: int) -> tuple[Citation, ...]:
-    """The last *most* sessions that cited the point *name* of the playbook *key*, newest first."""
-    rows = connection.execute(_CITATIONS, {"key": key, "name": name, "most": most})
-    return tuple(Citation(*row) for row in rows)
+def citations_of(book: PlaybookRepository, name: str, *, most: int) -> tuple[Citation, ...]:
+    """The last *most* sessions that cited the point *name*, newest first."""
+    return tuple(Citation(*row) for row in rows(book, CITATIONS, name=name, most=most))
 
 
-def votes_by_day(connection: Connection, key: str) -> list[DayVotes]:
+def votes_by_day(book: PlaybookRepository) -> list[DayVotes]:
     """The votes in force, by day and actor."""
-    return [DayVotes(*row) for row in connection.execute(sql(_VOTES), {"key": key})]
+    return [DayVotes(*row) for row in rows(book, VOTES_BY_DAY, key=book.key)]
 
 
-def points_by_day(connection: Connection, key: str) -> list[tuple[str, int]]:
+def points_by_day(book: PlaybookRepository) -> list[tuple[str, int]]:
     """By how much the number of live points changed on each day that changed it."""
-    return [(day, int(more)) for day, more in connection.execute(_POINTS, {"key": key})]
+    return [(day, int(more)) for day, more in rows(book, POINTS_BY_DAY, key=book.key)]
 
 
 def days_of_calls(connection: Connection, key: str, *, most: int | None = None) -> list[DayCalls]:

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any, Self, TypeVar
 
 import psycopg
+from psycopg import generators
 from psycopg.pq import TransactionStatus
 from psycopg.rows import namedtuple_row, tuple_row
 from sqlalchemy import Connection as SqlConnection
@@ -36,6 +37,7 @@ class PatientConnection(psycopg.Connection[Any]):
     """A connection that follows `patience`; `mode` follows BEGIN."""
 
     mode = WRITES
+    _is_ending = False  # a transaction that only read; its ROLLBACK was sent, the answer wasn't awaited
 
     def wait(self, gen: "Generator[Any, Any, T]", *arguments: Any, **options: Any) -> T:
         """Run *gen*. Raises SilentServerError when the transaction's time is over."""
@@ -66,6 +68,9 @@ class PatientConnection(psycopg.Connection[Any]):
             yield
 
     def _is_in_transaction(self) -> bool:
+        if self._is_ending:
+            self._is_ending = False
+            self.wait(generators.fetch_many(self.pgconn))
         return self.info.transaction_status != TransactionStatus.IDLE
 
     def _begin(self) -> None:
@@ -84,17 +89,22 @@ class PatientConnection(psycopg.Connection[Any]):
         return self.pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
 
     def rollback(self) -> None:
-        """Roll back, unless the connection is closed: that error would hide the first one."""
-        if not self.closed:
+        """Roll back, unless the connection is closed: that error would hide the first one. Nothing hangs on the end of
+        a transaction that only read, so nobody waits for it."""
+        if self.mode == READS and self.info.transaction_status == TransactionStatus.INTRANS:
+            self._is_ending = True
+            self.pgconn.send_query(b"ROLLBACK")
+            self.pgconn.flush()
+        elif not (self.closed or self._is_ending):
             super().rollback()
 
     def gather(self, questions: Sequence[Question], *, alone: bool = False) -> list[Sequence[Any]]:
         """The answers to *questions*, in one round trip: in the transaction under way, or *alone* in one that only
         reads, and sees one state of the database."""
-        self.mode = READS if alone else self.mode
+        self.mode, is_begun = READS if alone else self.mode, self._is_in_transaction()
         try:
             with self.together():
-                if not self._is_in_transaction():
+                if not is_begun:
                     self._begin()
                 cursors = [self._execute(*question) for question in questions]
                 if alone:

@@ -108,6 +108,7 @@ class PostgresDialect(Dialect):
     def __init__(self, url: URL) -> None:
         self.url = url.set(drivername="postgresql+psycopg")
         self._numbers: dict[str, int] = {}  # of playbooks, by their keys
+        self._ahead: tuple[Sequence[Question], list[Sequence[Any]]] = (), []  # questions, with their answers
 
     @property
     def where(self) -> str:
@@ -149,11 +150,14 @@ class PostgresDialect(Dialect):
         return explained(self.where)
 
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """One round trip if the playbook's number is known, else two."""
+        """One round trip if the playbook's number is known, else two; none if it was asked with the version."""
+        (ahead, answers), self._ahead = self._ahead, ((), [])
+        if answers and ahead == questions:
+            return answers
         with self.explained(), self._engine.connect() as connection:
             gather = functools.partial(driver_of(connection).gather, alone=True)
             number = self._numbers.get(key) or next((row.id for row in gather([(_FIND, {"key": key})])[0]), 0)
-            return gather([(statement, {"playbook_id": number, **values}) for statement, values in questions])
+            return gather(_about(number, questions))
 
     def role(self, connection: Connection) -> str:
         return str(driver_of(connection).info.user)
@@ -162,18 +166,21 @@ class PostgresDialect(Dialect):
         """The number, if it was looked up with the version."""
         return self._numbers.get(key)
 
-    def schema_version(self, key: str = "") -> int | None:
+    def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
         """The schema of the database, 0 if it holds none of our tables. With a *key*, the number of that playbook is
-        looked up, too. Raises OtherProgramError, ServerError."""
+        looked up, too; if it is known, the questions *ahead*, which the next `ask` is about, are answered with it.
+        Raises OtherProgramError, ServerError."""
+        number = self._numbers.get(key)
         with self.explained(), self._engine.connect() as connection:
             try:
-                questions: list[Question] = [(_VERSION, {}), *([(_FIND, {"key": key})] if key else [])]
-                (there,), *numbers = driver_of(connection).gather(questions, alone=True)
+                questions = [(_VERSION, {}), (_FIND, {"key": key}), *(_about(number, ahead) if number else ())]
+                (there,), numbers, *answers = driver_of(connection).gather(questions, alone=True)
             except psycopg.errors.UndefinedTable:
                 if connection.scalar(_ANY_TABLE, {"names": list(metadata.tables)}):
                     raise OtherProgramError(self.where) from None
                 return 0
-        self._numbers = {key: numbers[0][0].id} if numbers and numbers[0] else {}
+        self._numbers = {key: numbers[0].id} if numbers else {}
+        self._ahead = ahead, answers if self._numbers.get(key) == number else []
         if there.has_tables and re.fullmatch(r"\d{4}", there.version or "0000"):
             schema = int(there.version or 0)
             window = re.fullmatch(rf"{schema:04d} (\d{{4}})", there.oldest_program or "")
@@ -264,6 +271,9 @@ class PostgresDialect(Dialect):
         questions: list[Question] = [(each, {"playbook_id": number}) for each in (_LOCK.text, question)]
         locked, rows = driver_of(connection).gather(questions)
         return rows[0] if locked else None
+
+    def gather(self, connection: Connection, number: int, questions: Sequence[Question]) -> list[Sequence[Any]]:
+        return driver_of(connection).gather(_about(number, questions))
 
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
         return driver_of(connection).together()
@@ -369,6 +379,10 @@ def _make(connection: Connection, *files: str) -> None:
     driver = connection.connection.dbapi_connection
     for statement in making_statements(files):
         driver.execute(statement)  # type: ignore[union-attr]
+
+
+def _about(number: int, questions: Sequence[Question]) -> list[Question]:
+    return [(statement, {"playbook_id": number, **values}) for statement, values in questions]
 
 
 def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:

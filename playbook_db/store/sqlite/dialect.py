@@ -119,7 +119,7 @@ class SqliteDialect(Dialect):
 
     # The schema of the file.
 
-    def schema_version(self, key: str = "") -> int | None:
+    def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
         """The schema of the database: 0 for an empty file, None without a file.
 
         Raises DamagedError if the file is no SQLite database, OtherProgramError.

@@ -7,7 +7,6 @@ need no lock.
 
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -68,6 +67,7 @@ SELECT id, pinned, resting FROM key_points WHERE playbook_id = :playbook_id AND 
 UNION ALL
 SELECT id, -1, -1 FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting' ORDER BY 2, 1
 """
+COMPARED: tuple[Question, ...] = ((_LAST, {}), (_MARKED, {}))  # what `compare` asks first
 
 
 def _all(table: Table, where: str = "playbook_id = :playbook_id") -> str:
@@ -137,7 +137,7 @@ class State:
 def compare(server: Store, key: str, here: State | None, *beside: Question) -> tuple[bool, list[Any]]:
     """Whether a replica with the state *here* equals the playbook *key* in the database *server*, and the answers to
     the questions *beside*."""
-    last, marked, *answers = server.ask(key, (_LAST, {}), (_MARKED, {}), *beside)
+    last, marked, *answers = server.ask(key, *COMPARED, *beside)
     revision = tuple(last[0]) if last else (0, None)
     known = here and (here.revision, here.time, here.marked)
     return bool(last) and known == (*revision, tuple(map(tuple, marked))), answers
@@ -158,10 +158,9 @@ def state(path: str, key: str) -> State | None:
         return None
 
 
-def opened(path: str, answers: Mapping[str, Sequence[Any]] | None = None) -> Store:
-    """The replica at *path* as a read-only database. *answers* are the server's, to questions that a replica can't
-    answer."""
-    return Store(SqliteDialect(path, "at rest").make_engine().execution_options(answers=answers or {}))
+def opened(path: str) -> Store:
+    """The replica at *path* as a read-only database."""
+    return Store(SqliteDialect(path, "at rest").make_engine())
 
 
 def known_at(path: str) -> datetime | None:
