@@ -186,7 +186,7 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
             raise PlaybookFileError(source, place, f"it must be a list, and it is {_shown(listed)}.")
         section = find_section(title)
         if section is None:
-            warnings.append(f"the section {title!r} is unknown; its {len(listed)} entries go to {OTHERS}")
+            warnings.append(f"the section {title!r} is unknown; its points ({len(listed)}) go to {OTHERS}")
         for number, raw in enumerate(listed, 1):
             yield _Entry(raw, section or OTHERS, f"{place}, entry {number}", source)
 

@@ -70,10 +70,21 @@ def test_a_wrong_index_for_full_text_is_told_with_what_makes_it_anew(playbook: P
     assert database["remedy"] == "playbook db check --rebuild-search"
 
 
-def test_an_sqlite_without_fts5_is_told(findings: Findings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """All else goes on, so it is worth a note."""
+@pytest.mark.parametrize(
+    ("versions", "state", "told"),
+    [
+        ("3.13.0 3.51.3 False", "note", "has no FTS5"),
+        ("3.13.0 3.51.2 True", "note", "two programs that write to one database can damage it"),
+        ("3.13.0 3.51.3 True", "ok", "SQLite 3.51.3"),
+        ("3.9.0 3.36.0 True", "broken", "3.37 or later is needed"),
+    ],
+)
+def test_an_older_or_lesser_sqlite_is_told(
+    findings: Findings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, versions: str, state: str, told: str
+) -> None:
+    """If it works all the same, that is a note, with what can happen."""
     python = tmp_path / "python"
-    answers = f'*pragma_module_list*) echo 3.13.0 3.50.4 False;; *) exec {sys.executable} "$@";;'
+    answers = f'*pragma_module_list*) echo {versions};; *) exec {sys.executable} "$@";;'
     python.write_text(f'#!/bin/sh\ncase "$*" in {answers} esac\n')
     python.chmod(0o755)
     programs = install.Programs(str(python), str(Path(doctor.__file__).parents[3]), sys.executable)
@@ -81,8 +92,9 @@ def test_an_sqlite_without_fts5_is_told(findings: Findings, monkeypatch: pytest.
 
     (interpreter,) = findings()["interpreter"]
 
-    assert interpreter["state"] == "note"
-    assert "has no FTS5" in interpreter["message"]
+    assert interpreter["state"] == state
+    assert told in interpreter["message"]
+    assert bool(interpreter["remedy"]) == (state != "ok")
 
 
 def test_a_log_that_is_a_pipe_is_passed_over(playbook: Playbook, home: Path) -> None:

@@ -526,7 +526,7 @@ def test_unknown_section_goes_to_others_and_is_reported() -> None:
         ("oth-002", OTHERS),
         ("oth-001", OTHERS),
     ]
-    assert reading.warnings == ("the section 'TIPS' is unknown; its 2 entries go to OTHERS",)
+    assert reading.warnings == ("the section 'TIPS' is unknown; its points (2) go to OTHERS",)
 
 
 def test_sections_win_over_key_points_with_a_warning() -> None:

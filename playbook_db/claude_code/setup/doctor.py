@@ -106,11 +106,17 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
     version, sqlite, has_fts5 = done.stdout.split()
     message = f"{python}: Python {version}, SQLite {sqlite}"
     state = OK
-    if tuple(map(int, sqlite.split("."))) < (3, 37):
+    number = tuple(map(int, sqlite.split(".")))
+    if number < (3, 37):
         state, message = BROKEN, f"{message}; 3.37 or later is needed, which newer Pythons have"
     elif has_fts5 != "True":
         lack = "which has no FTS5: prompts and errors get no points, and `playbook search` looks for parts of words"
         state, message = NOTE, f"{message}, {lack}"
+    elif number < (3, 51, 3):
+        danger = "before 3.51.3, two programs that write to one database can damage it; playbook-db prevents this"
+        advice = "only among its own processes, so let other programs read it only, as with `sqlite3 -readonly`"
+        yield Finding("interpreter", NOTE, f"{message}; {danger} {advice}", "playbook backup")
+        return
     remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
     yield Finding("interpreter", state, message, remedy)
 
