@@ -161,7 +161,7 @@ class PlaybookTools:
             details = history.details_of(project, name)
             if isinstance(details, RevisionDetails):
                 raise ProjectError(f"{name} is a revision, not a key point. The tool history tells of it.")
-            life = Life((), ()) if notes else history.life(project, name)  # of what a machine last knew there is none
+            life = Life((), ()) if notes else history.life(project, name)  # a replica has no history
         self.shown.add(name)
         return life_answer(details.point, details.retired.revision if details.retired else None, life, notes)
 

@@ -179,7 +179,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
                     "To join them: {} | {}", ("--project", old_key, "export"), ("--project", new_key, "import", "-")
                 ),
             )
-        if memberships.of_project(connection, new_key):  # its own was empty when it joined
+        if memberships.of_project(connection, new_key):  # its own playbook was empty when it joined
             raise ProjectError(
                 f"{new_key} has joined a team without the playbook of {old_key}; nothing was changed.",
                 Remedy(

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from threading import Lock
 from urllib.parse import unquote
 
-import python_multipart  # noqa: F401 - what Starlette reads forms with; it says only at the first that it lacks it
+import python_multipart  # noqa: F401 - Starlette needs it for forms, and would only say so at the first form
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -39,7 +39,7 @@ class Site:
         self._notices: list[Notice] = []  # for the next page
 
     def application(self) -> Starlette:
-        """The application that answers; who may ask is the guard's."""
+        """The application that answers requests; `Guard` decides which requests it gets."""
         routes: list[Route | Mount] = [
             Route(path, partial(self._answer, page), methods=[method])
             for pages in _PAGES

@@ -66,7 +66,7 @@ _NUMBERS: dict[str, Callable[[str], float]] = {
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A setting as this project's sessions have it; its `value` is in words, without secrets. `source` is the path of a
-    settings file, the environment or the default. `note` says what else matters, if anything."""
+    settings file, the environment or the default. `note` says anything else that matters."""
 
     name: str
     value: str

@@ -1,4 +1,4 @@
-"""What works on this machine, what doesn't, and which command helps: everything is tried for real.
+"""The checks of `playbook doctor`: each tries one part of the installation for real, and names the command that helps.
 
 For the command `playbook doctor`. Nothing of the user's changes.
 """

@@ -1,4 +1,4 @@
-"""Guards: key points that are shown before a tool call of some pattern, as hooks in the project's local settings.
+"""Guards: key points that are shown before tool calls that match a pattern, as hooks in the project's local settings.
 
 Only a person creates one. That file isn't shared, and nothing else keeps guards. The client starts a guard only for
 calls that its pattern fits. Raises InstallError and SettingError.
@@ -18,10 +18,10 @@ from playbook_db.claude_code.setup import install
 from playbook_db.errors import Remedy, SettingError
 from playbook_db.services.project import Project, Store, find_membership, list_projects, read_playbook
 
-MOST = 10  # in a project: a command that the client can't parse starts all that are about Bash
+MOST = 10  # in a project: for a shell command that the client can't parse, it runs all guards of Bash
 _TIMEOUT_S = 5
 _PATTERN = re.compile(r"([A-Z][A-Za-z]+)\(([^()\x00-\x1f]{1,200})\)")
-_EVENTS = {"deny": (remind.FILE,), "ask": (remind.FILE, "PostToolUse", remind.FAILURE)}  # the later ones: went on
+_EVENTS = {"deny": (remind.FILE,), "ask": (remind.FILE, "PostToolUse", remind.FAILURE)}  # the later ones: it was called
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def dead(folder: str) -> str | None:
 
 
 def renew(folder: str) -> None:
-    """Let the guards start the programs that answer in *folder* now."""
+    """Rewrite the guards' commands in *folder* for the present programs."""
     if guards := read(folder):
         _write(folder, guards)
 

@@ -1,4 +1,4 @@
-"""The commands guard and unguard: a key point that is shown before tool calls of a pattern are chosen."""
+"""The commands guard and unguard, for key points that are shown before tool calls that match a pattern."""
 
 from dataclasses import asdict
 

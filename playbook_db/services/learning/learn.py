@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LearnResult:
-    """What a chunk taught: nothing if it was `already_learned`; else the revision, the calls of the model, and how many
-    `proposals` were made."""
+    """The result of a chunk: nothing if it was `already_learned`; else the revision, the calls of the model, and the
+    number of `proposals`."""
 
     already_learned: bool = False
     revision: RevisionResult | None = None
@@ -142,7 +142,7 @@ def _keep(chunk: Chunk, verdict: Verdict, calls: Sequence[Call], finishes: Job |
 
 
 def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult, session: str | None) -> int:
-    """Save what a person is asked about; returns how much that is. Proposals of earlier sessions that this *result*
+    """Save the proposals; returns how many there are. Proposals of earlier sessions that this *result*
     has carried out are accepted."""
     votes = ({"type": "VOTE", **asdict(vote)} for vote in verdict.tags.votes)
     for operation in (*verdict.operations.counting, *votes):
@@ -156,7 +156,7 @@ def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult,
 
 
 def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
-    """The names of the points that the session was shown, also those that the team's database doesn't know of yet."""
+    """The names of the points that the session was shown, also showings that the team's database lacks."""
     unsent: list[str] = []
     if project.is_team:
         own = project.own

@@ -302,7 +302,7 @@ def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
 
 
 def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
-    """Raise PointChangedError, whose text ends with *more*, if the text of *point* isn't *was* (None: any text)."""
+    """Raise PointChangedError, with *more* at the end of its text, unless the text of *point* is *was* (None: any)."""
     if was is not None and point.text != was:
         raise PointChangedError(point.name, f"reworded meanwhile. Nothing was changed{more}")
 

@@ -1,4 +1,4 @@
-"""What a running session suggests through the MCP tools: changes wait for a person, votes count as a lesson's do.
+"""Suggestions of a running session through the MCP tools: changes wait for a person, votes count as a lesson's do.
 
 A session can undo its own changes. By a setting of the user, its changes *count* at once, like a person's. Its
 revisions name the session as their author.

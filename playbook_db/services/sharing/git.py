@@ -295,7 +295,7 @@ def _command() -> str:
     """How git starts us from any folder, with any PATH. -P keeps Python from importing files of that folder."""
     import shlex
 
-    root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set where the plugin itself runs the command
+    root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set if the plugin itself runs the command
     path = f"PYTHONPATH={shlex.quote(root)} " if root else ""
     return f"{path}{shlex.quote(os.path.abspath(sys.executable))} -P -m playbook_db"
 

@@ -86,12 +86,12 @@ class PointRow:
 
     @property
     def newly_helpful(self) -> int:
-        """How many helpful votes were added since; below 0 if some were undone."""
+        """How many helpful votes were added since then; below 0 if earlier ones were undone."""
         return self.helpful - self.helpful_then
 
     @property
     def newly_harmful(self) -> int:
-        """How many harmful votes were added since."""
+        """How many harmful votes were added since then."""
         return self.harmful - self.harmful_then
 
 

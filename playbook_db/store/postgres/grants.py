@@ -86,7 +86,7 @@ def grant(connection: Connection, role: str, right: Right) -> Granted:
     notes = [*_close_schema(connection, owner)]
     if not to.rolcanlogin:
         notes.append(f"{role} can't log in by itself: others may, who are granted it (or: ALTER ROLE {to.name} LOGIN)")
-    if right == "owner" and to.oid != owner.oid and owner.rolsuper:  # who had its role would be a superuser
+    if right == "owner" and to.oid != owner.oid and owner.rolsuper:  # else members of that role would be superusers
         _hand_over(connection, owner, to)
         notes.append(f"the tables belonged to {owner.rolname}, a superuser; now they belong to {role}")
         owner = connection.execute(_OWNER).one()

@@ -36,7 +36,7 @@ _RETRY_AFTER_S = 0.005  # when the write lock is taken
 
 
 class AsItStands(sqlite3.Connection):
-    """A connection without locks to a file that nobody can write. Never pool it: it can't see later writers."""
+    """A connection without locks to a file on a read-only disk. Never pool it: it can't see later writers."""
 
 
 def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqlite3.Connection:

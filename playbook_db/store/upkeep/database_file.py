@@ -1,4 +1,4 @@
-"""A database in one file, for the services: its backups, its replacement, and its bytes.
+"""A database in one file, for the services: its backups, replacing it, and its bytes.
 
 Servers have backups of their own: here they have none.
 """
@@ -31,7 +31,7 @@ __all__ = (
     "BY_HAND", "DAILY", "Backup", "Held", "Pages", "Replaced", "State", "copy_to", "held_in", "open_pages",
     "prepared", "put_in_place", "rotate", "state_of", "swap", "take", "take_to", "undo_swap",
 )  # fmt: skip
-_RETRY_AFTER_S = (0.01, 0.05)  # at random in between, while a reader keeps the log
+_RETRY_AFTER_S = (0.01, 0.05)  # at random in between, while a reader uses the log
 _BEGINNING_BYTES = 64  # of a text; a page holds so few in one piece
 
 
@@ -40,7 +40,7 @@ def path_of(url: URL | str) -> str:
     path = sqlite_path(url)
     if not path:
         raise DatabaseError(f"{described(url)} is on a server, which has backups of its own.", dump_of(url))
-    dialect_for(url)  # raises where something else is in its place
+    dialect_for(url)  # raises if something else is in its place
     return path
 
 
