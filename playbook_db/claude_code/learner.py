@@ -90,7 +90,7 @@ def learn_transcript(
         while chunk is not None:
             following = next(new_chunks, None)
             if time.monotonic() > until:
-                raise TimeOverError(f"{path} is learned from up to byte {chunk.start}. The next worker goes on.")
+                raise TimeOverError(f"{path} is learned from up to byte {chunk.start}. The next worker continues.")
             try:
                 result = learn.learn(
                     project,

@@ -230,7 +230,7 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
         try:
             forget.finish_waiting(store)
         except PlaybookError as error:  # somebody still reads it; the next worker tries again
-            note(f"what was forgotten is still in the bytes of the database or a backup: {error}")
+            note(f"forgotten text is still in the bytes of the database or a backup: {error}")
         try:
             guards.remove_retired(store)
         except PlaybookError as error:  # a settings file that can't be edited; the guard says nothing without its point

@@ -71,7 +71,7 @@ def learn(transcript: str, as_json: bool) -> None:
 
     path = os.path.abspath(transcript)
     if not os.path.isfile(path):
-        raise SettingError(f"There is no transcript {path}.", _FIND_TRANSCRIPTS)
+        raise SettingError(f"There is no transcript at {path}.", _FIND_TRANSCRIPTS)
     model = choose.find_model(project_folder())
     with opened(may_be_new=True) as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
         worker.take_in_spool(project.own.store)
@@ -245,11 +245,11 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
         say(f"nothing is learned from session {session_id} from now on")
         notify([f"to learn from it again: playbook sessions skip {session_id} --off"])
     elif was_skipped:
-        say(f"what is said in session {session_id} from now on is learned from again")
+        say(f"session {session_id} is learned from again, from now on")
     else:
         say(f"session {session_id} is not skipped")
     if session and not matches:  # a session that has just started has none
-        notify(["Claude Code has no transcript of it for this project yet, so give the whole id"])
+        notify(["Claude Code has no transcript of it in this project yet, so give the whole id"])
 
 
 @cli.command()

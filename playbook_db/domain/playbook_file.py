@@ -79,7 +79,7 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         in_merge = text.startswith("<<<<<<< ") or "\n<<<<<<< " in text
-        problem = f"this is no JSON ({error.msg})." if text.strip() else "the file is empty."
+        problem = f"this is not JSON ({error.msg})." if text.strip() else "the file is empty."
         if in_merge:
             problem = "a git merge is not finished (conflict markers); finish it first."
         raise PlaybookFileError(source, place, problem, damaged=True, in_git_merge=in_merge) from None

@@ -101,7 +101,7 @@ def _to_read(
             if known_at is None or replica.state(path, membership.name) is None:
                 raise
             age = times.ago(known_at, now=datetime.now(UTC))
-            notify(f"{error} This is the last state that this machine knows; it was current {age}.")
+            notify(f"{error} These points are from this machine's replica, which was current {age}.")
         if server is not None:
             yield TeamProject(server, membership.name, own.folder, own=own)
         else:
@@ -171,7 +171,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
                 f"There is no playbook of {old_key}.", Remedy("See all playbooks with: {}", ("project", "list"))
             )
         if old_key == new_key:
-            raise ProjectError(f"{old_folder} and {new_folder} are one project already.")
+            raise ProjectError(f"{old_folder} and {new_folder} are the same project already.")
         if new.revision:
             raise ProjectError(
                 f"{new_key} has a playbook of its own, at revision {new.revision}; nothing was changed.",

@@ -81,7 +81,7 @@ class Site:
                 yield Project.of_user(store)
             return
         if "\0" in key:
-            raise ProjectError("No folder has a name with a null character.")
+            raise ProjectError("The name of a folder can't contain a null character.")
         first = self._folder
         folder = first if first and key in (first, projects.project_key(first)) else key  # it may be a worktree
 

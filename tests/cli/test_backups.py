@@ -46,7 +46,7 @@ def test_what_is_there_is_never_overwritten(playbook: Playbook, data: Path, fold
     done = playbook("backup", "copy.db")
 
     assert (done.code, done.out) == (1, "")
-    assert "copy.db exists already, and was not overwritten. Remove it, or name another file." in done.err
+    assert "copy.db exists already, and was not overwritten. Delete it, or name another file." in done.err
     assert (folder / "copy.db").read_bytes() == before
 
 

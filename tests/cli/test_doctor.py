@@ -73,7 +73,7 @@ def test_a_wrong_index_for_full_text_is_told_with_what_makes_it_anew(playbook: P
 @pytest.mark.parametrize(
     ("versions", "state", "told"),
     [
-        ("3.13.0 3.51.3 False", "note", "has no FTS5"),
+        ("3.13.0 3.51.3 False", "note", "without FTS5"),
         ("3.13.0 3.51.2 True", "note", "two programs that write to one database can damage it"),
         ("3.13.0 3.51.3 True", "ok", "SQLite 3.51.3"),
         ("3.9.0 3.36.0 True", "broken", "3.37 or later is needed"),
@@ -166,7 +166,7 @@ def test_files_that_a_clone_brought_are_told(findings: Findings, folder: Path) -
     subprocess.run(shlex.split(finding["remedy"]), check=True, capture_output=True)
 
     assert finding["state"] == "note"
-    assert "only you can say that" in found["mcp"][0]["message"]
+    assert "only your own settings can do that" in found["mcp"][0]["message"]
     assert "diagnostics" not in findings()
 
 
@@ -270,7 +270,7 @@ def test_a_hook_that_says_no_object_to_a_prompt_is_broken(
 
     (finding,) = findings()["remind"]
 
-    assert (finding["state"], "no JSON object" in finding["message"]) == ("broken", True)
+    assert (finding["state"], "not a JSON object" in finding["message"]) == ("broken", True)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_what_a_session_may_write_at_once_is_named(
     [live] = findings()["mcp"]
 
     assert [unheard["state"], live["state"]] == ["note", "note"]
-    assert "only you can say that" in unheard["message"]
+    assert "only your own settings can do that" in unheard["message"]
     assert live["remedy"] == "playbook config playbook_mcp_writes --unset"
 
 
@@ -553,7 +553,7 @@ def test_for_people_each_finding_is_a_line_with_its_remedy_below(playbook: Playb
     done = playbook("doctor")
 
     assert done.code == 1
-    assert "BROKEN  hooks: registered nowhere" in done.out
+    assert "BROKEN  hooks: not registered" in done.out
     assert "        -> playbook install" in done.out
     assert f"ok      worker: {sys.executable} can run it" in done.out
 

@@ -152,11 +152,11 @@ def test_byte_order_mark_is_passed_over() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "problem"),
     [
-        ('{"sections": {},\n  oops}', "line 2, column 3", "this is no JSON ("),
-        ('{"sections": {}', "line 1, column 16", "this is no JSON ("),
-        ('{"sections": {}} {}', "line 1, column 18", "this is no JSON (Extra data)"),
-        ('{"key_points": ["a\nb"]}', "line 1, column 19", "this is no JSON (Invalid control character"),
-        ("{'sections': {}}", "line 1, column 2", "this is no JSON ("),
+        ('{"sections": {},\n  oops}', "line 2, column 3", "this is not JSON ("),
+        ('{"sections": {}', "line 1, column 16", "this is not JSON ("),
+        ('{"sections": {}} {}', "line 1, column 18", "this is not JSON (Extra data)"),
+        ('{"key_points": ["a\nb"]}', "line 1, column 19", "this is not JSON (Invalid control character"),
+        ("{'sections': {}}", "line 1, column 2", "this is not JSON ("),
         ("", "line 1, column 1", "the file is empty."),
         (" \n", "line 2, column 1", "the file is empty."),
     ],

@@ -62,14 +62,14 @@ def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Eve
     """
     event = parse(hook.payload())
     if event is None:
-        hook.note(f"what came on standard input is no JSON object; {consequence}")
+        hook.note(f"standard input is not a JSON object; {consequence}")
     elif _is_of_another_host(event):
         hook.say(b"")
     elif event.hook_event_name in names:
         folder = event.project_folder()
         if folder is not None:
             return event, folder
-        hook.note(f"neither CLAUDE_PROJECT_DIR nor cwd says which project this is; {consequence}")
+        hook.note(f"neither CLAUDE_PROJECT_DIR nor cwd names the project; {consequence}")
     return None
 
 

@@ -159,7 +159,7 @@ def _end_in_time(hook: Hook, deadline_s: float, at_deadline: "Callable[[Hook], N
         if at_deadline is not None:
             at_deadline(hook)
         if is_late:
-            hook.note(f"it took longer than {deadline_s:g} s; the session went on")
+            hook.note(f"it took longer than {deadline_s:g} s; the session continued")
         hook.write_notes()
     finally:
         os._exit(0)

@@ -80,7 +80,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     except Exception as error:  # whatever the driver or the disk may raise; the session must not notice
         work_waits = work_waits or bool(replica)
         what = str(error).rstrip(".") if "/" in str(error) else f"{replica or path}: {error}"  # the driver names none
-        problem = f"{what}. {'' if text else 'The session went on without the playbook; '}run: playbook doctor"
+        problem = f"{what}. {'' if text else 'The session continued without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
     if not problem and spool.is_disk_full():
@@ -111,7 +111,7 @@ def _keep_start(hook: hook_runner.Hook, event: events.Event, folder: str, key: s
     try:
         spool.keep_start(event.session_id, f"{{{content}}}".encode("ascii"))
     except OSError as error:
-        hook.note(f"{error}: the session's start is not on record")
+        hook.note(f"{error}: the session's start was not recorded")
 
 
 def _message(
@@ -126,7 +126,7 @@ def _message(
         is_plugin = sys.argv[1:2] in ([], ["plugin"])
         return session_message.choose(event, folder, problem=problem, book=book, shown=shown, is_plugin=is_plugin)
     except Exception as error:  # the session has its playbook all the same
-        hook.note(f"{error}: what there is to tell the user was not told")
+        hook.note(f"{error}: the line for the user was not shown")
         return "", lambda: None
 
 
@@ -134,7 +134,7 @@ def _keep(hook: hook_runner.Hook, record_message: "Callable[[], object]") -> Non
     try:
         record_message()
     except OSError as error:
-        hook.note(f"{error}: what the user was told is not on record")
+        hook.note(f"{error}: the line was shown, but not recorded")
 
 
 def _is_old(path: str, seconds: float) -> bool:

@@ -73,7 +73,7 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
         yield _set_up(), _keep_nothing
     if waiting.settings and not project_env.is_recorded(folder):
         names = ", ".join(waiting.settings)
-        text = f"the settings of this project bring {names}; nothing of that is used until you have decided."
+        text = f"the settings of this project set {names}; they are not used until you decide."
         text = f"{text} To look at it and use it: {command} project trust. To use your own: {command} project trust"
         yield f"{text} --off", lambda: project_env.record_consent(folder, agreed=None)
     # A job that is only tried again, or waits for tomorrow's budget, goes on by itself.

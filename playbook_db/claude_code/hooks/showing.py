@@ -195,10 +195,10 @@ def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -
         path = spool.keep({"kind": spool.SHOWING, **showing})
     except OSError as error:
         reason = f"{why or 'the database is being written'}, and {settings.spool_dir()} can't be written either"
-        hook.note(f"{reason} ({error.strerror}): what the session was shown is not on record")
+        hook.note(f"{reason} ({error.strerror}): the points that the session was shown were not recorded")
     else:
         if why:
-            hook.note(f"{why}; what the session was shown waits in {path}")
+            hook.note(f"{why}; the record of the points shown waits in {path}")
 
 
 def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]":

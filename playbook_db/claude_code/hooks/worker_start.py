@@ -38,7 +38,7 @@ def start(hook: "Hook", folder: str) -> None:
         elif not os.environ.get("PLAYBOOK_NO_SETUP"):
             start_detached([sys.executable, "-I", os.path.join(_ROOT, "hooks", "setup.py")], environ)
     except (OSError, IndexError) as error:
-        hook.note(f"the worker can't be started ({error}); what waits is kept. Run: playbook doctor")
+        hook.note(f"the worker can't be started ({error}); the jobs are kept. Run: playbook doctor")
 
 
 def start_in_runtime(environ: "Mapping[str, str]" = os.environ) -> None:

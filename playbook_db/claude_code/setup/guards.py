@@ -110,7 +110,7 @@ def require_person() -> None:
     """Raise SettingError within a session of Claude Code: a page must not have it create or remove a guard."""
     if settings.session():
         raise SettingError(
-            "Only a person creates or removes guards, so not within a session of Claude Code. Nothing was changed.",
+            "Only a person can create or remove guards, so this doesn't work inside a session. Nothing was changed.",
             Remedy("Run it in your own terminal: {}", ("guard",)),
         )
 

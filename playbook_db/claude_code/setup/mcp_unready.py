@@ -58,7 +58,7 @@ def _initialized(params: object, why: str) -> "dict[str, Any]":
         "protocolVersion": version if isinstance(version, str) and len(version) < 40 else _LATEST,
         "capabilities": {"tools": {}},
         "serverInfo": {"name": "playbook", "version": "0"},
-        "instructions": "The playbook's tools aren't there yet: " + why,
+        "instructions": "The playbook's tools aren't available yet: " + why,
     }
 
 

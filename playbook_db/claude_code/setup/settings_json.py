@@ -89,7 +89,7 @@ def parse(text: str) -> Any:
         content = read_json(text, read_int=SpelledNumber, object_pairs_hook=_unique, parse_constant=_refuse)
     except JSONDecodeError as error:
         hint = "JSON has no comments and no comma before a closing bracket."
-        problem = f"this is no JSON ({error.msg}). {hint}" if text.strip() else "the file is empty."
+        problem = f"this is not JSON ({error.msg}). {hint}" if text.strip() else "the file is empty."
         raise JSONDecodeError(problem, text, error.pos) from None
     return _container(content, ())
 

@@ -71,7 +71,7 @@ def _print(forgotten: "Forgotten", *, as_json: bool, dry_run: bool) -> None:
     if as_json:
         print_json(records.forget_record(forgotten, dry_run=dry_run))
     elif forgotten.is_nothing:
-        say("nothing that we keep matches")
+        say("nothing matches")
     else:
         for line in map(one_line, forget_lines.lines(forgotten, shows_texts=dry_run)):
             click.echo(beside(line[:10], line[10:], 10))

@@ -76,7 +76,7 @@ def learn(
     except RefusalError as error:
         _pass_over(project, chunk, None)
         place = f"Bytes {chunk.start} to {chunk.end} of {chunk.path}"
-        raise RefusalError(f"{place} were passed over: {error} Nothing is learned from them.") from error
+        raise RefusalError(f"{place} were skipped: {error} Nothing is learned from them.") from error
     proposals = sum(_keep(chunk, each, inquiry.calls, None).proposals for each in others)
     result = _keep(chunk, verdict, inquiry.calls, finishes)
     return result if result.already_learned else replace(result, proposals=result.proposals + proposals)

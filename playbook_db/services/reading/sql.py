@@ -82,7 +82,7 @@ _PROJECT = (
     "coalesce(nullif(:project, ''), (SELECT playbook FROM playbook_summary ORDER BY last_changed_at DESC LIMIT 1))"
 )
 _PROJECT_NOTE = "project: a project's folder; left empty, the project that changed last."
-_ABOUT = "What Claude Code learned in your projects, how it came about, and what became of it."
+_ABOUT = "What Claude Code learned in your projects, from which sessions, and what happened to it since."
 # How Datasette shows a view or table, by the columns that it has: the values it counts, the time that orders its rows.
 _FACETS = {"event", "is_held_out", "kind", "model", "playbook", "section", "source", "state", "tag", "trust"}
 _TIMES = (

@@ -80,7 +80,7 @@ def install(folder: str, *, share: bool) -> GitSetup:
         _write(attributes, data + b"\n" * (data != b"" and not data.endswith(b"\n")) + ATTRIBUTES + b"\n")
     used = _ask(folder, "check-attr", "merge", "diff", "--", ".claude/playbook.json").decode()
     notes = [
-        f"git doesn't start this, because another attribute takes precedence ({line})"
+        f"git doesn't run it, because another attribute takes precedence ({line})"
         for line in used.splitlines()
         if not line.endswith(": playbook")
     ]

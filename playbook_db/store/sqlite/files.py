@@ -293,7 +293,7 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
             replace_by(path, new)
     except OSError as error:
         undo_swap(path)
-        raise DatabaseError(f"{path} can't be replaced: {error.strerror}. It is as it was.") from error
+        raise DatabaseError(f"{path} can't be replaced: {error.strerror}. It was not changed.") from error
     return aside
 
 

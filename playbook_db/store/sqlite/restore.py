@@ -84,7 +84,7 @@ def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
     Raises DatabaseBusyError, BackupError if nothing was replaced.
     """
     dialect = SqliteDialect(path)
-    refused = files.explained(path, "can't be replaced", kind=BackupError, end="It is as it was.", of_files=True)
+    refused = files.explained(path, "can't be replaced", kind=BackupError, end="It was not changed.", of_files=True)
     with dialect.exclusive(), refused:
         if state_of(path) == "sound":
             paths: list[str] = []

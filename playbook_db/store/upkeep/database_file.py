@@ -137,7 +137,7 @@ def opened(path: str) -> Iterator[Connection]:
 
 def refusing_repair(path: str) -> AbstractContextManager[None]:
     """Turns errors of the driver and the disk into RepairError."""
-    return files.explained(path, "can't be repaired", kind=RepairError, end="It is as it was.", of_files=True)
+    return files.explained(path, "can't be repaired", kind=RepairError, end="It was not changed.", of_files=True)
 
 
 def write_anew(pages: Pages, empty: str, new: str) -> bool:
