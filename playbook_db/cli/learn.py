@@ -64,7 +64,7 @@ def learn(transcript: str, as_json: bool) -> None:
     """Learn from one transcript now.
 
     Each part of a transcript counts once, even if a hook or another command reads it too. For all past sessions of a
-    project use playbook bootstrap; for what is in the queue, playbook work.
+    project use playbook bootstrap; for the queue, playbook work.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
@@ -93,10 +93,10 @@ def learn(transcript: str, as_json: bool) -> None:
 def bootstrap(yes: bool, as_json: bool) -> None:
     """Learn from all past sessions of this project.
 
-    It reads the transcripts that Claude Code kept, oldest first. First it shows an estimate and asks. What you agree
-    to, there or with --yes, is a budget of its own besides today's. Without a terminal it needs --yes. You can
-    interrupt it and run it again: nothing is learned twice. For a single transcript use playbook learn; for what is in
-    the queue, playbook work.
+    It reads the transcripts that Claude Code kept, oldest first. First it shows an estimate and asks. The tokens that
+    you agree to, there or with --yes, don't count toward today's limit. Without a terminal it needs --yes. You can
+    interrupt it and run it again: nothing is learned twice. For a single transcript use playbook learn; for the queue,
+    playbook work.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
@@ -213,8 +213,8 @@ sessions.params += PROJECT_OPTIONS  # a group that is a command too
 def skip(session: str | None, off: bool, as_json: bool) -> None:
     """Learn nothing from a session from now on.
 
-    ID is the session's id or the beginning of it; inside a session of Claude Code the default is that session. What was
-    learned from it before stays. To undo that: playbook undo --session ID
+    ID is the session's id or the beginning of it; inside a session of Claude Code the default is that session. Earlier
+    lessons from it stay. To undo them: playbook undo --session ID
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.claude_code.transcripts import transcript

@@ -177,8 +177,8 @@ def uninstall_hooks(
 ) -> None:
     """Remove the hooks from Claude Code's settings.
 
-    What was learned stays. With --git, undo what `install --git` did instead. With --purge, list the files and folders
-    that are removed, each with its size, and ask first; without a terminal it needs --yes.
+    What was learned stays. With --git, only undo `install --git`. With --purge, also remove files and folders of
+    playbook: they are listed with their sizes, and you are asked first; without a terminal it needs --yes.
     """
     if (database or yes) and not purge:
         raise click.UsageError("--database and --yes go with --purge.")
@@ -252,7 +252,7 @@ def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
 def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     """Add this project (and create the database if needed).
 
-    The text of an existing .claude/playbook.json would go into prompts. So it is shown first, and you are asked whether
+    If there is a .claude/playbook.json, its text would go into prompts. So it is shown first, and you are asked whether
     to import it; without a terminal it is only imported with --yes. On a terminal you are also asked whether to replace
     hooks of the older system, and whether to learn from past sessions of this project.
     """
@@ -300,9 +300,9 @@ def _offer_replacement(ctx: click.Context) -> None:
 @click.option("--yes", is_flag=True, help="Import an existing .claude/playbook.json without asking.")
 @as_json
 def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
-    """Keep .claude/playbook.json up to date, or stop doing so.
+    """Keep .claude/playbook.json up to date, or stop that.
 
-    With on, the file always has what the database has, and your edits of the file go into the database. A file that was
+    With on, the file always matches the database, and your edits of the file are merged into it. A file that was
     never imported is shown first, as by `playbook init`; unless you import it, nothing changes.
     """
     from playbook_db.services.sharing import mirror
@@ -343,9 +343,9 @@ def _is_wanted(project: "Project", yes: bool) -> bool:
 @as_json
 @click.pass_context
 def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
-    """Try everything for real and say what is broken.
+    """Test the installation, and say what is broken.
 
-    It runs the hooks and looks at the database, the queue and the settings. Exit code 1 if something is broken.
+    It runs the hooks for real, and checks the database, the queue and the settings. Exit code 1 if something is broken.
     """
     from playbook_db.claude_code.setup import doctor as examining
 

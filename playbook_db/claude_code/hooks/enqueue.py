@@ -1,4 +1,4 @@
-"""The hook of PreCompact, SubagentStop and SessionEnd: it notes what there is to learn from, and ends.
+"""The hook of PreCompact, SubagentStop and SessionEnd: it queues the transcript to learn from, and ends.
 
 Started by `hooks/enqueue.py`. Standard library only. The job is a row in the database, or a file in the spool if the
 database can't be written; the worker does the rest, apart from the session. Nothing is ever printed: what PreCompact

@@ -47,12 +47,12 @@ def read(folder: str) -> list[PointGuard]:
 
 
 def add(folder: str, guard: PointGuard) -> str:
-    """Create *guard*, in place of others of its point. Returns the path of the settings file."""
+    """Create *guard*, which replaces other guards of its point. Returns the path of the settings file."""
     require_person()
     parts = _PATTERN.fullmatch(guard.pattern)
     if parts is None or not parts[2].strip("*: "):
         raise SettingError(
-            f"A guard's pattern names a tool and which of its calls, such as 'Bash(git push *)' or 'Edit(*.sql)', not "
+            f"A guard's pattern names a tool and some of its calls, such as 'Bash(git push *)' or 'Edit(*.sql)', not "
             f"{guard.pattern!r}. Nothing was changed."
         )
     others = [each for each in read(folder) if each.name != guard.name]

@@ -46,9 +46,9 @@ SHOWN_REVISIONS = 20  # of a log as text, by default; --json has all
 def log(as_json: bool, **options: Any) -> None:
     """List revisions, newest first.
 
-    With NAME, list the changes to that key point, live or retired. As text you get the newest 20 revisions, unless you
-    pass -n, --since or --session. Examples of a TIME: 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago", yesterday,
-    or a time as a command printed it.
+    With NAME, list the changes to that key point, live or retired. Without --json, only the newest 20 revisions are
+    listed, unless you pass -n, --since or --session. Examples of a TIME: 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2
+    weeks ago", yesterday, or a time as a command printed it.
     """
     from playbook_db.cli.history import history_view
     from playbook_db.services.reading import quick_reads
@@ -85,7 +85,7 @@ def log(as_json: bool, **options: Any) -> None:
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
 def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: str) -> None:
-    """Show the playbook as it was at a revision or time.
+    """Show the playbook at an earlier revision or time.
 
     Revision 0 is the empty playbook. Examples of a TIME: 2026-03-01 (the end of that day), "2026-03-01 14:30", 2h, 3d,
     "2 weeks ago", yesterday, or a time as a command printed it.
@@ -171,8 +171,8 @@ def _json_list(items: Iterable[Any]) -> Iterator[str]:
 def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, dry_run: bool, as_json: bool) -> None:
     """Undo the last revision, or the ones you name.
 
-    Points and texts come back, votes are subtracted, and later changes stay. If a later change touched the same text,
-    nothing is undone unless you pass --ours or --theirs. An undo is a revision, too: you can undo it.
+    Retired points and earlier texts come back, votes are subtracted, and later changes stay. If a later change touched
+    the same text, nothing is undone unless you pass --ours or --theirs. An undo is a revision, too: you can undo it.
     """
     from playbook_db.domain.merging.undo import parse_range
     from playbook_db.services.playbook import undo as undo_service
@@ -208,8 +208,8 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
 def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: bool) -> None:
     """Bring back retired key points, or an earlier state.
 
-    A point comes back with its last text and votes; with --at, with those of then. Without NAME, --at brings back the
-    whole playbook as it was then; playbook undo undoes that. To replace the whole database with a backup, use playbook
+    A point comes back with its last text and votes; with --at, with those that it had then. Without NAME, --at restores
+    the whole playbook; playbook undo undoes that. To replace the whole database with a backup, use playbook
     restore-backup.
     """
     from playbook_db.cli.change.points import print_done
