@@ -300,7 +300,7 @@ class DamagedError(DatabaseError):
     def __init__(self, where: str, cause: str) -> None:
         self.cause = cause
         super().__init__(
-            f"{where} is damaged or no SQLite database ({cause}). It was left as it is.",
+            f"{where} is damaged or not an SQLite database ({cause}). It was left as it is.",
             Remedy("Save what can be read: {}", ("db", "repair")),
         )
 

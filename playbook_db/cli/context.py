@@ -153,7 +153,7 @@ def playbook_here() -> str:
 
 
 def source_of(*names: str) -> "ReadSource":
-    """Where a command that only reads looks: the playbook that the options, the environment and the *names* of its
+    """The source for a command that only reads: the playbook that the options, the environment and the *names* of
     points mean."""
     from playbook_db.services.reading.sources import ReadSource
 

@@ -227,7 +227,7 @@ def why_text_unusable(text: object) -> str | None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        return f"a text must be Unicode, and this one holds half a surrogate pair at character {error.start}"
+        return f"a text must be Unicode, but this one contains half a surrogate pair at character {error.start}"
     return None
 
 

@@ -253,7 +253,7 @@ def test_every_command_says_of_a_damaged_database_what_to_do(
 
     if arguments != ("db", "upgrade") or kind == "text":  # which has nothing to do, and looks at the header only
         assert (done.code, done.out) == (1, "")
-        assert f"{database} is damaged or no SQLite database" in done.err
+        assert f"{database} is damaged or not an SQLite database" in done.err
         assert _REPAIR in done.err
         assert len(done.err.splitlines()) == 1
     assert _files(database) == before

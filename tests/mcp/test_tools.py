@@ -341,7 +341,7 @@ def test_a_database_in_any_state_is_told(session: Session, home: Path) -> None:
     gone = session.ask("list")
 
     assert damaged.is_error
-    assert "is damaged or no SQLite database" in damaged.text
+    assert "is damaged or not an SQLite database" in damaged.text
     assert newer.is_error
     assert "newer" in newer.text
     assert "zebra" not in gone.text

@@ -102,7 +102,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number in JSON.")
+    raise ValueError(f"{constant} is not a number in JSON.")
 
 
 def _container(content: Any, way: Sequence[str], kind: type = dict) -> Any:

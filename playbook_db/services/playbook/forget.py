@@ -79,7 +79,7 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """All that is or will be erased: from each playbook by its key, from files, and with backups.
+    """The result, or the plan, of an erasure: for each playbook by its key, the files and the backups.
 
     `new_backup` replaces those backups. `notes` are for the user. `is_rewritten`: no erased text is left in the
     database's own bytes.
@@ -335,7 +335,7 @@ class _Work:
             except DatabaseError as error:
                 self.notes.append(f"{error} It may still hold what was forgotten.")
         self.notes.extend(
-            f"{other} holds it too, and is no backup of playbook-db; remove it by hand."
+            f"{other} holds it too, and is not a backup of playbook-db; delete it by hand."
             for other in database_file.other_copies(store.url, self.eraser.texts)
         )
         return holding

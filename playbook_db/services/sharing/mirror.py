@@ -96,7 +96,7 @@ def sync(project: Project) -> Synced:
 
 @contextlib.contextmanager
 def syncing(project: Project, notify: Notify) -> Iterator[None]:
-    """Sync a mirror that is kept, before and after the block; *notify* gets the notes.
+    """Sync the mirror, if it is kept up to date, before and after the block; *notify* gets the notes.
 
     If the disk can't be written, the block runs all the same: the playbook can be read.
     """
