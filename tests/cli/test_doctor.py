@@ -212,7 +212,7 @@ def test_a_points_count_that_is_not_true_is_broken(findings: Findings, home: Pat
     ("edit", "told"),
     [
         (lambda text: text.replace("PreCompact", "PreCompaction"), "lacks PreCompact"),
-        (lambda text: text.replace("/inject.py", "/gone.py"), "gone.py, which isn't there"),
+        (lambda text: text.replace("/inject.py", "/gone.py"), "gone.py, which doesn't exist"),
         (lambda text: text[:-5], "can't be read"),
         (lambda text: text.replace("{", '{"disableAllHooks": true,', 1), "turns all hooks off"),
     ],
