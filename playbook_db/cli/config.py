@@ -49,7 +49,7 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     rows = [(each.name, each.value, each.source.replace(home, "~/"), each.note or _cost(each)) for each in shown]
     print_table(("setting", "value", "from", "note"), rows, nothing="no settings")
     if name is None:
-        notify([f"learning asks {model_in_words(folder)}"])
+        notify([model_in_words(folder)])
 
 
 def _cost(setting: "Setting") -> str:

@@ -71,13 +71,11 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
             say(f"the file as it was: {done.backup}")
         tokens = settings.daily_tokens()
         budget = f"{tokens:,} tokens a day{in_dollars(tokens)}" if tokens else "any number of tokens"
-        say(f"learning may use {budget}; PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
-        say(f"learning asks {model_in_words(folder)}")
+        say(f"learning may use {budget}; to change that, set PLAYBOOK_DAILY_TOKENS (0: no limit)")
+        say(model_in_words(folder))
         shell = "zsh" if os.environ.get("SHELL", "").endswith("zsh") else "bash"
         say(f'to complete commands with Tab, add to ~/.{shell}rc: eval "$(_PLAYBOOK_COMPLETE={shell}_source playbook)"')
-        say(
-            "next: try it all with `playbook doctor`, then run `playbook init` in a project and start Claude Code there"
-        )
+        say("next: test it with `playbook doctor`, then run `playbook init` in a project and start Claude Code there")
     else:
         say(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)
@@ -121,9 +119,9 @@ def model_in_words(folder: str) -> str:
     from playbook_db.llm import choose
 
     try:
-        return choose.describe_access(folder)
+        return f"learning asks {choose.describe_access(folder)}"
     except PlaybookError as error:
-        return f"no model: {error}"
+        return f"learning waits: {error}"
 
 
 def _take_out_older(folder: str) -> bool:

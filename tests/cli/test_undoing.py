@@ -100,10 +100,10 @@ def test_where_nothing_is_left_to_take_back_there_is_no_revision(playbook: Playb
     undone = playbook("undo")
 
     assert (undone.code, undone.out) == (0, "nothing changed\n")
-    assert "nothing of revision 2 is left to undo" in undone.err
+    assert "nothing is left to undo in revision 2" in undone.err
     told = playbook("undo", "--json").json
     assert (told["revision"], told["undoes"], told["changes"]) == (None, None, [])
-    assert told["notes"] == ["nothing of revision 2 is left to undo"]
+    assert told["notes"] == ["nothing is left to undo in revision 2"]
 
 
 def test_the_whole_playbook_is_restored_as_it_was(playbook: Playbook) -> None:
@@ -201,7 +201,7 @@ def test_what_a_session_taught_is_taken_back(taught: Playbook) -> None:
         "undid revisions 1 to 2 (session s-1)",
     ]
     assert [point["text"] for point in taught("list", "--json").json] == ["three"]
-    assert "nothing that was learned from session s-1 is left to undo" in taught("undo", "--session", "s-1").out
+    assert "nothing is left to undo from session s-1" in taught("undo", "--session", "s-1").out
     assert "`playbook undo 7` brings it back" in undone.err
     taught("undo", "7")
     assert [point["text"] for point in taught("list", "--json").json] == ["one", "two", "three"]

@@ -195,7 +195,7 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
         for each in several:
             _print_undone(each, as_json=False, dry_run=dry_run)
         if not several:
-            say(f"nothing that was learned from session {one_line(session)} is left to undo")
+            say(f"nothing is left to undo from session {one_line(session)}")
 
 
 @cli.command()
