@@ -56,8 +56,8 @@ class MomentError(PlaybookError):
     """A text is neither a revision nor a time; nor, with *or_file*, a file."""
 
     def __init__(self, text: str, examples: str, *, or_file: bool = False) -> None:
-        what = "no revision, no time and no file here" if or_file else "no revision and no time"
-        super().__init__(f"{text!r} is {what}. Give a revision's number, or a time like: {examples}.")
+        what = "a revision, a time or a file here" if or_file else "a revision or a time"
+        super().__init__(f"{text!r} is not {what}. Give a revision's number, or a time like: {examples}.")
 
 
 class UndoError(PlaybookError):

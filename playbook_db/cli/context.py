@@ -147,9 +147,10 @@ def database_and_folder(names: Iterable[str] = ()) -> tuple[str, str | None]:
 
 
 def playbook_here() -> str:
-    """The playbook that the options and the environment name, in words."""
-    _, folder = database_and_folder()
-    return playbook_of(projects.USER_KEY if folder is None else projects.project_key(folder))
+    """The playbook that the options and the environment name, in words; with its database, if `--db` names that."""
+    url, folder = database_and_folder()
+    name = playbook_of(projects.USER_KEY if folder is None else projects.project_key(folder))
+    return f"{name} in {settings.sqlite_file(url) or 'this database'}" if _options().get("db") else name
 
 
 def source_of(*names: str) -> "ReadSource":

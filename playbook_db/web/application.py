@@ -96,7 +96,9 @@ class Site:
 
 
 async def _none(request: Request, _: Exception) -> Response:
-    return _problem(request, "Not found", "There is no such page.", HTTPStatus.NOT_FOUND)
+    return _problem(
+        request, "Not found", "There is no such page. The links above lead to all pages.", HTTPStatus.NOT_FOUND
+    )
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -152,7 +152,7 @@ def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Pla
         (("undo", "--ours", "--theirs"), 2, "not both"),
         (("restore",), 2, "NAME of a key point, --at, or both"),
         (("restore", "oth-001", "--dry-run"), 2, "--dry-run goes with --at"),
-        (("restore", "--at", "some day"), 1, "is no revision and no time"),
+        (("restore", "--at", "some day"), 1, "is not a revision or a time"),
     ],
     ids=str,
 )
