@@ -586,7 +586,7 @@ def test_a_file_that_hangs_is_left_behind_in_time(client: Client, place: str) ->
     else:
         assert not done.has_context
         (line,) = client.log()
-        assert "no regular file" in line if place == "database" else "no plain file" in line
+        assert "not a regular file" in line if place == "database" else "not a plain file" in line
 
 
 def test_a_template_without_the_placeholder_is_told_in_the_log(client: Client) -> None:

@@ -143,7 +143,7 @@ def _folder(path: Path) -> None:
 _UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda path: path.unlink(), "playbook init"),
     "empty": (lambda path: path.write_bytes(b""), "playbook init"),
-    "folder": (_folder, "no regular file"),
+    "folder": (_folder, "not a regular file"),
     "text": (lambda path: path.write_text("dear diary " * 999), _REPAIR),
     "short": (lambda path: path.write_bytes(path.read_bytes()[:50]), _REPAIR),
     "truncated": (lambda path: path.write_bytes(path.read_bytes()[:20_000]), _REPAIR),

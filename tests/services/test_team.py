@@ -345,10 +345,9 @@ def test_a_database_at_another_schema_is_refused_and_left(ann: Member, team_url:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("", "is no database"),
-        ("shop", "is no database"),
+        ("shop", "is a file of this machine"),
         ("sqlite:////tmp/never-made.db", "is a file of this machine"),
-        ("postgresql://ann:h0rse@host:port/db", "is no database"),
+        ("postgresql://ann:h0rse@host:port/db", "is not a database"),
         ("mysql://ann:h0rse@host/db", "is neither an SQLite file nor on PostgreSQL"),
     ],
 )

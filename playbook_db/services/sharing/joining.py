@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from playbook_db import files, projects
+from playbook_db import files, projects, settings
 from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerError, SettingError, TeamError
@@ -159,7 +159,7 @@ def joining(
             f"Your own database, {own.store.where}, is on a server, which hooks can't read. Name a file, or none, with "
             "--db or PLAYBOOK_DB_URL, then join: your own playbooks stay in that file, this project's is the team's."
         )
-    with closing(dialect_for(url)) as dialect:
+    with closing(dialect_for(settings.database_url(url))) as dialect:
         if not dialect.is_shared:
             raise SettingError(
                 f"{dialect.where} is a file of this machine. A team's database is on a server: give a URL that begins "
