@@ -188,7 +188,7 @@ def is_ours(hook: object) -> bool:
 
 
 def groups_of_hooks(document: object) -> "Iterator[tuple[str, dict[str, Any]]]":
-    """The events and groups of hooks in a settings file's content; what has another shape is passed over."""
+    """The events and groups of hooks in a settings file's content; entries of another form are skipped."""
     hooks = document.get("hooks") if isinstance(document, dict) else None
     for event, groups in [*hooks.items()] if isinstance(hooks, dict) else ():
         for group in [*groups] if isinstance(groups, list) else ():

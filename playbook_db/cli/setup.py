@@ -25,7 +25,7 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN"
 
 
 _in_git = click.option("--git", "in_git", is_flag=True, help="Only how git merges playbooks in this repository.")
-_for_all_clones = click.option("--share", is_flag=True, help="With --git: in .gitattributes, which all clones get.")
+_for_all_clones = click.option("--share", is_flag=True, help="With --git: use .gitattributes, which all clones get.")
 
 
 @cli.command("install")
@@ -179,9 +179,9 @@ def uninstall_hooks(
     playbook: they are listed with their sizes, and you are asked first; without a terminal it needs --yes.
     """
     if (database or yes) and not purge:
-        raise click.UsageError("--database and --yes go with --purge.")
+        raise click.UsageError("--database and --yes need --purge.")
     if purge and (scope != _ALL or in_git or share):
-        raise click.UsageError("--purge goes without --scope, --git and --share.")
+        raise click.UsageError("--purge can't be combined with --scope, --git or --share.")
     if in_git or share:
         _take_out_of_git(in_git, share, as_json)
         return

@@ -509,7 +509,7 @@ def test_the_model_is_asked_where_that_is_wanted(
         (asked,) = api.messages()
 
     assert offline["state"] == "ok"
-    assert offline["message"].startswith(f"configured, not tried: claude-opus-5-5 at {api.url}")
+    assert offline["message"].startswith(f"configured, but not tested: claude-opus-5-5 at {api.url}")
     assert (online["state"], told in online["message"]) == (state, True)
     assert online["remedy"] == ("playbook config" if state == "broken" else "")  # not the command that was just run
     assert (asked.body["max_tokens"], len(asked.said) < 50) == (100, True)
@@ -537,7 +537,7 @@ def test_a_model_that_refused_is_not_called_ok(
 
     assert [budget[about][0]["state"] for about in ("queue", "model access")] == ["note", "ok"]
     assert [refused[about][0]["state"] for about in ("queue", "model access")] == ["note", "note"]
-    assert "work waits, as it was refused: claude gave no answer: 401" in refused["model access"][0]["message"]
+    assert "work waits, because it was refused: claude gave no answer: 401" in refused["model access"][0]["message"]
     assert refused["model access"][0]["remedy"] == "playbook doctor --online"
 
 

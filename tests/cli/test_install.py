@@ -193,8 +193,8 @@ def test_a_purge_removes_the_database_only_if_told_to(playbook: Playbook, data: 
     ("arguments", "session", "problem"),
     [
         (("--purge",), "", "There is no terminal to ask on. To remove them, add --yes. Nothing was removed."),
-        (("--yes",), "", "--database and --yes go with --purge"),
-        (("--purge", "--yes", "--scope", "user"), "", "--purge goes without --scope"),
+        (("--yes",), "", "--database and --yes need --purge"),
+        (("--purge", "--yes", "--scope", "user"), "", "--purge can't be combined with --scope"),
         (("--purge", "--yes", "--database"), "s-1", "your own terminal: playbook uninstall --purge --database"),
     ],
 )

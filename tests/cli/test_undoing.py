@@ -151,7 +151,7 @@ def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Pla
         (("undo", "yesterday"), 1, "a range like 3..8"),
         (("undo", "--ours", "--theirs"), 2, "not both"),
         (("restore",), 2, "NAME of a key point, --at, or both"),
-        (("restore", "oth-001", "--dry-run"), 2, "--dry-run goes with --at"),
+        (("restore", "oth-001", "--dry-run"), 2, "--dry-run needs --at"),
         (("restore", "--at", "some day"), 1, "is not a revision or a time"),
     ],
     ids=str,

@@ -380,10 +380,10 @@ def _model(url: str, folder: str, *, asks: bool = False) -> Iterator[Finding]:
         tokens = reply.usage.input_tokens + reply.usage.cached_tokens + reply.usage.output_tokens
         yield Finding("model access", OK, f"{access}: answered in {reply.duration_ms:,} ms, {tokens:,} tokens")
     elif refusals := _refusals(url, folder):
-        message = f"configured, not tried: {access}; work waits, as it was refused: {refusals[-1]}"
+        message = f"configured, but not tested: {access}; work waits, because it was refused: {refusals[-1]}"
         yield Finding("model access", NOTE, message, _TRY)
     else:
-        yield Finding("model access", OK, f"configured, not tried: {access}; to ask it something tiny: {_TRY}")
+        yield Finding("model access", OK, f"configured, but not tested: {access}; to test it: {_TRY}")
 
 
 def _refusals(url: str, folder: str) -> list[str]:

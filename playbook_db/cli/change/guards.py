@@ -30,7 +30,7 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
     folder = project_folder(must_exist=True)
     if lists or not name:
         if name or pattern:
-            raise click.UsageError("--list goes without NAME and --on.")
+            raise click.UsageError("--list can't be combined with NAME or --on.")
         _print(folder, as_json=as_json)
         return
     if not pattern:

@@ -81,7 +81,7 @@ def log(as_json: bool, **options: Any) -> None:
 @cli.command()
 @click.argument("when", metavar="REV|TIME")
 @click.option("--json", "as_json", is_flag=True, help="Print what `playbook export` would have printed then.")
-@click.option("--render", "as_prompt", is_flag=True, help="Print the text that would have gone into a prompt then.")
+@click.option("--render", "as_prompt", is_flag=True, help="Print the text that a session would have got then.")
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
 def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: str) -> None:
@@ -201,7 +201,7 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
 @cli.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
-    "--at", "moment", metavar="REV|TIME", help="Bring back the point, or without NAME the playbook, as it was then."
+    "--at", "moment", metavar="REV|TIME", help="Restore the point (without NAME: the whole playbook) as it was then."
 )
 @dry_run_option
 @as_json
@@ -219,7 +219,7 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: 
     if not names and moment is None:
         raise click.UsageError("Give the NAME of a key point, --at, or both.")
     if dry_run and (names or moment is None):
-        raise click.UsageError("--dry-run goes with --at, without a NAME.")
+        raise click.UsageError("--dry-run needs --at, and no NAME.")
     if len(names) > 1 and moment is not None:
         raise click.UsageError("--at takes one NAME, or none.")
     with opened(*names, may_be_new=True) as project:

@@ -153,8 +153,8 @@ def apply_batch(
         skipped = operation_rules.apply_operations(book.draft, operations)
         votes = operation_rules.cast_votes(book.draft, ballots)
         notes += [f"there is no point {vote.name}; the vote isn't counted" for vote in votes if not vote.matched]
-        kept = skipped if book.draft.changes or votes else ()
-        revised = book.commit("edit", f"applied a batch from {origin}", votes=votes, skipped=kept, notes=notes)
+        recorded = skipped if book.draft.changes or votes else ()
+        revised = book.commit("edit", f"applied a batch from {origin}", votes=votes, skipped=recorded, notes=notes)
         return replace(revised, skipped=skipped)
 
 

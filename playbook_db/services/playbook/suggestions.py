@@ -60,8 +60,8 @@ class SuggestionResult:
 
 @retry_on_conflict
 def suggest(project: Project, session: McpSession, operation: Mapping[str, Any]) -> SuggestionResult:
-    """Propose the curator's *operation*, or carry it out if the session counts. Raises PointRuleError if it breaks a
-    rule, and PointNotFoundError."""
+    """Propose the curator's *operation*, or apply it at once if the user's settings say `live`. Raises PointRuleError
+    if it breaks a rule, and PointNotFoundError."""
     operation = _clean(dict(operation), session)
     for name in operations.named_points(operation, str(operation.get("type"))):
         edit.find_live(project.with_point(name), name)

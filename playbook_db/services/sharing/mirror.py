@@ -112,8 +112,8 @@ def syncing(project: Project, notify: Notify) -> Iterator[None]:
 
 
 def sync_changed(store: Store) -> Iterator[Synced]:
-    """Sync each mirror that is kept and either behind its playbook or, by its size and time, changed since the last
-    sync."""
+    """Sync each mirror that is kept up to date, if it is older than its playbook, or its size or time has changed since
+    the last sync."""
     with store.snapshot() as connection:
         mirrors = repository.kept_mirrors(connection)
     for path, last, known in mirrors:

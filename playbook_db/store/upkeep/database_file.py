@@ -117,7 +117,8 @@ def rewrite(url: URL | str) -> bool:
 
 
 def _holds(path: str, texts: Collection[str]) -> bool:
-    """Whether the file at *path*, or SQLite's files beside it, hold any of *texts*, without those too short to tell."""
+    """Whether the file at *path*, or SQLite's files beside it, contain any of *texts*; texts that are too short to be
+    sure don't count."""
     beginnings = [text.encode("utf-8", "replace")[:_BEGINNING_BYTES] for text in texts if len(text) >= SHORTEST_TEXT]
     for file in (f"{path}{end}" for end in ("", *files.BESIDE)):
         with suppress(OSError), open(file, "rb") as opened:
