@@ -86,8 +86,7 @@ def skip_mark(session: str) -> str:
 
 
 def touched_dir() -> str:
-    """The folder that holds a folder for each session, with an empty file for each file that the session has
-    touched."""
+    """The folder with a folder for each session, which has an empty file for each file that the session touched."""
     return os.path.join(data_dir(), "touched")
 
 

@@ -1,5 +1,4 @@
-"""Our hooks in Claude Code's settings: which events, with which command, in which file; and the switches that turn them
-off.
+"""Our hooks in Claude Code's settings: their events, commands and files, and the switches that turn them off.
 
 For `install` and doctor, and for the hooks themselves, which notice here that they are registered twice or not wanted:
 the standard library alone, nothing heavy at the top.
@@ -155,8 +154,7 @@ def guard_command(guard: str, *, python: str, hooks_folder: str) -> str:
 
 
 def programs(command: str) -> "tuple[str, str, str]":
-    """The paths in a command of ours: the hook's interpreter, its file, the worker's interpreter; `""` for a missing
-    one."""
+    """The hook's interpreter, its file and the worker's interpreter in a command of ours; `""` for a missing one."""
     quoted = command.split("'")
     if len(quoted) in (11, 15) and quoted[0] == "[ -x ":  # as `command` writes it, with no quote inside a word
         return quoted[1], quoted[3], quoted[-2]
@@ -221,8 +219,7 @@ def _setting(name: str, path: str) -> "Any":
 
 
 def read_settings(path: str, word: str = "") -> object:
-    """The content of the settings file at *path*; None if it can't be read, and, without parsing it, if *word* isn't in
-    it."""
+    """The content of the settings file at *path*; None if it can't be read, or (unparsed) if *word* isn't in it."""
     try:
         content = projects.read_plain(path)
         if word.encode() not in content:

@@ -145,8 +145,7 @@ def note(problem: str, *, once: bool = False) -> None:
 
 
 def take_in_spool(store: Store) -> int:
-    """Import the spool; returns how many jobs that queued. Learning needs the showings in it: only shown points are
-    judged."""
+    """Import the spool; how many jobs that queued. Learning needs its showings: only shown points are judged."""
     return sum(_take_in(store, path) for path in spool.waiting())
 
 

@@ -40,8 +40,7 @@ def find_model(folder: str | None = None) -> Model:
 
 
 def describe_access(folder: str) -> str:
-    """The model for the project in *folder*, and how it is reached, in words and without secrets. Raises as
-    `find_model`."""
+    """The model for the project in *folder*, and how to reach it, without secrets. Raises as `find_model`."""
     with living_in(project_env.job_environment(folder)):
         model = _find()
         if isinstance(model, ClaudeCli):

@@ -62,8 +62,7 @@ def is_at_rest(path: str) -> bool:
 
 
 def no_regular_file(path: str) -> "str | None":
-    """The first of the database file *path* and SQLite's files beside it that isn't a regular file: a pipe would
-    block."""
+    """The first of the database file *path* and SQLite's beside it that is no regular file: a pipe would block."""
     files = (path, f"{path}-journal", f"{path}-wal", f"{path}-shm")
     return next((file for file in files if os.path.exists(file) and not os.path.isfile(file)), None)
 

@@ -96,9 +96,7 @@ class Site:
 
 
 async def _none(request: Request, _: Exception) -> Response:
-    return _problem(
-        request, "Not found", "There is no such page. The links above lead to all pages.", HTTPStatus.NOT_FOUND
-    )
+    return _problem(request, "Not found", "There is no such page. Use the links above.", HTTPStatus.NOT_FOUND)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

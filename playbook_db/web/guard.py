@@ -112,9 +112,7 @@ class Guard:
         # Our pages send no referrer, so browsers send the origin "null". Then Sec-Fetch-Site decides.
         is_ours = origin == [f"http://{headers['host']}"] or (origin == ["null"] and bool(site))
         if not is_ours or site not in ([], ["same-origin"]):
-            raise HTTPException(
-                HTTPStatus.FORBIDDEN, "This request comes from another site's page. Nothing was changed."
-            )
+            raise HTTPException(HTTPStatus.FORBIDDEN, "The request is from another site's page. Nothing was changed.")
 
 
 def _equal(value: str, secret: str) -> bool:

@@ -93,9 +93,7 @@ def write(name: str, value: str | None) -> tuple[str, bool]:
     """Set the user's own setting *name* to *value*; None removes it. Returns the settings file, and whether it changed.
     Raises SettingError for a value that can't be used, InstallError."""
     if reason := _NOT_IN_SETTINGS.get(name):
-        raise SettingError(
-            f"{name} isn't kept in Claude Code's settings: {reason}. Set it in your shell's startup file."
-        )
+        raise SettingError(f"{name} isn't kept in Claude Code's settings: {reason}. Set it in your shell.")
     if name not in NAMES_IN_SETTINGS:
         if value is not None:
             _check(name, value)

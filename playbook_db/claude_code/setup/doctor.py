@@ -106,6 +106,7 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
     version, sqlite, has_fts5 = done.stdout.split()
     message = f"{python}: Python {version}, SQLite {sqlite}"
     state = OK
+    remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
     number = tuple(map(int, sqlite.split(".")))
     if number < (3, 37):
         state, message = BROKEN, f"{message}; 3.37 or later is needed, which newer Pythons have"
@@ -113,11 +114,9 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
         lack = "without FTS5: prompts and errors get no points, and `playbook search` only finds parts of words"
         state, message = NOTE, f"{message}, {lack}"
     elif number < (3, 51, 3):
-        danger = "before 3.51.3, two programs that write to one database can damage it; playbook-db prevents this"
-        advice = "only among its own processes, so let other programs read it only, as with `sqlite3 -readonly`"
-        yield Finding("interpreter", NOTE, f"{message}; {danger} {advice}", "playbook backup")
-        return
-    remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
+        danger = "before 3.51.3, two programs that write to one database can damage it; playbook-db prevents this only"
+        advice = "among its own processes, so let other programs only read it, as with `sqlite3 -readonly`"
+        state, message, remedy = NOTE, f"{message}; {danger} {advice}", "playbook backup"
     yield Finding("interpreter", state, message, remedy)
 
 

@@ -55,9 +55,7 @@ def unguard(names: tuple[str, ...], as_json: bool) -> None:
 
     guards.require_person()
     removed = [each.name for each in guards.remove(project_folder(must_exist=True), names)]
-    text = (
-        f"{', '.join(map(one_line, removed))}: its guard was removed" if removed else "none of these points has a guard"
-    )
+    text = f"{', '.join(map(one_line, removed))}: guard removed" if removed else "none of these points has a guard"
     print_answer(text, as_json=as_json, removed=removed)
 
 

@@ -181,10 +181,7 @@ def prune(dry_run: bool, as_json: bool) -> None:
 @cli.command()
 @click.argument("name", shell_complete=point_names)
 @click.option(
-    "--keep/--retire",
-    "keeps",
-    default=None,
-    help="Keep the point here, too, or retire it (default: keep it only in a team's playbook).",
+    "--keep/--retire", "keeps", default=None, help="Keep it here, too, or retire it (default: keep in a team)."
 )
 @dry_run_option
 @as_json
@@ -205,10 +202,7 @@ def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None
 @cli.command()
 @click.argument("name", shell_complete=point_names)
 @click.option(
-    "--keep/--retire",
-    "keeps",
-    default=False,
-    help="Keep the point in your personal playbook, too, or retire it (default: retire).",
+    "--keep/--retire", "keeps", default=False, help="Keep it in your playbook, too, or retire it (default: retire)."
 )
 @click.option("--yes", is_flag=True, help="Don't ask, even if it is a team's playbook.")
 @dry_run_option

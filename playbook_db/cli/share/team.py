@@ -119,9 +119,7 @@ def leave(no_copy: bool, as_json: bool) -> None:
     if result.as_of is not None:
         notify([f"the points were copied from this machine's replica, which was current {_ago(result.as_of)}"])
     if result.untold:
-        notify(
-            [f"the team's database never learned which points {count_of(result.untold, 'session')} of this project got"]
-        )
+        notify([f"the team's database doesn't know which points {count_of(result.untold, 'session')} here got"])
     text = f"{one_line(project.key)} has its own playbook again"
     number = result.copied.revision if result.copied else None
     text += f", with the team's points (revision {number})" if number else ", as it was"

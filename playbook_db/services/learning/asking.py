@@ -109,8 +109,7 @@ class LearningContext:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answers that count for the playbook of `project`: some of the reflector's `tags` and the curator's
-    `operations`.
+    """The answers that count for the playbook of `project`: the reflector's `tags`, the curator's `operations`.
 
     `raw` are all its operations, as it gave them. `reflection_id` is the stored part of the reflection (0: none). The
     pairs in `apart` were found to be no duplicates at the revision `judged_in`. `reasoning` is the curator's.

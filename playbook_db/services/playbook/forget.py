@@ -34,8 +34,7 @@ _MOST_MATCHES = 500  # of a pattern, to look for in files besides the pattern it
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to forget: the point `name`, or the matches of `pattern`, in this project's playbook or in all
-    playbooks.
+    """A request to forget the point `name`, or the matches of `pattern`, in this project's playbook or in all.
 
     A point is forgotten with all its earlier texts, in every place. So is a point whose present text the pattern
     matches; elsewhere only the matches are erased.

@@ -301,8 +301,7 @@ def merge_in(
 
 
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
-    """The part of the file that we have, by git's history; None if `last_updated` names a revision, or if git can't
-    tell."""
+    """The part of the file that we have, by git; None if `last_updated` names a revision, or if git can't tell."""
     from playbook_db.services.sharing import git
 
     with project.store.read(project.key) as book:

@@ -38,15 +38,14 @@ _AWAKE = sql("""
 SELECT k.id FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
 ORDER BY k.pinned DESC, k.rank DESC, k.id LIMIT :limit OFFSET :offset
 """)
-# The counters at a revision, or if the point was added or imported later, those that it had then. The undo of an
-# import counts as one.
+# The counters at a revision, or when the point was added or imported later. The undo of an import counts as one.
 _THEN = """
 (SELECT b.{counter} FROM changes AS b {by_point}
  JOIN revisions AS r ON r.playbook_id = b.playbook_id AND r.number = b.revision
  WHERE b.playbook_id = :playbook_id AND b.point_id = k.id
    AND (b.revision <= :since OR b.revision = k.created_in OR r.source = 'import' OR EXISTS (
-       SELECT 1 FROM revisions AS u WHERE u.playbook_id = r.playbook_id
-       AND u.number BETWEEN r.undoes_from AND r.undoes_to AND u.source IN ('import', 'undo')))
+       SELECT 1 FROM revisions AS u WHERE u.playbook_id = r.playbook_id AND u.source IN ('import', 'undo')
+       AND u.number BETWEEN r.undoes_from AND r.undoes_to))
  ORDER BY b.revision DESC, b.seq DESC LIMIT 1)
 """
 _ROWS = """

@@ -1,5 +1,4 @@
-"""A database of playbooks on a PostgreSQL server: the parts that only PostgreSQL needs. `SqliteDialect` explains the
-methods."""
+"""A database of playbooks on a PostgreSQL server: what differs from SQLite. `SqliteDialect` explains the methods."""
 
 import functools
 import logging

@@ -91,9 +91,7 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
     if state == _BUSY:
         return DatabaseBusyError(where, patience.lock_s())
     if _EACH_ALONE in reply:
-        return ServerError(
-            f"{where} is behind a pooler in statement mode ({reply}). Set the pooler to session or transaction mode."
-        )
+        return ServerError(f"{where} is behind a pooler in statement mode ({reply}). Set it to session mode.")
     for states, text in _BY_STATE:
         if state.startswith(states):
             kind = ServerAwayError if state.startswith(_AWAY) else ServerError

@@ -85,9 +85,7 @@ def grant(connection: Connection, role: str, right: Right) -> Granted:
     owner, to = _looked_up(connection, role, right)
     notes = [*_close_schema(connection, owner)]
     if not to.rolcanlogin:
-        notes.append(
-            f"{role} can't log in by itself, only roles that it is granted to (or: ALTER ROLE {to.name} LOGIN)"
-        )
+        notes.append(f"{role} can't log in itself, but its members can (or: ALTER ROLE {to.name} LOGIN)")
     if right == "owner" and to.oid != owner.oid and owner.rolsuper:  # else members of that role would be superusers
         _hand_over(connection, owner, to)
         notes.append(f"the tables belonged to {owner.rolname}, a superuser; now they belong to {role}")

@@ -159,8 +159,7 @@ def state(path: str, key: str) -> State | None:
 
 
 def opened(path: str, answers: Mapping[str, Sequence[Any]] | None = None) -> Store:
-    """The replica at *path* as a read-only database. *answers* are the server's, to questions that a replica can't
-    answer."""
+    """The replica at *path* as a read-only database. *answers* are the server's, to questions that need it."""
     return Store(SqliteDialect(path, "at rest").make_engine().execution_options(answers=answers or {}))
 
 
