@@ -83,7 +83,7 @@ def with_value(text: str, way: Sequence[str], value: object) -> str:
 
 
 def parse(text: str) -> Any:
-    """The settings in *text*; numbers keep their spelling. Raises RecursionError, and ValueError, also for equal keys."""
+    """The settings in *text*; numbers keep their form. Raises RecursionError, and ValueError, also for equal keys."""
     try:
         content = read_json(text, read_int=SpelledNumber, object_pairs_hook=_unique, parse_constant=_refuse)
     except JSONDecodeError as error:
