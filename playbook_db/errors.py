@@ -60,8 +60,8 @@ class MomentError(ArgumentError):
     """A text is neither a revision nor a time; nor, with *or_file*, a file."""
 
     def __init__(self, text: str, examples: str, *, or_file: bool = False) -> None:
-        what = "no revision, no time and no file here" if or_file else "no revision and no time"
-        super().__init__(f"{text!r} is {what}. Give a revision's number, or a time like: {examples}.")
+        what = "a revision, a time or a file here" if or_file else "a revision or a time"
+        super().__init__(f"{text!r} is not {what}. Give a revision's number, or a time like: {examples}.")
 
 
 class UndoError(PlaybookError):
@@ -304,7 +304,7 @@ class DamagedError(DatabaseError):
     def __init__(self, where: str, cause: str) -> None:
         self.cause = cause
         super().__init__(
-            f"{where} is damaged or no SQLite database ({cause}). It was left as it is.",
+            f"{where} is damaged or not an SQLite database ({cause}). It was left as it is.",
             Remedy("Save what can be read: {}", ("db", "repair")),
         )
 

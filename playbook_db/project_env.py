@@ -20,7 +20,7 @@ TESTS = "PLAYBOOK_TEST_COMMANDS"  # their output is trusted
 _NOT_AWAITED = (DATABASE, TESTS)  # jobs don't wait for consent to these, but use the user's own
 KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first that is set
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
-_WAYS = (  # in capitals: these decide where a transcript goes
+_WAYS = (  # in capitals: these decide who gets a transcript
     *_URLS, "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "CLAUDE_CODE_USE_BEDROCK",
     "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", "PLAYBOOK_CLAUDE", "PATH", "HTTPS_PROXY", "HTTP_PROXY",
     "ALL_PROXY",

@@ -134,7 +134,7 @@ def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
 def open_plain(path: str) -> int:
     """A descriptor to read the file at *path*, without blocking. Raises OSError if it is no regular file."""
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise _unreadable("it is no plain file", path)
+        raise _unreadable("it is not a plain file", path)
     return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
 

@@ -86,7 +86,7 @@ def skip_mark(session: str) -> str:
 
 
 def touched_dir() -> str:
-    """The folder with a folder for each session, in which an empty file is kept for each file that it has touched."""
+    """The folder with a folder for each session, which has an empty file for each file that the session touched."""
     return os.path.join(data_dir(), "touched")
 
 
@@ -140,7 +140,7 @@ def is_disabled(environ: "Mapping[str, str]" = os.environ) -> bool:
 
 
 def daily_tokens(environ: "Mapping[str, str]" = os.environ) -> int:
-    """The tokens that learning may use a day: `PLAYBOOK_DAILY_TOKENS`, else DAILY_TOKENS; 0 is no limit.
+    """The tokens that learning may use a day: `PLAYBOOK_DAILY_TOKENS`, else DAILY_TOKENS; 0 means no limit.
 
     Raises SettingError.
     """

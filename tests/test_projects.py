@@ -189,7 +189,7 @@ def test_only_a_plain_file_of_sane_size_is_read(tmp_path: Path, kind: str) -> No
         with file.open("wb") as sparse:
             sparse.truncate(projects.MAX_SMALL_FILE_BYTES + 1)
 
-    with pytest.raises(OSError, match="larger than 1 MiB" if kind == "large" else "no plain file"):
+    with pytest.raises(OSError, match="larger than 1 MiB" if kind == "large" else "not a plain file"):
         projects.read_plain(str(file))
     assert projects.project_key(str(tmp_path)) == str(tmp_path)
 

@@ -90,7 +90,7 @@ def learn_transcript(
         while chunk is not None:
             following = next(new_chunks, None)
             if time.monotonic() > until:
-                raise TimeOverError(f"{path} is learned from up to byte {chunk.start}. The next worker goes on.")
+                raise TimeOverError(f"{path} is learned from up to byte {chunk.start}. The next worker continues.")
             try:
                 result = learn.learn(
                     project,
@@ -128,7 +128,7 @@ def pass_over(project: Project, path: str) -> bool:
 
 
 def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset[str]) -> ChunkReader:
-    """A reader of *source* at its cursor *at*: the one of this process that has come so far, or a new one."""
+    """A reader of *source* at its cursor *at*: one that this process already has, or a new one."""
     folder = project.folder or project.key
     earlier = _readers.pop((source.path, folder, secrets), None)
     if earlier is not None and not at.is_new and earlier.end == at.offset:

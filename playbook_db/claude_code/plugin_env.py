@@ -85,7 +85,7 @@ def is_ready(root: str = ROOT) -> bool:
 
 
 def read_state() -> "dict[str, object]":
-    """How far the set-up is: `state` is working, failed or ready, since the time `at`; empty if it never began."""
+    """The state of the set-up: `state` is working, failed or ready, since the time `at`; empty if it never began."""
     try:
         with open(_state_path(), "rb") as file:
             state = json.load(file)
@@ -95,7 +95,7 @@ def read_state() -> "dict[str, object]":
 
 
 def describe(root: str = ROOT) -> str:
-    """How far the set-up of the plugin in *root* is, in one line, and what to do if it failed."""
+    """The state of the set-up of the plugin in *root*, in one line, and what to do if it failed."""
     known = read_state()
     state = known.get("state")
     if is_ready(root):
@@ -156,7 +156,7 @@ def _make() -> None:
 
 
 def _put_in_place(target: str) -> None:
-    """Let the link `runtime` lead to *target*, in one step, and remove the environment from before."""
+    """Point the link `runtime` at *target*, atomically, and remove the former environment."""
     link = settings.runtime_dir()
     if os.path.isdir(link) and not os.path.islink(link):
         raise SetupError(f"{link} is a folder that playbook didn't make. Move it away.")

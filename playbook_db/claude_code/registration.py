@@ -1,4 +1,4 @@
-"""How Claude Code's settings name our hooks: which events, with which command, in which file; and what they switch off.
+"""Our hooks in Claude Code's settings: their events, commands and files, and the switches that turn them off.
 
 For `install` and doctor, and for the hooks themselves, which notice here that they are registered twice or not wanted:
 the standard library alone, nothing heavy at the top.
@@ -25,9 +25,9 @@ EVENTS = {  # the event, the hook that answers it, the seconds after which Claud
     "SessionEnd": ("enqueue", 10),  # raises the 1.5 s that Claude Code gives all hooks together at the end
 }
 MATCHERS = {"PreToolUse": "Read|Edit|Write|NotebookEdit|Agent"}  # the tools of whose calls it is told
-SCOPES = ("user", "project", "local")  # of two that register the same hook, the one named first here answers
+SCOPES = ("user", "project", "local")  # if two register the same hook, the first of them answers
 PLUGIN = "plugin"  # answers if no settings file registers the hook
-MARKER = "# playbook-db"  # ends each command of ours, so that it can be told from others' hooks
+MARKER = "# playbook-db"  # ends each command of ours, to distinguish it from others' hooks
 GUARD_MARKER = f"{MARKER} guard"  # ends the command of a guard, which is no hook of `install`
 ON_GUARD = "playbook_guards"
 SWITCHES = ("playbook_update_on_exit", "playbook_update_on_clear", "playbook_update_on_subagent_stop")
@@ -36,8 +36,8 @@ MOMENTS = {  # switches, too: whether points come with these events
     "PostToolUseFailure": "playbook_on_error",
 }  # fmt: skip
 SUBAGENTS = "playbook_subagents"  # which types of subagents are told of the playbook
-ALL_TYPES = "*"  # but those of LOOKING
-LOOKING = ("Explore", "Plan")  # that only look; named themselves, they are told
+ALL_TYPES = "*"  # except those in LOOKING
+LOOKING = ("Explore", "Plan")  # they only read files; they get the playbook if a setting names them
 REVIEW = "playbook_review"  # which lessons wait for a person
 REVIEW_MODES = ("none", "fetched", "all")  # ever stricter
 MCP_WRITES = "playbook_mcp_writes"  # whether points that a session adds by MCP wait
@@ -134,7 +134,7 @@ def _last(name: str, folder: str, default: "Any", is_one: "Callable[[object], bo
 def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_python: str) -> str:
     """The shell command that runs *hook*, one of those in EVENTS, under *python*; the worker will use *worker_python*.
 
-    It ends well where an interpreter or a file has gone: Python's exit code for a missing file is 2, with which a
+    It exits with 0 if an interpreter or a file is gone: Python's exit code for a missing file is 2, with which a
     hook blocks a compaction. The shell waits for it, so that it ends with exit code 0 whatever becomes of Python. For
     most tool calls the script `touched` ends it before Python starts.
     """
@@ -154,8 +154,7 @@ def guard_command(guard: str, *, python: str, hooks_folder: str) -> str:
 
 
 def programs(command: str) -> "tuple[str, str, str]":
-    """What a command of ours names: the hook's interpreter, its file, the worker's interpreter; `""` where it names
-    none."""
+    """The hook's interpreter, its file and the worker's interpreter in a command of ours; `""` for a missing one."""
     quoted = command.split("'")
     if len(quoted) in (11, 15) and quoted[0] == "[ -x ":  # as `command` writes it, with no quote inside a word
         return quoted[1], quoted[3], quoted[-2]
@@ -187,7 +186,7 @@ def is_ours(hook: object) -> bool:
 
 
 def groups_of_hooks(document: object) -> "Iterator[tuple[str, dict[str, Any]]]":
-    """The events and groups of hooks in a settings file's content; what has another shape is passed over."""
+    """The events and groups of hooks in a settings file's content; entries of another form are skipped."""
     hooks = document.get("hooks") if isinstance(document, dict) else None
     for event, groups in [*hooks.items()] if isinstance(hooks, dict) else ():
         for group in [*groups] if isinstance(groups, list) else ():
@@ -220,8 +219,7 @@ def _setting(name: str, path: str) -> "Any":
 
 
 def read_settings(path: str, word: str = "") -> object:
-    """The content of the settings file at *path*; None if it can't be read, and, without parsing it, if *word* isn't in
-    it."""
+    """The content of the settings file at *path*; None if it can't be read, or (unparsed) if *word* isn't in it."""
     try:
         content = projects.read_plain(path)
         if word.encode() not in content:

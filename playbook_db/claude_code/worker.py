@@ -57,17 +57,17 @@ if TYPE_CHECKING:
     from playbook_db.llm.model import Model
     from playbook_db.store.quick_sql import Job
 
-MAX_MINUTES = 30  # that a worker runs; what remains waits for the next one
-SILENT_S = 3600.0  # a transcript that grew later than that may belong to a session that goes on
-_LAST_WORDS_S = 60.0  # that a transcript may grow after its session's end was noted
+MAX_MINUTES = 30  # of one worker; the rest waits for the next one
+SILENT_S = 3600.0  # a transcript that grew within this time may belong to a running session
+_LAST_WORDS_S = 60.0  # for which a transcript may grow after its session's end was recorded
 _FORGET_START_S = 30 * 86400.0  # after which nobody waits for a session's end; Claude Code keeps transcripts as long
 _KEEP_TOUCHED_S = 7 * 86400.0  # since a session last touched a new file
-_ROUNDS = 3  # times that the spool is read: a job may arrive during the last round
-_LATE_S = 0.2  # so much later a subagent's transcript, or its last line, may arrive
-_WAIT_S = 3600.0  # of a job that is put off; each worker looks again when it starts
+_ROUNDS = 3  # how often the spool is read: a job may arrive meanwhile
+_LATE_S = 0.2  # a subagent's transcript, or its last line, may be written so much later
+_WAIT_S = 3600.0  # of a job that is put off; each worker tries it again when it starts
 AWAY_WAIT_S = 10.0, 30.0  # between which a team's server is asked again in the same run, each machine at its own time
-_OTHER_WORKER_WAIT_S = 60.0  # for one that another session starts
-_LAST_LINES = 20  # of the log, in which a lasting problem isn't repeated
+_OTHER_WORKER_WAIT_S = 60.0  # for a worker that another session starts
+_LAST_LINES = 20  # of the log; a problem in them isn't logged again
 _WAITED_FOR = (
     NoModelError, AccountError, BudgetError, SettingError, TemplateError, TimeOverError, DatabaseError,
     MissingExtraError,
@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def run(url: str) -> WorkResult | None:
-    """Do what waits for the database at *url*; None if another worker runs. Raises DatabaseError."""
+    """Do the waiting work for the database at *url*; None if another worker runs. Raises DatabaseError."""
     result = WorkResult()
     models: _Models = {}
     ends_at = time.monotonic() + MAX_MINUTES * 60
@@ -145,7 +145,7 @@ def note(problem: str, *, once: bool = False) -> None:
 
 
 def take_in_spool(store: Store) -> int:
-    """Save what waits in the spool; how many jobs that queued. Learning needs it: only shown points are judged."""
+    """Import the spool; how many jobs that queued. Learning needs its showings: only shown points are judged."""
     return sum(_take_in(store, path) for path in spool.waiting())
 
 
@@ -187,7 +187,7 @@ def list_transcripts(key: str) -> list[str]:
     return sorted(filter(os.path.isfile, paths), key=lambda path: (os.stat(path).st_mtime, path))
 
 
-# By the environment that names it, which a project may bring: a model, or why its account refused. Each is asked once.
+# The models by the environment that names them, maybe a project's; or the error if its account was refused.
 _Models = dict[frozenset[tuple[str, str]], "Model | AccountError"]
 
 
@@ -212,7 +212,7 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
     spool.keep_reserve()
     _tidy_touched()
     with contextlib.suppress(OSError):
-        os.utime(settings.worker_lock())  # says to the hook of SessionStart when a worker last was at work
+        os.utime(settings.worker_lock())  # tells the hook of SessionStart when a worker last ran
     note_once = functools.partial(note, once=True)
     with open_store(url) as store, Servers() as servers:
         asks_again = not models or result.away > 0  # nobody was asked in this run yet, or a server is asked again
@@ -229,7 +229,7 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
         try:
             forget.finish_waiting(store)
         except PlaybookError as error:  # somebody still reads it; the next worker tries again
-            note(f"what was forgotten is still in the bytes of the database or a backup: {error}")
+            note(f"forgotten text is still in the bytes of the database or a backup: {error}")
         guards.remove_retired(note_once)
         store.tidy()
     try:
@@ -239,7 +239,7 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
 
 
 def _tidy_touched() -> None:
-    """Remove what is kept of the files that sessions touched, of those that a compaction or a week has made old."""
+    """Remove the records of touched files of sessions that were compacted, or that touched no new file for a week."""
     with contextlib.suppress(OSError):
         for session in os.scandir(settings.touched_dir()):
             if "." in session.name or time.time() - session.stat().st_mtime > _KEEP_TOUCHED_S:
@@ -255,7 +255,7 @@ def _has_come_in(url: str) -> bool:
 
 
 def _take_in(store: Store, path: str) -> bool:
-    """Save the spool file at *path* and remove it; whether that queued a job. An unreadable file is moved aside."""
+    """Import the spool file at *path* and remove it; whether that queued a job. An unreadable file is moved aside."""
     is_queued = False
     try:
         content = json.loads(projects.read_plain(path))

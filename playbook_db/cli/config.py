@@ -22,8 +22,8 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     """Show every setting and where it comes from; change yours.
 
     With NAME, show only that setting. With NAME and VALUE (or `config set NAME VALUE`), set it for all your sessions,
-    in Claude Code's settings; a variable goes into their `env`. Hooks and worker read it there, and so does a terminal
-    whose shell doesn't set it. Keys are never shown.
+    in Claude Code's settings; a variable goes into their `env`. The hooks, the worker and commands read it there; in a
+    terminal, a variable of the shell comes first. Keys are never shown.
     """
     from dataclasses import asdict
     from difflib import get_close_matches
@@ -49,7 +49,7 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     rows = [(each.name, each.value, each.source.replace(home, "~/"), each.note or _cost(each)) for each in shown]
     print_table(("setting", "value", "from", "note"), rows, nothing="no settings")
     if name is None:
-        notify([f"learning asks {model_in_words(folder)}"])
+        notify([model_in_words(folder)])
 
 
 def _cost(setting: "Setting") -> str:

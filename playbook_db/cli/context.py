@@ -147,13 +147,14 @@ def database_and_folder(names: Iterable[str] = ()) -> tuple[str, str | None]:
 
 
 def playbook_here() -> str:
-    """The playbook that the options and the environment name, in words."""
-    _, folder = database_and_folder()
-    return playbook_of(projects.USER_KEY if folder is None else projects.project_key(folder))
+    """The playbook that the options and the environment name, in words; with its database, if `--db` names that."""
+    url, folder = database_and_folder()
+    name = playbook_of(projects.USER_KEY if folder is None else projects.project_key(folder))
+    return f"{name} in {settings.sqlite_file(url) or 'this database'}" if _options().get("db") else name
 
 
 def source_of(*names: str) -> "ReadSource":
-    """Where a command that only reads looks: the playbook that the options, the environment and the *names* of its
+    """The source for a command that only reads: the playbook that the options, the environment and the *names* of
     points mean."""
     from playbook_db.services.reading.sources import ReadSource
 

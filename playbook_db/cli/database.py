@@ -68,7 +68,7 @@ def upgrade(as_json: bool) -> None:
 @database.command()
 @click.option("--quick", is_flag=True, help="Leave out the slow checks.")
 @click.option("--rebuild-search", is_flag=True, help="First rebuild the full-text index.")
-@click.option("--repair-points", is_flag=True, help="First do what `db repair --yes` does.")
+@click.option("--repair-points", is_flag=True, help="First run `db repair --yes`.")
 @as_json
 def check(quick: bool, rebuild_search: bool, repair_points: bool, as_json: bool) -> None:
     """Check that the database is sound. Exit code 1 if not.
@@ -109,8 +109,8 @@ _KINDS = {"hand": "by hand", "daily": "daily", "before-restore": "before a resto
 def backup(file: str | None, lists: bool, as_json: bool) -> None:
     """Back up the database, or list its backups.
 
-    The copy is one file: FILE, or a new one in the folder backups/ next to the database. Others may write meanwhile.
-    No file is ever overwritten.
+    The copy is one file: FILE, or a new one in the folder backups/ next to the database. Other processes can write in
+    the meantime. No file is ever overwritten.
     """
     if lists:
         if file is not None:
@@ -135,8 +135,8 @@ def backup(file: str | None, lists: bool, as_json: bool) -> None:
 def restore_backup(file: str, yes: bool, as_json: bool) -> None:
     """Replace the database with a backup.
 
-    FILE is checked first, and you see what it holds next to what the database holds now. A backup of the database as it
-    is now is kept. A backup from an older version is upgraded. To bring back only key points, use playbook restore.
+    FILE is checked first, and you see its content next to that of the present database. The present database is kept as
+    another backup. A backup from an older version is upgraded. To bring back only key points, use playbook restore.
     """
     from playbook_db.services import maintenance
 
@@ -273,8 +273,8 @@ def transfer(source: str, target: str, as_json: bool) -> None:
     """Copy playbooks into another database.
 
     FROM and TO are URLs or paths of SQLite files; TO is created if needed. All playbooks are copied with their history,
-    votes, sessions and jobs; with --project or --user only that one. FROM stays as it is. It is an error if TO has such
-    a playbook already. Afterwards both are compared; if anything differs, or if you interrupt it, nothing is copied.
+    votes, sessions and jobs; with --project or --user only that one. FROM stays as it is. Afterwards both are compared.
+    If TO already has one of these playbooks, if anything differs, or if you interrupt it, nothing is copied.
     """
     from playbook_db import projects, settings
     from playbook_db.services import maintenance
@@ -305,7 +305,7 @@ _MAY = {
 @click.argument("right", metavar="reader|member|owner", type=click.Choice([*_MAY]))
 @as_json
 def grant(role: str, right: "Right", as_json: bool) -> None:
-    """Grant a role rights on a database on a server.
+    """Give a role of the server rights on the database.
 
     ROLE is a role of the server, for one person or a group. A reader can read all playbooks. A member can also write
     them, but not change their history. An owner can do everything, also upgrade the database. An earlier grant to ROLE
@@ -330,8 +330,8 @@ def distribute(as_json: bool) -> None:
     """Distribute a database over the servers of Citus.
 
     All rows of a playbook are then together on one of the servers that Citus knows; different playbooks may be on
-    different servers. Nothing else changes. Others wait meanwhile. If you interrupt it, nothing has changed; if you run
-    it again, nothing changes. In a project that has joined a team, it distributes the team's database.
+    different servers. Nothing else changes. Others wait until it ends. If you interrupt it, the database stays as it
+    was. Running it twice does no harm. In a project that has joined a team, it distributes the team's database.
     """
     from playbook_db.services import maintenance
     from playbook_db.services.reading.sql import database_of

@@ -64,14 +64,14 @@ def learn(transcript: str, as_json: bool) -> None:
     """Learn from one transcript now.
 
     Each part of a transcript counts once, even if a hook or another command reads it too. For all past sessions of a
-    project use playbook bootstrap; for what is in the queue, playbook work.
+    project use playbook bootstrap; for the queue, playbook work.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
 
     path = os.path.abspath(transcript)
     if not os.path.isfile(path):
-        raise SettingError(f"There is no transcript {path}.", _FIND_TRANSCRIPTS)
+        raise SettingError(f"There is no transcript at {path}.", _FIND_TRANSCRIPTS)
     model = choose.find_model(project_folder())
     with opened(may_be_new=True) as project, _progress(os.path.basename(path), os.path.getsize(path)) as progress:
         worker.take_in_spool(project.own.store)
@@ -93,10 +93,10 @@ def learn(transcript: str, as_json: bool) -> None:
 def bootstrap(yes: bool, as_json: bool) -> None:
     """Learn from all past sessions of this project.
 
-    It reads the transcripts that Claude Code kept, oldest first. First it shows an estimate and asks. What you agree
-    to, there or with --yes, is a budget of its own besides today's. Without a terminal it needs --yes. You can
-    interrupt it and run it again: nothing is learned twice. For a single transcript use playbook learn; for what is in
-    the queue, playbook work.
+    It reads the transcripts that Claude Code kept, oldest first. First it shows an estimate and asks. The tokens that
+    you agree to, there or with --yes, don't count toward today's limit. Without a terminal it needs --yes. You can
+    interrupt it and run it again: nothing is learned twice. For a single transcript use playbook learn; for the queue,
+    playbook work.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
@@ -213,8 +213,8 @@ sessions.params += PROJECT_OPTIONS  # a group that is a command too
 def skip(session: str | None, off: bool, as_json: bool) -> None:
     """Learn nothing from a session from now on.
 
-    ID is the session's id or the beginning of it; inside a session of Claude Code the default is that session. What was
-    learned from it before stays. To undo that: playbook undo --session ID
+    ID is the session's id or the beginning of it; inside a session of Claude Code the default is that session. Earlier
+    lessons from it stay. To undo them: playbook undo --session ID
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.claude_code.transcripts import transcript
@@ -245,11 +245,11 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
         say(f"nothing is learned from session {session_id} from now on")
         notify([f"to learn from it again: playbook sessions skip {session_id} --off"])
     elif was_skipped:
-        say(f"what is said in session {session_id} from now on is learned from again")
+        say(f"session {session_id} is learned from again, from now on")
     else:
         say(f"session {session_id} is not skipped")
     if session and not matches:  # a session that has just started has none
-        notify(["Claude Code has no transcript of it for this project yet, so give the whole id"])
+        notify(["Claude Code has no transcript of it in this project yet, so give the whole id"])
 
 
 @cli.command()

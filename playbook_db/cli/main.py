@@ -27,7 +27,7 @@ _GROUPS = {
         "install": ("setup", "Register the hooks in Claude Code's settings."),
         "uninstall": ("setup", "Remove the hooks from Claude Code's settings."),
         "config": ("config", "Show every setting and where it comes from; change yours."),
-        "doctor": ("setup", "Try everything for real and say what is broken."),
+        "doctor": ("setup", "Test the installation, and say what is broken."),
         "project": ("project", "List, ignore, trust or move projects."),
         "help": ("main", "Show the help of playbook or of one command."),
     },
@@ -62,7 +62,7 @@ _GROUPS = {
     },
     "History and undo": {
         "log": ("history.history", "List revisions, newest first."),
-        "at": ("history.history", "Show the playbook as it was at a revision or time."),
+        "at": ("history.history", "Show the playbook at an earlier revision or time."),
         "diff": ("history.history", "Show the differences between two states of the playbook."),
         "undo": ("history.history", "Undo the last revision, or the ones you name."),
         "restore": ("history.history", "Bring back retired key points, or an earlier state."),
@@ -71,7 +71,7 @@ _GROUPS = {
     "Share": {
         "import": ("share.files", "Merge a playbook file, or propose points from notes."),
         "export": ("share.files", "Print the playbook as a playbook.json."),
-        "mirror": ("setup", "Keep .claude/playbook.json up to date, or stop doing so."),
+        "mirror": ("setup", "Keep .claude/playbook.json up to date, or stop that."),
         "team": ("share.team", "Share this project's playbook through a team's database."),
         "merge-driver": ("share.files", "Merge three playbook files; git runs this."),
         "textconv": ("share.files", "Print a playbook file as lines to compare; git runs this."),
@@ -164,7 +164,7 @@ _USUAL_WORDS = {
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="playbook")
-@click.option("--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, else from here up).")
+@click.option("--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, else the one here).")
 @click.option("--db", metavar="URL", help="The database (default: PLAYBOOK_DB_URL, else in Claude Code's folder).")
 @click.option("--user", "is_user", is_flag=True, help="Use your personal playbook instead of the project's.")
 @click.option(

@@ -185,7 +185,7 @@ def write_file(data: bytes, output: str) -> None:
     try:
         files.replace_file(output, data)
     except OSError as error:
-        raise click.UsageError(f"{output} can't be written: {error.strerror}.") from error
+        raise click.UsageError(f"{output} can't be written: {error.strerror}. Name another file.") from error
 
 
 def readable_size(size_bytes: int) -> str:

@@ -55,13 +55,13 @@ def ignore(off: bool, as_json: bool) -> None:
 
 
 @project.command()
-@click.option("--off", is_flag=True, help="Don't use them: use your own settings instead.")
+@click.option("--off", is_flag=True, help="Use your own settings instead.")
 @click.option("--yes", is_flag=True, help="Agree without being asked.")
 @as_json
 def trust(off: bool, yes: bool, as_json: bool) -> None:
     """Use the address and programs that the project sets.
 
-    A project can set them in the `env` of its settings, as well as a database or the names of its tests. If it sets an
+    A project can set an address, programs, a database or test commands in the `env` of its settings. If it sets an
     address but no key, nothing is learned from it until you agree. You are asked again about a value that changes.
     Without a terminal it needs --yes.
     """

@@ -25,7 +25,7 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN"
 
 
 _in_git = click.option("--git", "in_git", is_flag=True, help="Only how git merges playbooks in this repository.")
-_for_all_clones = click.option("--share", is_flag=True, help="With --git: in .gitattributes, which all clones get.")
+_for_all_clones = click.option("--share", is_flag=True, help="With --git: use .gitattributes, which all clones get.")
 
 
 @cli.command("install")
@@ -71,13 +71,11 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
             say(f"the file as it was: {done.backup}")
         tokens = settings.daily_tokens()
         budget = f"{tokens:,} tokens a day{in_dollars(tokens)}" if tokens else "any number of tokens"
-        say(f"learning may use {budget}; PLAYBOOK_DAILY_TOKENS sets another number, 0: no limit")
-        say(f"learning asks {model_in_words(folder)}")
+        say(f"learning may use {budget}; to change that, set PLAYBOOK_DAILY_TOKENS (0: no limit)")
+        say(model_in_words(folder))
         shell = "zsh" if os.environ.get("SHELL", "").endswith("zsh") else "bash"
         say(f'to complete commands with Tab, add to ~/.{shell}rc: eval "$(_PLAYBOOK_COMPLETE={shell}_source playbook)"')
-        say(
-            "next: try it all with `playbook doctor`, then run `playbook init` in a project and start Claude Code there"
-        )
+        say("next: test it with `playbook doctor`, then run `playbook init` in a project and start Claude Code there")
     else:
         say(f"{done.path}: the hooks are registered already; nothing was changed")
     notify(done.notes)
@@ -121,9 +119,9 @@ def model_in_words(folder: str) -> str:
     from playbook_db.llm import choose
 
     try:
-        return choose.describe_access(folder)
+        return f"learning asks {choose.describe_access(folder)}"
     except PlaybookError as error:
-        return f"no model: {error}"
+        return f"learning waits: {error}"
 
 
 def _take_out_older(folder: str) -> bool:
@@ -177,13 +175,13 @@ def uninstall_hooks(
 ) -> None:
     """Remove the hooks from Claude Code's settings.
 
-    What was learned stays. With --git, undo what `install --git` did instead. With --purge, list the files and folders
-    that are removed, each with its size, and ask first; without a terminal it needs --yes.
+    What was learned stays. With --git, only undo `install --git`. With --purge, also remove files and folders of
+    playbook: they are listed with their sizes, and you are asked first; without a terminal it needs --yes.
     """
     if (database or yes) and not purge:
-        raise click.UsageError("--database and --yes go with --purge.")
+        raise click.UsageError("--database and --yes need --purge.")
     if purge and (scope != _ALL or in_git or share):
-        raise click.UsageError("--purge goes without --scope, --git and --share.")
+        raise click.UsageError("--purge can't be combined with --scope, --git or --share.")
     if in_git or share:
         _take_out_of_git(in_git, share, as_json)
         return
@@ -252,7 +250,7 @@ def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
 def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     """Add this project (and create the database if needed).
 
-    The text of an existing .claude/playbook.json would go into prompts. So it is shown first, and you are asked whether
+    If there is a .claude/playbook.json, its text would go into prompts. So it is shown first, and you are asked whether
     to import it; without a terminal it is only imported with --yes. On a terminal you are also asked whether to replace
     hooks of the older system, and whether to learn from past sessions of this project.
     """
@@ -300,9 +298,9 @@ def _offer_replacement(ctx: click.Context) -> None:
 @click.option("--yes", is_flag=True, help="Import an existing .claude/playbook.json without asking.")
 @as_json
 def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
-    """Keep .claude/playbook.json up to date, or stop doing so.
+    """Keep .claude/playbook.json up to date, or stop that.
 
-    With on, the file always has what the database has, and your edits of the file go into the database. A file that was
+    With on, the file always matches the database, and your edits of the file are merged into it. A file that was
     never imported is shown first, as by `playbook init`; unless you import it, nothing changes.
     """
     from playbook_db.services.sharing import mirror
@@ -343,9 +341,9 @@ def _is_wanted(project: "Project", yes: bool) -> bool:
 @as_json
 @click.pass_context
 def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
-    """Try everything for real and say what is broken.
+    """Test the installation, and say what is broken.
 
-    It runs the hooks and looks at the database, the queue and the settings. Exit code 1 if something is broken.
+    It runs the hooks for real, and checks the database, the queue and the settings. Exit code 1 if something is broken.
     """
     from playbook_db.claude_code.setup import doctor as examining
 

@@ -127,7 +127,7 @@ def read_pattern(text: str) -> re.Pattern[str]:
     except re.error as error:
         raise PatternError(text, error.msg, error.pos) from None
     if pattern.search(""):
-        raise PatternError(text, "it matches the empty text, and so every text", None)
+        raise PatternError(text, "it matches an empty text, so it would match everywhere", None)
     return pattern
 
 

@@ -108,7 +108,7 @@ def read_votes(raw: object, *, tag_key: str = "tag") -> tuple[list[Vote], tuple[
     contract, section 5.
     """
     if raw is not None and not isinstance(raw, list):
-        return [], (Skipped(0, raw, "the votes are no list"),)
+        return [], (Skipped(0, raw, "the votes are not a list"),)
     votes: list[Vote] = []
     return votes, _skipped(raw or [], lambda _, item: votes.append(_vote(item, tag_key)))
 

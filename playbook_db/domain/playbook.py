@@ -12,10 +12,10 @@ from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SL
 from playbook_db.domain.trust.evidence import INVISIBLE, Evidence
 from playbook_db.errors import PointRuleError
 
-MAX_COUNTER = 2**63 - 1  # the largest integer in a database; counters stop there
+MAX_COUNTER = 2**63 - 1  # the largest integer in a database; counters don't exceed it
 LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
 MAX_NAME_LENGTH = 200  # characters
-MAX_DIGITS = 18  # of the number in a name; a name with more isn't ours
+MAX_DIGITS = 18  # of the number in a name; a longer number isn't one of ours
 NOTE = "a note: "  # begins the reason of a skipped item that isn't an operation
 _TRAILING_PUNCTUATION = ".,;:!?…。！？ "
 _BETWEEN_WORDS = re.compile(r"[^a-z0-9\u0080-\U0010ffff]+")
@@ -227,7 +227,7 @@ def why_text_unusable(text: object) -> str | None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        return f"a text must be Unicode, and this one holds half a surrogate pair at character {error.start}"
+        return f"a text must be Unicode, but this one contains half a surrogate pair at character {error.start}"
     return None
 
 

@@ -79,7 +79,7 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         in_merge = text.startswith("<<<<<<< ") or "\n<<<<<<< " in text
-        problem = f"this is no JSON ({error.msg})." if text.strip() else "the file is empty."
+        problem = f"this is not JSON ({error.msg})." if text.strip() else "the file is empty."
         if in_merge:
             problem = "a git merge is not finished (conflict markers); finish it first."
         raise PlaybookFileError(source, place, problem, damaged=True, in_git_merge=in_merge) from None
@@ -100,7 +100,7 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
     If two points have the same name, `rename_duplicates` renames the second one. Raises PlaybookFileError.
     """
     if not isinstance(data, dict):
-        raise PlaybookFileError(source, "", f"a playbook is a JSON object, and this is {_shown(data)}.")
+        raise PlaybookFileError(source, "", f"a playbook must be a JSON object, but this is {_shown(data)}.")
     if "sections" not in data and "key_points" not in data:
         raise PlaybookFileError(source, "", "it has neither `sections` nor `key_points`, so it is no playbook.")
     warnings: list[str] = []
@@ -179,14 +179,14 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
     is_flat = "sections" not in data
     sections = {OTHERS: data["key_points"]} if is_flat else data["sections"]
     if not isinstance(sections, dict):
-        raise PlaybookFileError(source, "`sections`", f"it must be an object, and it is {_shown(sections)}.")
+        raise PlaybookFileError(source, "`sections`", f"it must be an object, but it is {_shown(sections)}.")
     for title, listed in sections.items():
         place = "`key_points`" if is_flat else f"section {title!r}"
         if not isinstance(listed, list):
-            raise PlaybookFileError(source, place, f"it must be a list, and it is {_shown(listed)}.")
+            raise PlaybookFileError(source, place, f"it must be a list, but it is {_shown(listed)}.")
         section = find_section(title)
         if section is None:
-            warnings.append(f"the section {title!r} is unknown; its {len(listed)} entries go to {OTHERS}")
+            warnings.append(f"the section {title!r} is unknown; its points ({len(listed)}) go to {OTHERS}")
         for number, raw in enumerate(listed, 1):
             yield _Entry(raw, section or OTHERS, f"{place}, entry {number}", source)
 
@@ -201,7 +201,7 @@ def _read_entry(entry: _Entry, warnings: list[str]) -> tuple[KeyPoint, str | Non
     if isinstance(raw, str):
         return KeyPoint("", _text(raw, entry), entry.section), "bare_string", None
     if not isinstance(raw, dict):
-        raise entry.refusal(f"an entry is a text or an object, and this is {_shown(raw)}.")
+        raise entry.refusal(f"an entry must be a text or an object, but this is {_shown(raw)}.")
     name, text = _name(raw.get("name"), entry), _text(raw.get("text"), entry)
     counters = [key for key in ("helpful", "harmful") if key in raw]
     has_score = "score" in raw and len(counters) < 2
@@ -211,7 +211,7 @@ def _read_entry(entry: _Entry, warnings: list[str]) -> tuple[KeyPoint, str | Non
     if has_score:
         score = _whole(raw["score"])
         if score is None or abs(score) > MAX_COUNTER:
-            raise entry.refusal(f"`score` must be a whole number, and it is {_shown(raw['score'])}.")
+            raise entry.refusal(f"`score` must be a whole number, but it is {_shown(raw['score'])}.")
         return KeyPoint(name, text, entry.section, max(score, 0), max(-score, 0)), "dict_with_score", score
     helpful, harmful = (_counter(raw.get(key, 0), key, entry) for key in ("helpful", "harmful"))
     return KeyPoint(name, text, entry.section, helpful, harmful), None if counters else "dict_no_score", None
@@ -264,7 +264,7 @@ def _name(value: object, entry: _Entry) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise entry.refusal(f"`name` must be a text, and it is {_shown(value)}.")
+        raise entry.refusal(f"`name` must be a text, but it is {_shown(value)}.")
     problem = why_name_unusable(value)
     if problem:
         raise entry.refusal(f"`name` is {_shown(value)}: {problem}.")
@@ -281,7 +281,7 @@ def _text(value: object, entry: _Entry) -> str:
 def _counter(value: object, key: str, entry: _Entry) -> int:
     number = _whole(value)
     if number is None or not 0 <= number <= MAX_COUNTER:
-        raise entry.refusal(f"`{key}` must be a whole number from 0 up, and it is {_shown(value)}.")
+        raise entry.refusal(f"`{key}` must be a whole number from 0 up, but it is {_shown(value)}.")
     return number
 
 

@@ -1,4 +1,4 @@
-"""The search terms of a text, the points that match them best, and how well a point must match to be shown unasked.
+"""The search terms of a text, the points that match them best, and the lowest score of points that a hook shows.
 
 It imports nothing, as the hooks use it. The text, called a question, may be of any kind, such as a prompt or an error
 message. Its file names, commands and identifiers count as a whole and by their parts.

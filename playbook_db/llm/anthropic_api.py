@@ -127,7 +127,7 @@ class AnthropicModel:
         while True:
             remaining_s = deadline - time.monotonic()
             if remaining_s <= 0:
-                text = f"The time for asking {model_name()} was over before it answered. Try again later."
+                text = f"The deadline passed before {model_name()} answered. Try again later."
                 raise ModelError(text, used=lost_tokens)
             body = _body(prompt, model_name(), with_schema=self._takes_schema)
             message = Message()
@@ -178,7 +178,7 @@ def _client() -> "anthropic.Anthropic":
         )
     except httpx2.InvalidURL:  # its text may hold a part of the password
         names = " or ".join(_URLS)
-        raise AccountError(f"{shown_address()} is no address. Correct {names}.") from None
+        raise AccountError(f"{shown_address()} is not a valid address. Correct {names}.") from None
 
 
 def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:

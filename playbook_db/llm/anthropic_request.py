@@ -85,7 +85,7 @@ def send(
     if errors:
         raise _request_error(errors[0]) from errors[0]
     if thread.is_alive():
-        raise RequestError("the time for it was over")
+        raise RequestError("the deadline passed")
 
 
 def limit(response: "httpx2.Response") -> None:
@@ -95,7 +95,7 @@ def limit(response: "httpx2.Response") -> None:
     stream = response.stream
     packing = response.headers.get("content-encoding", "identity")
     if not isinstance(stream, httpx2.SyncByteStream) or packing != "identity":
-        raise RequestError("its reply is compressed, which it was asked not to be", is_readable=False)
+        raise RequestError("its reply is compressed, although the request forbids that", is_readable=False)
     body: httpx2.SyncByteStream = stream
 
     class Limited(httpx2.SyncByteStream):

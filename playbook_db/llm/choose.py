@@ -40,7 +40,7 @@ def find_model(folder: str | None = None) -> Model:
 
 
 def describe_access(folder: str) -> str:
-    """The model for the project in *folder* and where it is, in words and without secrets. Raises as `find_model`."""
+    """The model for the project in *folder*, and how to reach it, without secrets. Raises as `find_model`."""
     with living_in(project_env.job_environment(folder)):
         model = _find()
         if isinstance(model, ClaudeCli):
@@ -62,7 +62,7 @@ def cost_in_words(tokens: int, folder: str) -> str:
 
 @contextmanager
 def living_in(environ: Mapping[str, str]) -> Iterator[None]:
-    """Replace the environment of this process with *environ* within a block."""
+    """Replace the environment of this process with *environ* inside the block."""
     before, new = dict(os.environ), dict(environ)
     try:
         os.environ.clear()

@@ -70,7 +70,7 @@ class ClaudeCli:
         started_at = time.monotonic()
         timeout_s = min(deadline - started_at, TIMEOUT_S)
         if timeout_s <= 0:
-            raise ModelError("The time for asking Claude Code was over before it was asked. Try again later.")
+            raise ModelError("The deadline passed before Claude Code was asked. Try again later.")
         code, out, err = self._run(prompt, timeout_s)
         entries = _entries(out)
         result: dict[str, Any] = next((entry for entry in reversed(entries) if entry.get("type") == "result"), {})

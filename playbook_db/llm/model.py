@@ -11,7 +11,7 @@ from playbook_db.errors import TemplateError
 from playbook_db.project_env import KEYS
 
 MAX_REPLY_CHARS = 1_000_000  # of text; a usual reply has 60,000 at most
-MAX_REPLY_BYTES = 8_000_000  # of a reply on the wire, where each small piece has an event around it
+MAX_REPLY_BYTES = 8_000_000  # of a reply on the wire, in which each small piece has an event around it
 TOO_LONG = f"its reply was longer than {MAX_REPLY_CHARS // 10**6} MB and was ended"
 CHARACTERS_A_TOKEN = 4  # about, for an estimate
 # Stop reasons of an incomplete reply, and of a refusal.

@@ -50,8 +50,8 @@ def hits_answer(question: str, hits: "Sequence[PromptPoint]", notes: "Sequence[s
     if hits:
         return answer_of([point_line(point) for point in hits], notes)
     if not search_words.terms(question):
-        return answer_of(["None of these words can be looked for; name a file, a tool or an error."], notes)
-    return answer_of(["No key point says any of that; try other words, or the tool list."], notes)
+        return answer_of(["These words are too common to search for; name a file, a tool or an error."], notes)
+    return answer_of(["No key point matches; try other words, or the tool list."], notes)
 
 
 def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life", notes: "Sequence[str]" = ()) -> str:

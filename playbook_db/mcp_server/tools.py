@@ -90,8 +90,7 @@ class PlaybookTools:
         notes: list[str] = []
         if not writes and self._is_held_out():
             raise SettingError(
-                "This session is one of those that are told nothing of the playbook, so that they can be compared with "
-                "the others (PLAYBOOK_HOLDOUT)."
+                "This session is held out: it gets no points, for comparison with the others (PLAYBOOK_HOLDOUT)."
             )
 
         def notify(line: str) -> None:
@@ -102,8 +101,8 @@ class PlaybookTools:
         with open_project(self.url, self.folder, reads=reads, servers=self.servers, notify=notify) as project:
             if is_ignored(project.own):
                 raise ProjectError(
-                    f"{project.own.key} is kept out of the playbook: nothing of it is read or written here.",
-                    Remedy("The user lets it in again with: {}", ("project", "ignore", "--off")),
+                    f"{project.own.key} is ignored (playbook project ignore): its playbook isn't read or written here.",
+                    Remedy("To stop ignoring it, the user runs: {}", ("project", "ignore", "--off")),
                 )
             yield project, notes if project.is_team else []
 

@@ -211,7 +211,7 @@ def check_database(url: str, *, quick: bool = False) -> Report:
         with store_check.opened_to_check(url) as store:
             problems = check(store, quick=quick)
     except DamagedError as error:
-        return Report(where, (f"it is damaged or no SQLite database: {error.cause}",), error.remedy)
+        return Report(where, (f"it is damaged or not an SQLite database: {error.cause}",), error.remedy)
     except DatabaseError as error:
         return Report(where, (error.text,), error.remedy)
     remedy = _REPAIR if urls.sqlite_path(url) else _RESTORE

@@ -102,7 +102,7 @@ def _to_read(
             if known_at is None or replica.state(path, membership.name) is None:
                 raise
             age = times.ago(known_at, now=datetime.now(UTC))
-            notify(f"{error} This is the last state that this machine knows; it was current {age}.")
+            notify(f"{error} These points are from this machine's replica, which was current {age}.")
         if server is not None:
             yield TeamProject(server.knowing(answers), membership.name, own.folder, own=own)
         else:
@@ -172,7 +172,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
                 f"There is no playbook of {old_key}.", Remedy("See all playbooks with: {}", ("project", "list"))
             )
         if old_key == new_key:
-            raise ProjectError(f"{old_folder} and {new_folder} are one project already.")
+            raise ProjectError(f"{old_folder} and {new_folder} are the same project already.")
         if new.revision:
             raise ProjectError(
                 f"{new_key} has a playbook of its own, at revision {new.revision}; nothing was changed.",
@@ -180,7 +180,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
                     "To join them: {} | {}", ("--project", old_key, "export"), ("--project", new_key, "import", "-")
                 ),
             )
-        if memberships.of_project(connection, new_key):  # its own was empty when it joined
+        if memberships.of_project(connection, new_key):  # its own playbook was empty when it joined
             raise ProjectError(
                 f"{new_key} has joined a team without the playbook of {old_key}; nothing was changed.",
                 Remedy(

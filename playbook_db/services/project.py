@@ -91,8 +91,7 @@ class TeamProject(Project):
 
 
 class LastKnownProject(TeamProject):
-    """The same from this machine's replica: `store` is read-only, and has the points, but neither history nor
-    proposals."""
+    """The same from this machine's replica: `store` is read-only: it has points, but neither history nor proposals."""
 
     __slots__ = ()
 

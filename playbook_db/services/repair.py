@@ -272,10 +272,10 @@ def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
         data = mirror.read(file, folder)
         reading = playbook_file.decode(data, source=file) if data is not None else None
     except (errors.MirrorError, errors.PlaybookFileError) as error:
-        raise errors.RepairError(f"Nothing could be read from {path}, and there is no good backup. {error}") from error
+        raise errors.RepairError(f"Nothing could be read from {path}, and there is no sound backup. {error}") from error
     if reading is None or not reading.playbook.points:
         raise errors.RepairError(
-            f"Nothing could be read from {path}, and there is neither a good backup nor a mirror with key points in "
+            f"Nothing could be read from {path}, and there is neither a sound backup nor a mirror with key points in "
             f"{folder}. It was left as it is.",
             errors.Remedy("Move it away and run: {}", ("init",)),
         )

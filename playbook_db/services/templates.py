@@ -14,7 +14,7 @@ def load_template(name: str) -> str:
     Raises TemplateError if there is none, or the user's can't be read.
     """
     if os.path.basename(name) != name:
-        raise _error(f"{name!r} is no name of a template: it has a path.")
+        raise _error(f"{name!r} is not the name of a template: it has a path.")
     own = _own(name)
     try:
         text = projects.read_plain(own).decode("utf-8")

@@ -62,7 +62,7 @@ def is_at_rest(path: str) -> bool:
 
 
 def no_regular_file(path: str) -> "str | None":
-    """Which of the database file *path* and SQLite's files beside it is no regular file: a pipe would block."""
+    """The first of the database file *path* and SQLite's beside it that is no regular file: a pipe would block."""
     files = (path, f"{path}-journal", f"{path}-wal", f"{path}-shm")
     return next((file for file in files if os.path.exists(file) and not os.path.isfile(file)), None)
 
@@ -75,7 +75,7 @@ def _open_file(path: str, options: str, wait_s: float) -> "Connection":
             "Install a newer Python, then run: playbook install"
         )
     if odd := no_regular_file(path):
-        raise UnusableError(f"{odd} is no regular file. Move it away, or set PLAYBOOK_DB_URL to another file")
+        raise UnusableError(f"{odd} is not a regular file. Move it away, or set PLAYBOOK_DB_URL to another file")
     if not os.stat(path).st_size:  # SQLite would remove its log
         raise UnusableError(loss_of(path) or f"{path} is empty. Run: playbook init")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
@@ -143,7 +143,7 @@ def open_replica(path: str) -> "Connection":
         return _open_file(path, "mode=ro&immutable=1", 0.0)
     except UnusableError:
         is_file = os.path.isfile(path)
-        problem = "is no replica of this version" if is_file else "is no regular file; move it away"
+        problem = "is not a replica of this version" if is_file else "is not a regular file; move it away"
         raise UnusableError(f"{path} {problem}. The worker makes a new one: playbook work", is_old=is_file) from None
 
 

@@ -23,5 +23,5 @@ def dialect_for(url: URL | str) -> Dialect:
             "PLAYBOOK_DB_URL, or leave both out for the default."
         )
     if odd := at_hand.no_regular_file(path):
-        raise DatabaseError(f"{odd} is no regular file. Move it away, or name another database with --db.")
+        raise DatabaseError(f"{odd} is not a regular file. Move it away, or name another database with --db.")
     return SqliteDialect(path)

@@ -1,4 +1,4 @@
-"""What each kind of database does in its own way, and which of them a connection belongs to."""
+"""The operations that differ between kinds of databases, and the kind that a connection belongs to."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

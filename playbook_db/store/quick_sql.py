@@ -36,7 +36,7 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 ORDER BY s.position, k.position
 """
 
-# What is known of each live point beside what a point is, and how many sessions cited and ignored it.
+# The marks of each live point, and how many sessions cited and ignored it.
 MARKS = """
 SELECT k.name, k.pinned, k.resting, k.confirmed_at, k.created_in, b.time,
        (SELECT count(*) FROM citations AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id),
@@ -76,13 +76,13 @@ SELECT name, text, sessions FROM (
 WHERE sessions >= {OFTEN} ORDER BY sessions DESC, id
 """
 
-# What an entry of a file said of a point beside what a point is.
+# The other fields of a point's entry in a file.
 EXTRA = """
 SELECT e.fields FROM key_points AS k JOIN extra_fields AS e ON e.playbook_id = k.playbook_id AND e.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
-# What sessions showed for or against a point: for its changes, and for votes.
+# The evidence of sessions for or against a point: for its changes, and for votes.
 EVIDENCE = """
 SELECT c.revision, c.kind, 0, c.evidence FROM key_points AS k
 JOIN changes AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id AND c.evidence IS NOT NULL
@@ -94,7 +94,7 @@ WHERE k.playbook_id = :playbook_id AND k.name = :name
 ORDER BY 1
 """
 
-# The revisions in which a point came and last changed, and their times; when it was last confirmed, and its marks.
+# The revisions that added and last changed a point, and their times; when it was last confirmed, and its marks.
 LIFESPAN = """
 SELECT f.number, f.time, l.number, l.time, k.confirmed_at,
     (SELECT a.reason FROM changes AS a WHERE a.playbook_id = :playbook_id AND a.point_id = k.id
@@ -113,7 +113,7 @@ SELECT time, number FROM revisions
 WHERE playbook_id = :playbook_id AND header IS NULL AND time IN (SELECT value FROM json_each(:times))
 """
 NAMED_BY_HEADER = "SELECT number, header FROM revisions WHERE playbook_id = :playbook_id AND header IS NOT NULL"
-# Those that merged a file which they don't equal; its `last_updated` then ends their message.
+# Those that merged a file but differ from it; their message ends with its `last_updated`.
 MERGED_FILES = """
 SELECT number, message FROM revisions WHERE playbook_id = :playbook_id AND source = 'sync' AND message LIKE '% of %'
 """
@@ -136,8 +136,8 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND r.source = 'lear
 
 JOBS_BY_STATE = "SELECT j.state, count(*) FROM jobs AS j WHERE j.playbook_id = :playbook_id GROUP BY j.state"
 
-# What learning took since a time: tokens of the day's budget and those agreed to beside it, and US dollars, of one
-# project and of all.
+# The cost of learning since a time: tokens of the day's budget, tokens that the user agreed to besides, and US dollars,
+# of one project and of all.
 USED_SINCE = """
 SELECT coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * (1 - m.agreed)), 0),
        coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * m.agreed), 0),

@@ -78,8 +78,8 @@ def parsed(url: URL | str) -> URL:
         parsed_url.get_dialect()
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError):
         raise SettingError(
-            f"{_without_secrets(url)!r} is no database that playbook-db can open. "
-            "Give an SQLite file's path, or a URL, with --db or PLAYBOOK_DB_URL."
+            f"{_without_secrets(url)!r} is not a database that playbook-db can open. "
+            "Give the path of an SQLite file, or a URL, with --db or PLAYBOOK_DB_URL."
         ) from None  # the library's message may have the password
     return parsed_url
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from threading import Lock
 from urllib.parse import unquote
 
-import python_multipart  # noqa: F401 - what Starlette reads forms with; it says only at the first that it lacks it
+import python_multipart  # noqa: F401 - Starlette needs it for forms, and would only say so at the first form
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -40,7 +40,7 @@ class Site:
         self._notices: list[Notice] = []  # for the next page
 
     def application(self) -> Starlette:
-        """The application that answers; who may ask is the guard's."""
+        """The application that answers requests; `Guard` decides which requests it gets."""
         routes: list[Route | Mount] = [
             Route(path, partial(self._answer, page), methods=[method])
             for pages in _PAGES
@@ -82,7 +82,7 @@ class Site:
                 yield Project.of_user(store)
             return
         if "\0" in key:
-            raise ProjectError("No folder has a name with a null character.")
+            raise ProjectError("The name of a folder can't contain a null character.")
         first = self._folder
         folder = first if first and key in (first, projects.project_key(first)) else key  # it may be a worktree
 
@@ -100,7 +100,7 @@ class Site:
 
 
 async def _none(request: Request, _: Exception) -> Response:
-    return _problem(request, "Not found", "There is no such page.", HTTPStatus.NOT_FOUND)
+    return _problem(request, "Not found", "There is no such page. Use the links above.", HTTPStatus.NOT_FOUND)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -11,9 +11,9 @@ from playbook_db.services.playbook import forget_lines
 from playbook_db.web.page_request import PageRequest, Routes
 from playbook_db.web.point import of_name
 
-_IN_A_SESSION = "This can't be undone, so it isn't done within a session of Claude Code. Nothing was done."
+_IN_A_SESSION = "This can't be undone, so it doesn't work inside a session of Claude Code. Nothing was erased."
 _CHANGED = "What would be erased has changed since it was shown. Nothing was erased; look at it again."
-_NOT_SURE = "Nothing was erased: tick the box if you mean it."
+_NOT_SURE = "Nothing was erased. To erase it, tick the box."
 
 
 def ask(request: PageRequest) -> Response:

@@ -75,7 +75,7 @@ class Guard:
 
     def _check_host(self, headers: Headers) -> None:
         if headers.getlist("host") not in [[host] for host in self._hosts]:
-            raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, "This is not the host that you asked for.")
+            raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, "The request names another host.")
 
     def _takes_token(self, scope: Scope, headers: Headers) -> bool:
         """Whether the request brings the token for the first time, or again in the same browser."""
@@ -112,7 +112,7 @@ class Guard:
         # Our pages send no referrer, so browsers send the origin "null". Then Sec-Fetch-Site decides.
         is_ours = origin == [f"http://{headers['host']}"] or (origin == ["null"] and bool(site))
         if not is_ours or site not in ([], ["same-origin"]):
-            raise HTTPException(HTTPStatus.FORBIDDEN, "This comes from another site's page. Nothing was changed.")
+            raise HTTPException(HTTPStatus.FORBIDDEN, "The request is from another site's page. Nothing was changed.")
 
 
 def _equal(value: str, secret: str) -> bool:

@@ -27,7 +27,7 @@ _NONE_SUCH = (
     PointNotFoundError,
     RevisionNotFoundError,
     SessionNotFoundError,
-)  # a form or link names what doesn't exist
+)  # a form or link names something that doesn't exist
 
 
 def list_revisions(request: PageRequest) -> Response:
@@ -158,7 +158,7 @@ def _undo(request: PageRequest, number: int, session: str | None) -> Response:
 
 
 def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "Nothing changed.") -> Response:
-    """Go to the new revision, or back to the one that had nothing to undo."""
+    """Go to the new revision, or back if there was nothing to undo."""
     for each in results:
         if each.result.revision is not None:
             request.say(each.message or "Done", each.result)

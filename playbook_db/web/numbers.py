@@ -94,7 +94,7 @@ def _points(numbers: Trends) -> Picture:
         (first, _), (_, last) = numbers.points[0], numbers.points[-1]
         words = f"{last:,} live point{'' if last == 1 else 's'} now; at most {chart.largest:,}, since {first}."
     by = {"day": "Day (UTC)", "week": "Week from", "month": "Month"}[numbers.points_by]
-    return Picture("points", chart, words, (by, "Live points at its end"))
+    return Picture("points", chart, words, (by, "Live points at the end"))
 
 
 def _votes(numbers: Trends) -> Picture:

@@ -69,7 +69,7 @@ class PageRequest:
         return RedirectResponse(self.link(*path, **query), 303)
 
     def say(self, what: str, *results: RevisionResult | None, project: Project | None = None) -> None:
-        """Say on the next page *what* was done, in which revision, and link to the page that can undo it."""
+        """Show on the next page *what* was done and in which revision, with a link to the page that can undo it."""
         for result in filter(None, results):
             if result.revision is None:
                 self.later.append(Notice(f"{what}: nothing changed"))

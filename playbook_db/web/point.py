@@ -129,7 +129,7 @@ def _promote(request: PageRequest, name: str) -> Response | None:
 def _demote(request: PageRequest, name: str) -> Response | None:
     project = request.project
     if project.is_users:
-        raise errors.PointRuleError("Choose the project that it goes to. Nothing was changed.")
+        raise errors.PointRuleError("Choose the project to move it to. Nothing was changed.")
     if project.is_team and not request.form.get("sure"):
         question = f"{name} would be in the team's playbook {project.key}, for all members. Give it to the team?"
         return request.ask(question, "Give it to the team", "points", name)

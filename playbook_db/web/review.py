@@ -1,4 +1,4 @@
-"""The page of the proposals: each is shown with its evidence, and the person decides on it."""
+"""The page of the proposals: it shows each with its evidence, and the person decides on it."""
 
 from typing import Any
 

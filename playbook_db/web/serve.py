@@ -34,7 +34,7 @@ def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str]
         listening.bind((HOST, port))
     except (OSError, OverflowError) as error:
         listening.close()
-        raise SettingError(f"Port {port} can't be used ({error}). Leave --port out to have a free one.") from None
+        raise SettingError(f"Port {port} can't be used ({error}). Leave out --port to use a free one.") from None
     with contextlib.closing(listening):
         listening.listen(MAX_CONNECTIONS)
         port = listening.getsockname()[1]

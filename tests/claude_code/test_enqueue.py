@@ -144,7 +144,7 @@ def test_an_event_of_an_unknown_project_is_noted(client: Client) -> None:
     client.enqueue(client.end(cwd="not/absolute"), CLAUDE_PROJECT_DIR="")
 
     (line,) = client.log()
-    assert "which project" in line
+    assert "names the project" in line
     assert client.rows(_ROW) == []
 
 

@@ -161,7 +161,7 @@ def test_an_uninstall_takes_the_guards_too(folder: Path, home: Path) -> None:
 )
 def test_a_pattern_that_the_client_refuses_is_refused(folder: Path, pattern: str) -> None:
     """Also one that fits every call."""
-    with pytest.raises(SettingError, match="names a tool and which of its calls"):
+    with pytest.raises(SettingError, match="names a tool and some of its calls"):
         guards.add(str(folder), PointGuard("oth-001", pattern, "ask"))
     assert not (folder / ".claude" / "settings.local.json").exists()
 

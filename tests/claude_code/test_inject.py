@@ -133,7 +133,7 @@ def test_what_is_no_json_object_is_noted(client: Client, payload: bytes) -> None
     """The session goes on without a playbook, and the log says why."""
     assert _ended(client.inject(payload)) == SILENT
     (line,) = client.log()
-    assert "no JSON object" in line
+    assert "not a JSON object" in line
 
 
 def test_a_project_without_a_playbook_is_answered_with_silence(client: Client, tmp_path: Path) -> None:
@@ -586,7 +586,7 @@ def test_a_file_that_hangs_is_left_behind_in_time(client: Client, place: str) ->
     else:
         assert not done.has_context
         (line,) = client.log()
-        assert "no regular file" in line if place == "database" else "no plain file" in line
+        assert "not a regular file" in line if place == "database" else "not a plain file" in line
 
 
 def test_a_template_without_the_placeholder_is_told_in_the_log(client: Client) -> None:
@@ -600,7 +600,7 @@ def test_a_template_without_the_placeholder_is_told_in_the_log(client: Client) -
     (line,) = client.log()
     assert "lacks {key_points}" in line
     assert not done.has_context
-    assert "move the file away to use the built-in one. The session went on without" in done.message
+    assert "move the file away to use the built-in one. The session continued without" in done.message
 
 
 def test_the_user_s_own_template_goes_around_the_points(client: Client) -> None:

@@ -510,7 +510,7 @@ def test_a_folder_or_a_file_in_the_way_is_told(folder: Path, home: Path) -> None
     assert install.uninstall("user", str(folder)) is None
 
     (folder / ".claude" / "settings.json").mkdir()
-    with pytest.raises(InstallError, match="can't be read: it is no plain file"):
+    with pytest.raises(InstallError, match="can't be read: it is not a plain file"):
         install.install("project", str(folder), now=NOW)
 
 

@@ -297,7 +297,7 @@ def test_where_it_can_not_be_kept_that_it_was_told_it_is_told_again(client: Clie
     told = [client.inject() for _ in range(2)]
 
     assert ["say why" in done.message and "say why" in done.context for done in told] == [True, True]
-    assert [line.partition(" inject: ")[2][-16:] for line in client.log()] == ["is not on record"] * 2
+    assert [line.partition(" inject: ")[2][-16:] for line in client.log()] == ["but not recorded"] * 2
 
 
 def test_where_nothing_was_learned_the_next_start_looks_at_nothing_again(client: Client) -> None:

@@ -149,7 +149,7 @@ def test_a_database_that_can_only_be_read_leaves_what_was_shown_to_the_spool(cli
     assert done.has_context
     assert [each["session_id"] for each in client.spooled()] == [SESSION]
     (line,) = client.log()
-    assert "what the session was shown waits in" in line
+    assert "the record of the points shown waits in" in line
     client.database.chmod(0o600)
     _work(client)
     assert len(client.rows(_SHOWN)) == 1
@@ -166,8 +166,8 @@ def test_where_the_spool_can_not_be_written_either_the_log_says_so(client: Clien
 
     assert done.has_context
     shown, start = client.log()
-    assert "what the session was shown is not on record" in shown
-    assert "the session's start is not on record" in start
+    assert "the points that the session was shown were not recorded" in shown
+    assert "the session's start was not recorded" in start
 
 
 @pytest.mark.parametrize(

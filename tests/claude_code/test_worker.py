@@ -182,7 +182,7 @@ def test_what_is_no_plain_file_is_not_waited_for(client: Client) -> None:
 
     assert done.returncode == 0
     assert client.rows("SELECT transcript_path, state FROM jobs") == [(str(client.home / "session.jsonl"), "done")]
-    assert any("1.json" in line and "no plain file" in line for line in _log())
+    assert any("1.json" in line and "not a plain file" in line for line in _log())
 
 
 def test_a_variable_switches_it_off(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def test_what_looks_at_the_points_answers_with_the_replicas_age(
     assert done.code == 0
     assert shown in done.out
     assert done.err.startswith(f"playbook: {AWAY}")
-    assert done.err.endswith("This is the last state that this machine knows; it was current 2 hours ago.\n")
+    assert done.err.endswith("These points are from this machine's replica, which was current 2 hours ago.\n")
     assert done.err.count("\n") == 1
 
 

@@ -46,7 +46,7 @@ def test_what_is_there_is_never_overwritten(playbook: Playbook, data: Path, fold
     done = playbook("backup", "copy.db")
 
     assert (done.code, done.out) == (1, "")
-    assert "copy.db exists already, and was not overwritten. Remove it, or name another file." in done.err
+    assert "copy.db exists already, and was not overwritten. Delete it, or name another file." in done.err
     assert (folder / "copy.db").read_bytes() == before
 
 
@@ -134,7 +134,7 @@ def test_what_is_no_backup_is_refused(playbook: Playbook, data: Path, folder: Pa
     done = playbook("restore-backup", "notes.txt", "--yes")
 
     assert (done.code, done.out) == (1, "")
-    assert "notes.txt is damaged or no SQLite database" in done.err
+    assert "notes.txt is damaged or not an SQLite database" in done.err
     assert "playbook backup --list" in done.err
 
 

@@ -24,14 +24,15 @@ def _batch(folder: Path, content: object) -> str:
 
 
 def test_a_batch_of_which_nothing_was_applied_is_an_error(playbook: Playbook, folder: Path) -> None:
-    """Exit code 1; the reasons stay in the history."""
+    """Exit code 1 and the reasons; there is no revision."""
     (folder / "batch.json").write_text('[{"type": "UPDATE", "target_id": "x-1", "text": "a"}]')
 
     done = playbook("apply", "batch.json")
 
     assert done.code == 1
     assert "no operation was applied" in done.err
-    assert "there is no point x-1" in playbook("show", "1").out
+    assert "there is no point x-1" in done.out
+    assert playbook("log", "--json").json == []
 
 
 def test_a_batch_is_one_revision_and_says_what_it_skipped(playbook: Playbook, folder: Path) -> None:

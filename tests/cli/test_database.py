@@ -143,7 +143,7 @@ def _folder(path: Path) -> None:
 _UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda path: path.unlink(), "playbook init"),
     "empty": (lambda path: path.write_bytes(b""), "playbook init"),
-    "folder": (_folder, "no regular file"),
+    "folder": (_folder, "not a regular file"),
     "text": (lambda path: path.write_text("dear diary " * 999), _REPAIR),
     "short": (lambda path: path.write_bytes(path.read_bytes()[:50]), _REPAIR),
     "truncated": (lambda path: path.write_bytes(path.read_bytes()[:20_000]), _REPAIR),
@@ -253,7 +253,7 @@ def test_every_command_says_of_a_damaged_database_what_to_do(
 
     if arguments != ("db", "upgrade") or kind == "text":  # which has nothing to do, and looks at the header only
         assert (done.code, done.out) == (1, "")
-        assert f"{database} is damaged or no SQLite database" in done.err
+        assert f"{database} is damaged or not an SQLite database" in done.err
         assert _REPAIR in done.err
         assert len(done.err.splitlines()) == 1
     assert _files(database) == before
@@ -294,7 +294,7 @@ def test_rights_are_granted_on_a_server_alone(playbook: Playbook, database: Path
         granted = playbook("--db", str(url), "db", "grant", "ben", "reader")
         assert (granted.out, granted.err) == (
             f"ben may read all of {maintenance.location(str(url))}, but write nothing\n",
-            "playbook: ben can't log in by itself: others may, who are granted it (or: ALTER ROLE ben LOGIN)\n",
+            "playbook: ben can't log in itself, but its members can (or: ALTER ROLE ben LOGIN)\n",
         )
         again = playbook("--db", str(url), "db", "grant", "ben", "member", "--json").json
         assert again == {

@@ -70,10 +70,21 @@ def test_a_wrong_index_for_full_text_is_told_with_what_makes_it_anew(playbook: P
     assert database["remedy"] == "playbook db check --rebuild-search"
 
 
-def test_an_sqlite_without_fts5_is_told(findings: Findings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """All else goes on, so it is worth a note."""
+@pytest.mark.parametrize(
+    ("versions", "state", "told"),
+    [
+        ("3.13.0 3.51.3 False", "note", "without FTS5"),
+        ("3.13.0 3.51.2 True", "note", "two programs that write to one database can damage it"),
+        ("3.13.0 3.51.3 True", "ok", "SQLite 3.51.3"),
+        ("3.9.0 3.36.0 True", "broken", "3.37 or later is needed"),
+    ],
+)
+def test_an_older_or_lesser_sqlite_is_told(
+    findings: Findings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, versions: str, state: str, told: str
+) -> None:
+    """If it works all the same, that is a note, with what can happen."""
     python = tmp_path / "python"
-    answers = f'*pragma_module_list*) echo 3.13.0 3.50.4 False;; *) exec {sys.executable} "$@";;'
+    answers = f'*pragma_module_list*) echo {versions};; *) exec {sys.executable} "$@";;'
     python.write_text(f'#!/bin/sh\ncase "$*" in {answers} esac\n')
     python.chmod(0o755)
     programs = install.Programs(str(python), str(Path(doctor.__file__).parents[3]), sys.executable)
@@ -81,8 +92,9 @@ def test_an_sqlite_without_fts5_is_told(findings: Findings, monkeypatch: pytest.
 
     (interpreter,) = findings()["interpreter"]
 
-    assert interpreter["state"] == "note"
-    assert "has no FTS5" in interpreter["message"]
+    assert interpreter["state"] == state
+    assert told in interpreter["message"]
+    assert bool(interpreter["remedy"]) == (state != "ok")
 
 
 def test_a_log_that_is_a_pipe_is_passed_over(playbook: Playbook, home: Path) -> None:
@@ -154,7 +166,7 @@ def test_files_that_a_clone_brought_are_told(findings: Findings, folder: Path) -
     subprocess.run(shlex.split(finding["remedy"]), check=True, capture_output=True)
 
     assert finding["state"] == "note"
-    assert "only you can say that" in found["mcp"][0]["message"]
+    assert "only your own settings can do that" in found["mcp"][0]["message"]
     assert "diagnostics" not in findings()
 
 
@@ -200,7 +212,7 @@ def test_a_points_count_that_is_not_true_is_broken(findings: Findings, home: Pat
     ("edit", "told"),
     [
         (lambda text: text.replace("PreCompact", "PreCompaction"), "lacks PreCompact"),
-        (lambda text: text.replace("/inject.py", "/gone.py"), "gone.py, which isn't there"),
+        (lambda text: text.replace("/inject.py", "/gone.py"), "gone.py, which doesn't exist"),
         (lambda text: text[:-5], "can't be read"),
         (lambda text: text.replace("{", '{"disableAllHooks": true,', 1), "turns all hooks off"),
     ],
@@ -258,7 +270,7 @@ def test_a_hook_that_says_no_object_to_a_prompt_is_broken(
 
     (finding,) = findings()["remind"]
 
-    assert (finding["state"], "no JSON object" in finding["message"]) == ("broken", True)
+    assert (finding["state"], "not a JSON object" in finding["message"]) == ("broken", True)
 
 
 @pytest.mark.parametrize(
@@ -309,7 +321,7 @@ def test_what_a_session_may_write_at_once_is_named(
     [live] = findings()["mcp"]
 
     assert [unheard["state"], live["state"]] == ["note", "note"]
-    assert "only you can say that" in unheard["message"]
+    assert "only your own settings can do that" in unheard["message"]
     assert live["remedy"] == "playbook config playbook_mcp_writes --unset"
 
 
@@ -497,7 +509,7 @@ def test_the_model_is_asked_where_that_is_wanted(
         (asked,) = api.messages()
 
     assert offline["state"] == "ok"
-    assert offline["message"].startswith(f"configured, not tried: claude-opus-5-5 at {api.url}")
+    assert offline["message"].startswith(f"configured, but not tested: claude-opus-5-5 at {api.url}")
     assert (online["state"], told in online["message"]) == (state, True)
     assert online["remedy"] == ("playbook config" if state == "broken" else "")  # not the command that was just run
     assert (asked.body["max_tokens"], len(asked.said) < 50) == (100, True)
@@ -525,7 +537,7 @@ def test_a_model_that_refused_is_not_called_ok(
 
     assert [budget[about][0]["state"] for about in ("queue", "model access")] == ["note", "ok"]
     assert [refused[about][0]["state"] for about in ("queue", "model access")] == ["note", "note"]
-    assert "work waits, as it was refused: claude gave no answer: 401" in refused["model access"][0]["message"]
+    assert "work waits, because it was refused: claude gave no answer: 401" in refused["model access"][0]["message"]
     assert refused["model access"][0]["remedy"] == "playbook doctor --online"
 
 
@@ -541,7 +553,7 @@ def test_for_people_each_finding_is_a_line_with_its_remedy_below(playbook: Playb
     done = playbook("doctor")
 
     assert done.code == 1
-    assert "BROKEN  hooks: registered nowhere" in done.out
+    assert "BROKEN  hooks: not registered" in done.out
     assert "        -> playbook install" in done.out
     assert f"ok      worker: {sys.executable} can run it" in done.out
 

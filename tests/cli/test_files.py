@@ -47,7 +47,7 @@ def test_names_that_stand_twice_are_refused_or_given_anew(playbook: Playbook, fo
     ("content", "told"),
     [
         ("{", "line 1, column 2"),
-        ("[]", "a playbook is a JSON object"),
+        ("[]", "a playbook must be a JSON object"),
         ('{"name": "left-pad"}', "neither `sections` nor `key_points`"),
         ('{"key_points": [{"text": "x", "score": 1e400}]}', "entry 1"),
         ('{"key_points": [{"text": "x", "helpful": true}]}', "`helpful` must be a whole number"),

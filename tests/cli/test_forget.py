@@ -126,7 +126,7 @@ def test_what_matches_nothing_is_nothing(playbook: Playbook) -> None:
     """No revision is made for it."""
     result = playbook("forget", "--match", "nowhere", "--yes")
 
-    assert (result.code, result.out) == (0, "nothing that we keep matches\n")
+    assert (result.code, result.out) == (0, "nothing matches\n")
     assert playbook("vote", "oth-001", "helpful").out.endswith(f"revision 3 of {Path.cwd()}\n")
 
 

@@ -47,7 +47,7 @@ def test_an_install_says_what_it_wrote(playbook: Playbook, home: Path, monkeypat
     assert "learning asks claude-sonnet-5-5 at https://api.anthropic.com, key from ANTHROPIC_API_KEY\n" in first.out
     assert 'add to ~/.zshrc: eval "$(_PLAYBOOK_COMPLETE=zsh_source playbook)"\n' in first.out
     assert install.interpreter() not in first.out
-    assert first.out.splitlines()[-1].startswith("next: try it all with `playbook doctor`, then run `playbook init`")
+    assert first.out.splitlines()[-1].startswith("next: test it with `playbook doctor`, then run `playbook init`")
     assert second.out == f"{path}: the hooks are registered already; nothing was changed\n"
 
 
@@ -193,8 +193,8 @@ def test_a_purge_removes_the_database_only_if_told_to(playbook: Playbook, data: 
     ("arguments", "session", "problem"),
     [
         (("--purge",), "", "There is no terminal to ask on. To remove them, add --yes. Nothing was removed."),
-        (("--yes",), "", "--database and --yes go with --purge"),
-        (("--purge", "--yes", "--scope", "user"), "", "--purge goes without --scope"),
+        (("--yes",), "", "--database and --yes need --purge"),
+        (("--purge", "--yes", "--scope", "user"), "", "--purge can't be combined with --scope"),
         (("--purge", "--yes", "--database"), "s-1", "your own terminal: playbook uninstall --purge --database"),
     ],
 )

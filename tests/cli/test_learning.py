@@ -196,7 +196,7 @@ def test_bootstrap_has_the_budget_that_was_agreed_to(
 
     assert first.code == 1
     assert "1,000,001 tokens were used" in first.err
-    assert "Go on with: playbook bootstrap" in first.err
+    assert "To continue: playbook bootstrap" in first.err
     assert second.out == f"learned from 1 chunk of 1 transcript, 120 tokens, for {Path.cwd()}\n"
 
 

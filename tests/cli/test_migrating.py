@@ -62,7 +62,7 @@ def test_doctor_notes_the_older_hooks(settings_file: Path, folder: Path) -> None
     found = [finding for finding in doctor._registrations("", str(folder)) if finding.state == doctor.NOTE]
 
     assert [finding.remedy for finding in found] == ["playbook install --replace"]
-    assert f"{settings_file} has hooks of the older system" in found[0].message
+    assert f"{settings_file} has the older system's hooks" in found[0].message
 
 
 def test_on_a_terminal_init_asks_and_replaces_them(

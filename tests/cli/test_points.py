@@ -164,6 +164,8 @@ def test_an_empty_listing_names_the_folder(playbook: Playbook, folder: Path) -> 
     """So that nobody who is in the wrong folder believes that everything is gone."""
     assert f"playbook: {folder} has no key points yet; to add one: playbook add TEXT\n" in playbook("list").err
     assert "playbook: your personal playbook has no key points yet;" in playbook("list", "--user").err
+    misspelled = playbook("--db", str(folder / "plybook.db"), "list").err
+    assert f"playbook: {folder} in {folder / 'plybook.db'} has no key points yet; to add one:" in misspelled
 
 
 @pytest.mark.parametrize("which", [(), ("--retired",), ("--sort", "age")], ids=" ".join)

@@ -218,7 +218,11 @@ def test_two_histories_are_not_joined(playbook: Playbook, folder: Path, tmp_path
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    [("nowhere", "project", "no playbook"), ("project", "nowhere", "no folder"), ("project", "project", "one project")],
+    [
+        ("nowhere", "project", "no playbook"),
+        ("project", "nowhere", "no folder"),
+        ("project", "project", "the same project"),
+    ],
 )
 def test_a_move_that_makes_no_sense_is_refused(
     playbook: Playbook, tmp_path: Path, old: str, new: str, said: str

@@ -232,7 +232,7 @@ def test_in_an_editor_deleting_rejects_and_rewording_accepts(
         ("text = text.replace('wait p1', 'accept p1').replace('wait p2 ', 'what p2 ')", 1, "belongs to no proposal"),
         ("text = re.sub('(?m)^wait p2.*\\n', '', text)", 1, "belongs to no proposal"),
         ("text += 'accept p1\\n'", 1, "is there twice"),
-        ("text += 'accept p17\\n'", 1, "is no proposal that waits"),
+        ("text += 'accept p17\\n'", 1, "is not a waiting proposal"),
         ("text = text.replace('    Use uv\\n', '')", 1, "has no text left"),
         ("text = re.sub('(?m)^(wait p4.*)$', '\\\\1\\n    a text', text)", 1, "has no text to edit"),
     ],

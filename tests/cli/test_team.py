@@ -104,7 +104,7 @@ def test_a_url_that_does_not_come_is_told(playbook: Playbook, stdin: str) -> Non
     done = playbook("team", "join", "-", "--as", NAME, stdin=stdin)
 
     assert done.code == 1
-    assert "is no database" in done.err
+    assert "is not a database" in done.err
 
 
 def test_a_project_without_a_remote_wants_a_name(playbook: Playbook, team_url: str) -> None:
@@ -221,11 +221,11 @@ def test_with_the_server_away_what_is_here_is_shown_and_the_rest_says_what_to_do
         assert done.code == 0
         assert "the team's" in done.out
         assert "can't be reached" in done.err
-        assert "This is the last state that this machine knows; it was current" in done.err
+        assert "These points are from this machine's replica, which was current" in done.err
     for command in (("add", "x"), ("log",), ("export",), ("stats",), ("sql", "SELECT 1"), ("init",), ("undo",)):
         done = joined(*command)
         assert (done.code, done.out) == (1, "")
-        assert "Is its address right, is it up, is the network there?" in done.err
+        assert "Check the address, the server and the network." in done.err
     found = json.loads(joined("team", "status", "--json").out)
     assert "can't be reached" in found["problem"]
     assert found["replica"]["revision"] == 2
@@ -246,7 +246,7 @@ def test_leaving_tells_what_was_taken_along(joined: Playbook, home: Path) -> Non
 
     assert left.code == 0
     assert "has its own playbook again, with the team's points (revision 2)" in left.out
-    assert "the copied points are those that this machine last knew, just now" in left.err
+    assert "the points were copied from this machine's replica, which was current just now" in left.err
     assert "the team's" in joined("list").out
     assert joined("undo").code == 0
     assert "the team's" not in joined("list").out

@@ -115,7 +115,7 @@ def test_what_reads_points_waits_for_a_silent_server_and_then_shows_the_replica(
 
     assert done.code == 0
     assert "run the tests number 0" in done.out
-    assert "This is the last state that this machine knows" in done.err
+    assert "These points are from this machine's replica" in done.err
     assert ("no answer for 0.5 s" in done.err) == (after != b"user")
 
 
@@ -128,7 +128,7 @@ def test_the_time_of_a_command_that_reads_points_is_for_all_it_asks(
     done = playbook("list")
 
     assert "no answer for 1 s" in done.err
-    assert "This is the last state that this machine knows" in done.err
+    assert "These points are from this machine's replica" in done.err
 
 
 @pytest.mark.parametrize("after", [b"BEGIN", b"INSERT INTO revisions"])

@@ -100,10 +100,10 @@ def test_where_nothing_is_left_to_take_back_there_is_no_revision(playbook: Playb
     undone = playbook("undo")
 
     assert (undone.code, undone.out) == (0, "nothing changed\n")
-    assert "nothing of revision 2 is left to undo" in undone.err
+    assert "nothing is left to undo in revision 2" in undone.err
     told = playbook("undo", "--json").json
     assert (told["revision"], told["undoes"], told["changes"]) == (None, None, [])
-    assert told["notes"] == ["nothing of revision 2 is left to undo"]
+    assert told["notes"] == ["nothing is left to undo in revision 2"]
 
 
 def test_the_whole_playbook_is_restored_as_it_was(playbook: Playbook) -> None:
@@ -147,12 +147,12 @@ def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Pla
     ("arguments", "code", "told"),
     [
         (("undo", "9"), 1, "There is no revision 9"),
-        (("undo", "2..1"), 1, "the older revision comes first (1..2)"),
+        (("undo", "2..1"), 1, "the older one comes first (1..2)"),
         (("undo", "yesterday"), 1, "a range like 3..8"),
         (("undo", "--ours", "--theirs"), 2, "not both"),
         (("restore",), 2, "NAME of a key point, --at, or both"),
-        (("restore", "oth-001", "--dry-run"), 2, "--dry-run goes with --at"),
-        (("restore", "--at", "some day"), 1, "is no revision and no time"),
+        (("restore", "oth-001", "--dry-run"), 2, "--dry-run needs --at"),
+        (("restore", "--at", "some day"), 1, "is not a revision or a time"),
     ],
     ids=str,
 )
@@ -201,7 +201,7 @@ def test_what_a_session_taught_is_taken_back(taught: Playbook) -> None:
         "undid revisions 1 to 2 (session s-1)",
     ]
     assert [point["text"] for point in taught("list", "--json").json] == ["three"]
-    assert "nothing that was learned from session s-1 is left to undo" in taught("undo", "--session", "s-1").out
+    assert "nothing is left to undo from session s-1" in taught("undo", "--session", "s-1").out
     assert "`playbook undo 7` brings it back" in undone.err
     taught("undo", "7")
     assert [point["text"] for point in taught("list", "--json").json] == ["one", "two", "three"]

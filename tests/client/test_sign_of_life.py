@@ -51,7 +51,7 @@ def _mirror(world: World) -> None:
 @pytest.mark.parametrize(
     ("spoil", "expected"),
     [
-        (_garbage, ("file is not a database", "The session went on without the playbook; run: playbook doctor")),
+        (_garbage, ("file is not a database", "The session continued without the playbook; run: playbook doctor")),
         (_lost, ("and there are backups of it. Restore the newest: playbook restore-backup", "playbook init --new")),
         (_mirror, ("is here but not in use yet.", "playbook init. To leave it alone: playbook mirror off")),
     ],
@@ -81,8 +81,8 @@ def test_a_question_is_told_once_and_then_what_was_learned_once_and_then_nothing
     told = [_told(world) for _ in range(3)]
 
     assert told == [
-        "playbook: the settings of this project bring AGENTIC_CONTEXT_BASE_URL; nothing of that is used until you have "
-        "decided. To look at it and use it: playbook project trust. To use your own: playbook project trust --off",
+        "playbook: the settings of this project set AGENTIC_CONTEXT_BASE_URL; they are not used until you decide. "
+        "To look at it and use it: playbook project trust. To use your own: playbook project trust --off",
         f'playbook: learned "{POINT}" [oth-001]',
         "",
     ]
@@ -151,7 +151,7 @@ def test_what_a_project_s_settings_bring_is_not_used_before_the_user_has_said_so
         _told(of_client, *AS_PLUGIN)
         wait_until(lambda: questions_of_the_worker(gateway), "the question of a worker")
 
-    assert first.startswith(f"playbook: the settings of this project bring {name}; nothing of that is used until")
+    assert first.startswith(f"playbook: the settings of this project set {name}; they are not used until")
     assert "!playbook project trust" in first
     assert second.startswith("playbook: learning waits: The settings of ")
     assert second.endswith(" See: !playbook jobs")

@@ -54,14 +54,6 @@ def test_each_slash_command_calls_a_command_that_there_is() -> None:
     assert [name for name in COMMANDS if f"`{name}`" not in pages and f"`/playbook:{name}`" not in pages] == []
 
 
-@pytest.mark.smoke
-def test_those_that_change_something_are_not_for_the_model_to_call() -> None:
-    """It may look by itself; a change is asked for by the user."""
-    kept = {name for name in COMMANDS if "\ndisable-model-invocation: true\n" in _text_of(name)}
-
-    assert kept == {"add", "private", "retire", "undo", "vote", "web"}
-
-
 def test_what_the_user_types_reaches_no_shell() -> None:
     """A quote in it would break the command, and the client shows the failure raw; the model quotes it."""
     for name in COMMANDS:
@@ -158,7 +150,7 @@ def test_while_its_environment_is_set_up_a_slash_command_says_so(world: World) -
         ("/playbook:search why", f'"{PROGRAM}" search --help', "WORDS"),
         ("/playbook:web", f'"{PROGRAM}" web --help', "--no-open"),
         ("/playbook:undo 1", f'"{PROGRAM}" undo 1', "undid revision 1 "),
-        ("/playbook:private off", f'"{PROGRAM}" sessions skip --off', "from now on is learned from again"),
+        ("/playbook:private off", f'"{PROGRAM}" sessions skip --off', "is learned from again, from now on"),
         ("/playbook:vote oth-001 helpful", f'"{PROGRAM}" forget oth-001 --yes', "requires approval"),
         ("hello", "playbook list", "requires approval"),
     ],

@@ -98,7 +98,7 @@ def learned(world: "World") -> str:
 
     Raises AssertionError if the second session doesn't say what was learned.
     """
-    from tests.client.harness import run_print
+    from tests.client.harness import run_print, wait_until
     from tests.client.ours import ask_playbook, register
     from tests.client.terminal import interactive
     from tests.learning.conftest import MessagesApi, answers, curation, reflection
@@ -110,8 +110,9 @@ def learned(world: "World") -> str:
         key = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-ant-test"}
         ask_playbook(replace(world, variables=key), "work")
     with interactive(world) as session:
+        wait_until(lambda: "SessionStart" in session.screen, "the line at the session's start")
         begun = [line for line in session.screen.splitlines() if "SessionStart" in line]
-    assert len(begun) == 1, session.screen
+    assert len(begun) == 1, begun
     why = _on_terminal("playbook why pref-001", world.project, {"HOME": str(world.home), "TZ": "UTC"})
     # Many fonts lack the corner that the client prints.
     steps = (

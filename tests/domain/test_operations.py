@@ -586,7 +586,7 @@ def test_votes_that_are_no_list_are_skipped_as_a_whole(raw: object) -> None:
     votes, skipped = read_votes(raw)
 
     assert votes == []
-    assert [(item.item, item.reason) for item in skipped] == [(raw, "the votes are no list")]
+    assert [(item.item, item.reason) for item in skipped] == [(raw, "the votes are not a list")]
 
 
 @pytest.mark.parametrize(

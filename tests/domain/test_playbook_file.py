@@ -152,11 +152,11 @@ def test_byte_order_mark_is_passed_over() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "problem"),
     [
-        ('{"sections": {},\n  oops}', "line 2, column 3", "this is no JSON ("),
-        ('{"sections": {}', "line 1, column 16", "this is no JSON ("),
-        ('{"sections": {}} {}', "line 1, column 18", "this is no JSON (Extra data)"),
-        ('{"key_points": ["a\nb"]}', "line 1, column 19", "this is no JSON (Invalid control character"),
-        ("{'sections': {}}", "line 1, column 2", "this is no JSON ("),
+        ('{"sections": {},\n  oops}', "line 2, column 3", "this is not JSON ("),
+        ('{"sections": {}', "line 1, column 16", "this is not JSON ("),
+        ('{"sections": {}} {}', "line 1, column 18", "this is not JSON (Extra data)"),
+        ('{"key_points": ["a\nb"]}', "line 1, column 19", "this is not JSON (Invalid control character"),
+        ("{'sections': {}}", "line 1, column 2", "this is not JSON ("),
         ("", "line 1, column 1", "the file is empty."),
         (" \n", "line 2, column 1", "the file is empty."),
     ],
@@ -220,7 +220,7 @@ def test_file_that_is_no_object_is_refused(text: str) -> None:
     """It is JSON, so it isn't damaged, but no playbook."""
     error = refusal_of(text)
 
-    assert error.problem == f"a playbook is a JSON object, and this is {text}."
+    assert error.problem == f"a playbook must be a JSON object, but this is {text}."
     assert not error.damaged
 
 
@@ -248,7 +248,7 @@ def test_number_that_json_does_not_have_is_refused(text: str, value: str) -> Non
     error = refusal_of(text.format(value))
 
     assert (error.place, error.problem) in [
-        ("`key_points`, entry 1", f"`score` must be a whole number, and it is {value}."),
+        ("`key_points`, entry 1", f"`score` must be a whole number, but it is {value}."),
         ("`x`", "it holds a number that JSON can't keep."),
     ]
     assert not error.damaged
@@ -526,7 +526,7 @@ def test_unknown_section_goes_to_others_and_is_reported() -> None:
         ("oth-002", OTHERS),
         ("oth-001", OTHERS),
     ]
-    assert reading.warnings == ("the section 'TIPS' is unknown; its 2 entries go to OTHERS",)
+    assert reading.warnings == ("the section 'TIPS' is unknown; its points (2) go to OTHERS",)
 
 
 def test_sections_win_over_key_points_with_a_warning() -> None:
@@ -639,7 +639,7 @@ def test_counter_that_is_no_count_is_refused(key: str, value: object) -> None:
     error = content_refusal(a_flat_dict("a", {"name": "kpt_007", "text": "b", key: value}))
 
     assert error.place == "`key_points`, entry 2 ('kpt_007')"
-    assert f"`{key}` must be a whole number from 0 up, and it is {json.dumps(value)[:60]}" in error.problem
+    assert f"`{key}` must be a whole number from 0 up, but it is {json.dumps(value)[:60]}" in error.problem
 
 
 @pytest.mark.parametrize(
@@ -650,7 +650,7 @@ def test_score_that_is_no_whole_number_is_refused(value: object) -> None:
     error = content_refusal({"sections": {MISTAKES: [{"name": "mis-001", "text": "b", "score": value}]}})
 
     assert error.place == "section 'MISTAKES TO AVOID', entry 1 ('mis-001')"
-    assert f"`score` must be a whole number, and it is {json.dumps(value)[:60]}" in error.problem
+    assert f"`score` must be a whole number, but it is {json.dumps(value)[:60]}" in error.problem
     assert len(str(error)) < 250
 
 
@@ -662,7 +662,7 @@ def test_score_that_is_no_whole_number_is_refused(value: object) -> None:
         (None, "`text` is null: a text must be a string."),
         (5, "`text` is 5: a text must be a string."),
         (["a"], '`text` is ["a"]: a text must be a string.'),
-        ("ab\ud83d", '`text` is "ab\\ud83d": a text must be Unicode, and this one holds half a surrogate pair'),
+        ("ab\ud83d", '`text` is "ab\\ud83d": a text must be Unicode, but this one contains half a surrogate pair'),
     ],
 )
 def test_text_that_is_none_is_refused(value: object, problem: str) -> None:
@@ -687,8 +687,8 @@ def test_entry_without_a_text_is_refused() -> None:
         ("a\nb", '`name` is "a\\nb": a name must not hold brackets, line breaks or control characters.'),
         ("\ud800", '`name` is "\\ud800": a name must not hold brackets, line breaks or control characters.'),
         ("x" * 201, f'`name` is "{"x" * 59}…: a name must not be longer than 200 characters.'),
-        (7, "`name` must be a text, and it is 7."),
-        (["a"], '`name` must be a text, and it is ["a"].'),
+        (7, "`name` must be a text, but it is 7."),
+        (["a"], '`name` must be a text, but it is ["a"].'),
     ],
 )
 def test_bad_name_is_refused(value: object, problem: str) -> None:
@@ -705,22 +705,22 @@ def test_entry_of_no_known_shape_is_refused(entry: object) -> None:
     error = content_refusal(a_flat_dict("a", entry))
 
     assert error.place == "`key_points`, entry 2"
-    assert error.problem == f"an entry is a text or an object, and this is {json.dumps(entry)}."
+    assert error.problem == f"an entry must be a text or an object, but this is {json.dumps(entry)}."
 
 
 @pytest.mark.parametrize(
     ("data", "place", "problem"),
     [
-        ([], "", "a playbook is a JSON object, and this is []."),
-        ("use ruff", "", 'a playbook is a JSON object, and this is "use ruff".'),
-        (None, "", "a playbook is a JSON object, and this is null."),
+        ([], "", "a playbook must be a JSON object, but this is []."),
+        ("use ruff", "", 'a playbook must be a JSON object, but this is "use ruff".'),
+        (None, "", "a playbook must be a JSON object, but this is null."),
         ({}, "", "it has neither `sections` nor `key_points`, so it is no playbook."),
-        ({"key_points": {}}, "`key_points`", "it must be a list, and it is {}."),
-        ({"key_points": None}, "`key_points`", "it must be a list, and it is null."),
-        ({"sections": []}, "`sections`", "it must be an object, and it is []."),
-        ({"sections": None, "key_points": []}, "`sections`", "it must be an object, and it is null."),
-        ({"sections": {OTHERS: {}}}, "section 'OTHERS'", "it must be a list, and it is {}."),
-        ({"sections": {"TIPS": None}}, "section 'TIPS'", "it must be a list, and it is null."),
+        ({"key_points": {}}, "`key_points`", "it must be a list, but it is {}."),
+        ({"key_points": None}, "`key_points`", "it must be a list, but it is null."),
+        ({"sections": []}, "`sections`", "it must be an object, but it is []."),
+        ({"sections": None, "key_points": []}, "`sections`", "it must be an object, but it is null."),
+        ({"sections": {OTHERS: {}}}, "section 'OTHERS'", "it must be a list, but it is {}."),
+        ({"sections": {"TIPS": None}}, "section 'TIPS'", "it must be a list, but it is null."),
     ],
 )
 def test_file_that_is_no_playbook_is_refused(data: object, place: str, problem: str) -> None:

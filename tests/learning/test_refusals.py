@@ -139,7 +139,7 @@ def test_a_chunk_that_the_model_refuses_to_judge_is_passed_over_by_name(
         (job,) = _jobs(learner_project)
         assert job.state == "failed"
         assert "refused to answer (stop_reason: refusal)" in (job.error or "")
-        assert f"of {path} were passed over" in (job.error or "")
+        assert f"of {path} were skipped" in (job.error or "")
         assert sum(is_reflector(request) for request in api.messages()) == 3
         assert read_playbook(learner_project).by_name["pat-001"].helpful == 2
         _queue(learner_project, path, *(f"turn {number} {'x' * 1500}" for number in range(3)), "more")

@@ -281,7 +281,7 @@ def test_who_may_only_read_costs_nothing_and_fills_no_log(
             assert ann.work().put_off == 1
         assert api.messages() == []
         assert "from somebody else" in ann.points()
-        assert "you may not do that there" in (ann.jobs()[0].error or "")
+        assert "your user may not do this" in (ann.jobs()[0].error or "")
         assert len(ann.log()) == 1
     finally:
         with postgres.connected(make_url(team_url)) as owner:

@@ -54,8 +54,8 @@ def test_what_looks_answers_in_a_few_lines(session: Session) -> None:
     assert listed.text.splitlines()[0] == "## OTHERS"
     assert listed.text.splitlines()[2] == "(1 more: offset=1)"
     assert log.text.splitlines()[0].endswith("added oth-002")
-    assert session.ask("search", question="zebra").text.startswith("No key point says any of that")
-    assert session.ask("search", question="the").text.startswith("None of these words can be looked for")
+    assert session.ask("search", question="zebra").text.startswith("No key point matches")
+    assert session.ask("search", question="the").text.startswith("These words are too common")
     assert session.ask("list", section="mistakes to avoid").text == "There are no more key points of that kind."
     assert session.ask("list", section="no such").is_error
 
@@ -67,7 +67,7 @@ def test_an_empty_playbook_is_said_to_be_empty(session: Session, folder: Path) -
 
     assert session.ask("list").text == "The playbook has no key points yet."
     assert session.ask("history").text == "This playbook has no revisions yet."
-    assert session.ask("search", question="pytest").text.startswith("No key point says any of that")
+    assert session.ask("search", question="pytest").text.startswith("No key point matches")
 
 
 def test_texts_go_out_as_data(session: Session) -> None:
@@ -315,7 +315,7 @@ def test_an_ignored_project_a_private_and_a_compared_session_are_left_alone(
 ) -> None:
     """Each tool says so."""
     monkeypatch.setenv("PLAYBOOK_HOLDOUT", "1")
-    assert "told nothing of the playbook" in session.ask("search", question="pytest").text
+    assert "is held out: it gets no points" in session.ask("search", question="pytest").text
     monkeypatch.delenv("PLAYBOOK_HOLDOUT")
     mark = Path(settings.skip_mark(SESSION))
     mark.parent.mkdir(parents=True)
@@ -327,7 +327,7 @@ def test_an_ignored_project_a_private_and_a_compared_session_are_left_alone(
 
     said = [session.ask("list"), session.ask("add", text="x"), session.ask("why", name="oth-001")]
 
-    assert ["is kept out of the playbook" in each.text and each.is_error for each in said] == [True] * 3
+    assert ["is ignored (playbook project ignore)" in each.text and each.is_error for each in said] == [True] * 3
 
 
 def test_a_database_in_any_state_is_told(session: Session, home: Path) -> None:
@@ -353,7 +353,7 @@ def test_a_database_in_any_state_is_told(session: Session, home: Path) -> None:
     gone = session.ask("list")
 
     assert damaged.is_error
-    assert "is damaged or no SQLite database" in damaged.text
+    assert "is damaged or not an SQLite database" in damaged.text
     assert newer.is_error
     assert "newer" in newer.text
     assert "zebra" not in gone.text

@@ -260,7 +260,7 @@ def test_the_time_that_is_printed_of_a_revision_means_it(days: Project) -> None:
         ("r99", RevisionNotFoundError, "no revision r99"),
         ("soon", MomentError, "2 weeks ago"),
         ("", MomentError, "2026-03-01"),
-        ("-1", MomentError, "no revision and no time"),
+        ("-1", MomentError, "is not a revision or a time"),
     ],
 )
 def test_what_is_no_revision_and_no_time_is_refused(

@@ -132,6 +132,24 @@ def test_imported_counters_are_no_votes_of_the_last_weeks(filled: Project) -> No
     assert (rows["pat-002"].helpful, rows["pat-002"].newly_helpful) == (8, 0)
 
 
+def test_an_undone_import_took_no_votes_of_the_last_weeks(filled: Project) -> None:
+    """Nor did the undo of that undo bring any; votes that are undone count, before and after."""
+    reading = playbook_file.decode(
+        json.dumps(a_flat_dict(an_entry("pat-001", "Run the tests before a commit", 9))).encode(), source="a test"
+    )
+    import_export.import_playbook(filled, reading, source="a test")
+    newly = []
+    for _ in range(2):
+        undo.undo(filled)
+        newly += [row.newly_helpful for row in listing.read(filled, page_rows=50).points if row.name == "pat-001"]
+    edit.vote(filled, "pat-001", "helpful")
+    edit.vote(filled, "pat-001", "helpful")
+    undo.undo(filled)
+    newly += [row.newly_helpful for row in listing.read(filled, page_rows=50).points if row.name == "pat-001"]
+
+    assert newly == [0, 0, 1]
+
+
 @pytest.mark.parametrize("state", listing.STATES)
 @pytest.mark.parametrize("order", listing.ORDERS)
 def test_the_pages_of_a_list_hold_each_point_once(project: Project, state: State, order: Order) -> None:

@@ -355,7 +355,7 @@ def test_a_pipe_in_the_place_of_the_file_does_not_hang_us(project: Project, file
 
     (note,) = mirror.switch(project, on=True, accepts=True).notes
 
-    assert "no plain file" in note
+    assert "not a plain file" in note
 
 
 def test_the_files_mode_stays_and_a_removed_file_is_not_made_again(project: Project, file: Path) -> None:

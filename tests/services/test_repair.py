@@ -455,7 +455,7 @@ def test_where_there_is_nothing_at_all_the_file_is_left_as_it_is(tmp_path: Path,
     path = tmp_path / "notes.txt"
     path.write_text("dear diary " * 1000)
 
-    with pytest.raises(RepairError, match=r"neither a good backup nor a mirror"):
+    with pytest.raises(RepairError, match=r"neither a sound backup nor a mirror"):
         _repair(path)
 
     assert path.read_text() == "dear diary " * 1000

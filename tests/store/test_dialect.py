@@ -77,7 +77,7 @@ def test_no_other_database_is_in_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["nonsense://x", "sqlite+nothing:///x", "://"])
 def test_a_url_that_names_no_database_is_told(url: str) -> None:
     """Not a traceback but the value and what is wrong with it."""
-    with pytest.raises(SettingError, match="is no database"):
+    with pytest.raises(SettingError, match="is not a database"):
         dialect_for(url)
 
 

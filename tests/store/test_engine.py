@@ -148,7 +148,7 @@ def test_a_log_that_somebody_keeps_for_himself_is_left_to_him(project: Project) 
 
 def test_a_folder_in_the_place_of_the_database_is_told(tmp_path: Path) -> None:
     """Opening it is refused in words, and the folder is left alone."""
-    with pytest.raises(DatabaseError, match="is no regular file"):
+    with pytest.raises(DatabaseError, match="is not a regular file"):
         open_store(f"sqlite:///{tmp_path}")
 
 
@@ -159,9 +159,9 @@ def test_a_named_pipe_beside_the_database_is_told(tmp_path: Path, beside: str) -
     put_empty_database(path)
     os.mkfifo(f"{path}{beside}")
 
-    with pytest.raises(DatabaseError, match=f"playbook.db{beside} is no regular file"):
+    with pytest.raises(DatabaseError, match=f"playbook.db{beside} is not a regular file"):
         open_store(f"sqlite:///{path}")
-    with pytest.raises(at_hand.UnusableError, match=f"playbook.db{beside} is no regular file"):
+    with pytest.raises(at_hand.UnusableError, match=f"playbook.db{beside} is not a regular file"):
         at_hand.connect(str(path), wait_s=0)
 
 

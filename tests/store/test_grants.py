@@ -206,7 +206,7 @@ def test_a_reader_reads_everything_and_writes_nothing(owned: URL) -> None:
         assert len([*history.log(project, history.LogQuery())]) == 3
         assert statistics.gather(project)
         assert maintenance.check(store) == []
-        with pytest.raises(ServerError, match=r"you may not do that there .* to run: playbook db grant ROLE member"):
+        with pytest.raises(ServerError, match=r"your user may not do this .* to run: playbook db grant ROLE member"):
             edit.vote(project, "oth-001", "helpful")
     with postgres.connected(reader) as shell:
         views = shell.execute("SELECT viewname FROM pg_views WHERE schemaname = 'public'").fetchall()
@@ -274,7 +274,7 @@ def test_a_team_may_have_a_schema_of_its_own_whatever_that_is_called(owned: URL)
         assert edit.vote(project, "oth-001", "helpful").revision == 2
         assert [point.text for point in read_playbook(project).points] == ["of team A"]
         assert maintenance.check(store) == []
-    with pytest.raises(ServerError, match="you may not do that there"):
+    with pytest.raises(ServerError, match="your user may not do this"):
         open_store(str(owned.set(username="ann")))
 
 
@@ -388,8 +388,8 @@ def test_an_owner_becomes_a_member_again(owned: URL) -> None:
             "member",
             r"pg_read_all_data is a superuser or one of the server's own roles",
         ),
-        ("ann", "stranger", "reader", r"The tables of .* belong to the_owner; no other user says who may"),
-        ("stranger", "ann", "reader", r"you may not do that there \(permission denied for table alembic_version\)"),
+        ("ann", "stranger", "reader", r"The tables of .* belong to the_owner; only that user can grant rights"),
+        ("stranger", "ann", "reader", r"your user may not do this \(permission denied for table alembic_version\)"),
     ],
 )
 def test_what_can_not_be_granted_is_told(owned: URL, by: str, role: str, right: Right, told: str) -> None:

@@ -354,7 +354,7 @@ def test_a_server_that_takes_no_writes_is_read(url: str) -> None:
         project = Project(store, "/work/harbour")
         assert len(read_playbook(project).points) == 1
         assert maintenance.check(store) == []
-        with pytest.raises(ServerError, match="can only be read: its server is a standby, or set so"):
+        with pytest.raises(ServerError, match="can only be read: its server is a standby, or read-only"):
             edit.vote(project, "oth-001", "helpful")
     with postgres.connected(make_url(url)) as owner:
         owner.execute("DROP ROLE looker")
@@ -406,16 +406,20 @@ def test_what_the_server_can_not_keep_comes_back_as_it_went_in(url: str, text: s
 @pytest.mark.parametrize(
     ("change", "told", "is_away"),
     [
-        ({"host": "/proc/nowhere"}, r"can't be reached \(.*No such file.*\)\. Is its address right", True),
+        ({"host": "/proc/nowhere"}, r"can't be reached \(.*No such file.*\)\. Check the address", True),
         (
             {"database": "nix"},
             r"/nix\?host=.*: the server has no such database\. Ask for one, or create it: createdb",
             False,
         ),
-        ({"username": "nobody_here"}, r"lets nobody in with this user and password \(role .* does not exist\)", False),
+        (
+            {"username": "nobody_here"},
+            r"refuses this user and password with this user and password \(role .* does not exist\)",
+            False,
+        ),
         (
             {"username": "locked", "password": "h0rse-battery"},
-            r"lets nobody in .*\(password authentication failed",
+            r"refuses this user and password .*\(password authentication failed",
             False,
         ),
         ({"username": "guest"}, r"you may not do that there \(permission denied for (database|schema|table)", False),

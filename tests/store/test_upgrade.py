@@ -217,7 +217,7 @@ def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path) -> 
     path = tmp_path / "notes.txt"
     path.write_text("dear diary " * 1000)
 
-    with pytest.raises(DatabaseError, match=r"notes.txt is damaged or no SQLite database .*playbook db repair"):
+    with pytest.raises(DatabaseError, match=r"notes.txt is damaged or not an SQLite database .*playbook db repair"):
         open_store(f"sqlite:///{path}")
 
     assert path.read_text() == "dear diary " * 1000

@@ -405,7 +405,7 @@ def test_a_page_of_another_program_here_changes_and_reads_nothing(seen: Seen, tm
         seen.until(lambda: seen.driver.current_url.startswith(seen.root))
         elsewhere.terminate()
 
-    assert "This comes from another site's page" in seen.text
+    assert "The request is from another site's page" in seen.text
     assert "from elsewhere" not in texts(seen)
     seen.driver.get_log("browser")
 

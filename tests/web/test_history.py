@@ -166,7 +166,7 @@ def test_any_two_states_are_compared(shared: SharedPages) -> None:
     assert "Compare" in see()
     wrong = shared.visitor.see("/history/diff", **{"from": "someday"})
     assert wrong.status == 404
-    assert "names no revision" in _seen(wrong) or "no revision and no time" in _seen(wrong)
+    assert "names no revision" in _seen(wrong) or "is not a revision or a time" in _seen(wrong)
 
 
 def test_the_playbook_as_it_was_comes_by_pages(shared: SharedPages) -> None:

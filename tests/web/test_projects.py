@@ -171,7 +171,7 @@ def test_a_team_whose_database_is_away_is_shown_as_it_was_last_known(new_member:
         changed = visitor.send("/points/oth-001", do="helpful")
 
     assert listed(page) == ["oth-001"]
-    assert "This is the last state that this machine knows" in said(page)
+    assert "These points are from this machine's replica" in said(page)
     assert "the team's playbook" in words_of(page)
     assert "a rule of the team's" in words_of(one)
     assert (changed.status, "127.0.0.1" in changed.body) == (409, True)

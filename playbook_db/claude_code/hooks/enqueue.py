@@ -1,7 +1,7 @@
-"""The hook of PreCompact, SubagentStop and SessionEnd: it notes what there is to learn from, and ends.
+"""The hook of PreCompact, SubagentStop and SessionEnd: it queues the transcript to learn from, and ends.
 
-Started by `hooks/enqueue.py`. Standard library only. The job is a row in the database, or a file in the spool where the
-database can't take it; the worker does the rest, apart from the session. Nothing is ever printed: what PreCompact
+Started by `hooks/enqueue.py`. Standard library only. The job is a row in the database, or a file in the spool if the
+database can't be written; the worker does the rest, apart from the session. Nothing is ever printed: what PreCompact
 prints goes into the summary.
 """
 

@@ -37,7 +37,7 @@ class Event:
         self.project_dir = os.environ.get("CLAUDE_PROJECT_DIR")
 
     def project_folder(self) -> "str | None":
-        """The folder of the session's project; None if it isn't known, because no playbook beats the wrong one.
+        """The folder of the session's project; None if it isn't known: no playbook is better than a wrong one.
 
         That is `CLAUDE_PROJECT_DIR`. Without it, `cwd` may have moved since the session began, but the transcript's
         folder is named after where it began.
@@ -57,18 +57,19 @@ class Event:
 
 def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Event, str] | None":
     """The event on the standard input of *hook* and its project's folder; None unless it is Claude Code's, by one of
-    these *names*. Another host gets no output at all. What can't be understood is noted with its *consequence*.
+    these *names*. Another host gets no output at all. If the input can't be parsed, the log says so, with the
+    *consequence*.
     """
     event = parse(hook.payload())
     if event is None:
-        hook.note(f"what came on standard input is no JSON object; {consequence}")
+        hook.note(f"standard input is not a JSON object; {consequence}")
     elif _is_of_another_host(event):
         hook.say(b"")
     elif event.hook_event_name in names:
         folder = event.project_folder()
         if folder is not None:
             return event, folder
-        hook.note(f"neither CLAUDE_PROJECT_DIR nor cwd says which project this is; {consequence}")
+        hook.note(f"neither CLAUDE_PROJECT_DIR nor cwd names the project; {consequence}")
     return None
 
 
@@ -87,7 +88,7 @@ def parse(data: bytes) -> "Event | None":
 
 
 def scanned(text: str) -> "Any":
-    """*text* as JSON; None where it is none."""
+    """*text* parsed as JSON; None if it isn't JSON."""
     try:
         return _scan(text)
     except Exception:  # no JSON, or a Python without that scanner
@@ -100,15 +101,14 @@ def scanned(text: str) -> "Any":
 
 
 def storable(value: object) -> "str | None":
-    """A text of a payload as a database can keep it, without a half of a surrogate pair and NUL; None where it is
-    none."""
+    """A text of a payload, made storable: without NUL and halves of surrogate pairs; None if it is no text."""
     if not isinstance(value, str):
         return None
     return projects.as_text(value).encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
 
 
 def session_folder_name(folder: str) -> str:
-    """How Claude Code names the folder of the transcripts of sessions that began in *folder*."""
+    """Claude Code's name for the folder with the transcripts of sessions that began in *folder*."""
     return "".join([char if char.isascii() and char.isalnum() else "-" for char in folder])
 
 
@@ -131,7 +131,7 @@ def _scan(text: str) -> object:
 
 
 def folder_of_session(session_id: str, cwd: str) -> "str | None":
-    """The folder in which the session began whose shell has now come to *cwd*; None if that isn't above *cwd*.
+    """The folder in which the session began, if it is *cwd* (its shell's folder now) or above it; else None.
 
     The shell isn't told `CLAUDE_PROJECT_DIR` (seen with client 2.1.329). A session without a transcript has just begun.
     """

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-DEADLINE_S = 2.0  # rarely asked, and a call that it lets pass is made
+DEADLINE_S = 2.0  # it rarely runs; if it ends early, the tool call goes ahead
 _MOST_CHARS = 4000  # of a point
 _WAIT_S = 0.5  # for a database that somebody holds
 _BEGINNINGS = ("if", "then", "elif", "else", "do", "while", "until", "!", "time", "{")
@@ -64,7 +64,7 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
 
 
 def fits(pattern: str, tool: object, command: object) -> bool:
-    """Whether a call of *tool*, with *command* if it is the shell's, is one of *pattern*.
+    """Whether *pattern* matches a call of *tool*, or of the shell with *command*.
 
     Claude Code compares the patterns of other tools itself. A command is split into its parts, and each is compared
     without quoted texts, leading keywords and variables.

@@ -1,4 +1,4 @@
-"""What is around a hook's work: whatever happens inside, the session gets valid output in time and exit code 0.
+"""The frame of every hook: whatever fails inside, the session gets valid output in time, and exit code 0.
 
 For the hooks; the worker writes its log with it. Standard library only, and of that only what an interpreter has loaded
 anyway or loads in no time.
@@ -25,8 +25,8 @@ _GRACE_S = 0.4  # beyond its deadline, for a hook to keep its job and to say in 
 
 
 class Hook:
-    """What a hook's work has of the outside: its input, its one output, and the log. `fallback` is the output if the
-    work ends, or its time does, before it has one."""
+    """The input, output and log of a hook. `fallback` is printed if the work ends, or its time is over, before it has
+    an output."""
 
     def __init__(self, name: str, fallback: bytes) -> None:
         self.name, self.fallback = name, fallback
@@ -35,7 +35,7 @@ class Hook:
         self._problems: list[str] = []
 
     def payload(self) -> bytes:
-        """All of standard input; nothing where it is closed."""
+        """All of standard input; empty if it is closed."""
         chunks = []
         try:
             while chunk := os.read(0, _CHUNK_BYTES):
@@ -45,7 +45,7 @@ class Hook:
         return b"".join(chunks)
 
     def say(self, output: bytes, *, wait_s: float = -1) -> bool:
-        """Write *output* to standard output, unless something was said already; whether it was this.
+        """Write *output* to standard output, unless an output was written already. Returns whether it was written.
 
         Output that is under way is waited for; with *wait_s*, not longer than that: its reader may be stuck.
         """
@@ -64,12 +64,12 @@ class Hook:
         return True
 
     def note(self, problem: str) -> None:
-        """Have one line about what went wrong in the log, at the hook's end: the answer never waits for a log."""
+        """Log *text* when the hook ends: the answer never waits for the log."""
         self._problems.append(problem)
 
     def write_notes(self) -> None:
         """Write the notes to the log, if the log can be written."""
-        logs = sys.argv[3] if sys.argv[3:] else settings.logs_dir()  # where doctor tries a hook, it names a folder
+        logs = sys.argv[3] if sys.argv[3:] else settings.logs_dir()  # doctor passes a folder of its own
         while self._problems:
             line = f"{self.name}: {without_secrets(self._problems.pop(0))}"
             append_line(os.path.join(logs, "hooks.log"), line)
@@ -92,7 +92,7 @@ def run(
     and `registration.command`).
     """
     hook = Hook(name, silence)
-    gc.disable()  # it would close a connection that nobody holds any more, and with that tidy the whole file
+    gc.disable()  # collecting would close an unused connection, which makes SQLite move the whole log into the file
     try:
         if not settings.is_disabled():
             _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
@@ -152,14 +152,14 @@ def timestamp() -> str:
 
 
 def _end_in_time(hook: Hook, deadline_s: float, at_deadline: "Callable[[Hook], None] | None") -> None:
-    """End the process after *deadline_s*. A signal would not do: its handler waits for a call into C to come back."""
+    """End the process after *deadline_s*. A signal handler wouldn't help: it only runs after a call into C returns."""
     time.sleep(deadline_s)
     try:
         is_late = hook.say(hook.fallback, wait_s=_GRACE_S / 2)
         if at_deadline is not None:
             at_deadline(hook)
         if is_late:
-            hook.note(f"it took longer than {deadline_s:g} s; the session went on")
+            hook.note(f"it took longer than {deadline_s:g} s; the session continued")
         hook.write_notes()
     finally:
         os._exit(0)

@@ -1,4 +1,4 @@
-"""The hook of SessionStart: it puts the playbook before the session, and says nothing rather than the wrong thing.
+"""The hook of SessionStart: it gives the session its playbook. If in doubt, it prints nothing.
 
 Started by `hooks/inject.py`. Standard library only. It opens the database to read; which points were shown is recorded
 afterwards: in the spool where the database can't take it at once.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 0.3
 _WORKER_EVERY_S = 3600.0
-_REPLICA_FOR_S = 60.0  # that a team's playbook is taken for current without asking
+_REPLICA_FOR_S = 60.0  # for which a team's playbook counts as current
 _WAIT_S = 0.05  # for a database that somebody holds; another process that recovers the log needs no longer
 EVENT = "SessionStart"
 
@@ -45,7 +45,7 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
 
 
 def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "list[dict[str, Any]]") -> None:
-    """Give the session in *folder* its playbook, and start the worker where something waits for it."""
+    """Give the session in *folder* its playbook, and start the worker if jobs wait."""
     path = settings.sqlite_file(project_env.database_url(folder))
     work_waits = bool(spool.waiting()) or _is_set_up_missing() or _is_worker_overdue()
     book = shown = None
@@ -71,7 +71,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
             if not is_ignored:
                 sources = showing.sources(connection, key, book, shown)
                 text, points_shown = showing.compose(hook, event, sources)
-                # Whatever the user is to be told may take too long: the session has its playbook then.
+                # The line for the user comes last: if it takes too long, the session has its playbook already.
                 hook.fallback = showing.output(EVENT, text, "")
                 showing.prepare(event, points_shown, pending)
     except at_hand.UnusableError as error:
@@ -80,7 +80,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     except Exception as error:  # whatever the driver or the disk may raise; the session must not notice
         work_waits = work_waits or bool(replica)
         what = str(error).rstrip(".") if "/" in str(error) else f"{replica or path}: {error}"  # the driver names none
-        problem = f"{what}. {'' if text else 'The session went on without the playbook; '}run: playbook doctor"
+        problem = f"{what}. {'' if text else 'The session continued without the playbook; '}run: playbook doctor"
         hook.note(problem)
         problem = "" if "locked" in what else problem
     if not problem and spool.is_disk_full():
@@ -102,7 +102,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
 
 
 def _keep_start(hook: hook_runner.Hook, event: events.Event, folder: str, key: str) -> None:
-    """Put on record that the session began, so that the worker finds it if nobody notes its end."""
+    """Record that the session began, so that the worker finds it even if no hook records its end."""
     path = event.transcript_path
     if not event.session_id or not path:
         return
@@ -111,7 +111,7 @@ def _keep_start(hook: hook_runner.Hook, event: events.Event, folder: str, key: s
     try:
         spool.keep_start(event.session_id, f"{{{content}}}".encode("ascii"))
     except OSError as error:
-        hook.note(f"{error}: the session's start is not on record")
+        hook.note(f"{error}: the session's start was not recorded")
 
 
 def _message(
@@ -126,7 +126,7 @@ def _message(
         is_plugin = sys.argv[1:2] in ([], ["plugin"])
         return session_message.choose(event, folder, problem=problem, book=book, shown=shown, is_plugin=is_plugin)
     except Exception as error:  # the session has its playbook all the same
-        hook.note(f"{error}: what there is to tell the user was not told")
+        hook.note(f"{error}: the line for the user was not shown")
         return "", lambda: None
 
 
@@ -134,7 +134,7 @@ def _keep(hook: hook_runner.Hook, record_message: "Callable[[], object]") -> Non
     try:
         record_message()
     except OSError as error:
-        hook.note(f"{error}: what the user was told is not on record")
+        hook.note(f"{error}: the line was shown, but not recorded")
 
 
 def _is_old(path: str, seconds: float) -> bool:
@@ -146,12 +146,12 @@ def _is_old(path: str, seconds: float) -> bool:
 
 
 def _is_worker_overdue() -> bool:
-    """Whether it is time for a worker to find the sessions that ended without a word, as a kill lets them."""
+    """Whether a worker should look for sessions that ended without a hook, as after a kill."""
     return _is_old(settings.worker_lock(), _WORKER_EVERY_S) and os.path.exists(settings.data_dir())
 
 
 def _is_set_up_missing() -> bool:
-    """Whether this is the plugin, and what its worker needs isn't there yet."""
+    """Whether this is the plugin, and its worker's environment isn't set up yet."""
     return sys.argv[1:2] in ([], ["plugin"]) and not os.path.exists(settings.runtime_dir())
 
 

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 DEADLINE_S = 0.2
 _WAIT_S = 0.05  # for a database that somebody holds
 START, PROMPT, FAILURE, SUBAGENT = "SessionStart", "UserPromptSubmit", "PostToolUseFailure", "SubagentStart"
-FILE, TASK = "PreToolUse", "Agent"  # the second is the tool whose call of that event gives a subagent its task
+FILE, TASK = "PreToolUse", "Agent"  # TASK is the tool whose call gives a subagent its task
 LIMIT_UNITS = {PROMPT: 1500, FAILURE: 600, FILE: 600, SUBAGENT: 4000, TASK: 4000}
 MOST_UNITS = 6000  # of prompts, files and errors together, from one compaction to the next
 _AROUND_UNITS = 200  # at most: a point's name and counters, and the line above it
 MOST_POINTS = {PROMPT: 3, FAILURE: 1, FILE: 1, TASK: 10}
-_FAR_CALLS = 50  # tool calls ago; a file may bring again what a start showed that long before
+_FAR_CALLS = 50  # tool calls; a file may show a point again that the start showed so long ago
 _COUNTED_AS = {FILE: (PROMPT, "file"), TASK: (SUBAGENT, "task")}  # by the database, with that source
 _EVENTS = (PROMPT, FAILURE, SUBAGENT)
 _HEADERS = {
@@ -37,9 +37,9 @@ _HEADERS = {
     TASK: "From the playbook, what fits this task; cite a key point that influences your work by its ID:",
     FAILURE: "From the playbook, what fits this error; cite the key point by its ID if it influences your response:",
 }
-_NOT_TYPED = ("<task-notification", "<command-", "<local-command-")  # how a prompt begins that the client made
-_NAMING = ("command", "file_path", "notebook_path", "path", "pattern", "url")  # what of a tool's input names something
-_READ_CHARS = 1000  # of each of these, and of an error's beginning and end: between them is output
+_NOT_TYPED = ("<task-notification", "<command-", "<local-command-")  # the beginnings of prompts that the client made
+_NAMING = ("command", "file_path", "notebook_path", "path", "pattern", "url")  # fields of tools that name something
+_READ_CHARS = 1000  # characters of each of these, and of an error's beginning and end; the middle is output
 
 
 def main() -> "NoReturn":
@@ -60,7 +60,7 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
 def answer(
     hook: hook_runner.Hook, event: events.Event, folder: str, question: str, pending: "list[dict[str, Any]]"
 ) -> None:
-    """Show the session in *folder* the points that fit *question* at *event*, if any, and put that on record."""
+    """Show the session in *folder* the points that match *question* at *event*, if any, and record that."""
     if not _is_wanted(hook, event, folder):
         return
     path = settings.sqlite_file(project_env.database_url(folder))
@@ -80,7 +80,7 @@ def answer(
 
 
 def moment_of(event: events.Event) -> str:
-    """What points are looked for at *event*: its name, or TASK."""
+    """What *event* is about: its name, or TASK for a subagent's task."""
     name = event.hook_event_name or ""
     return TASK if name == FILE and event.payload.get("tool_name") == TASK else name
 
@@ -110,25 +110,25 @@ def question_of(event: events.Event, folder: str) -> "str | None":
 
 
 def beginning_and_end(prompt: object) -> str:
-    """What of *prompt* is looked for in the points; `""` if it is no text."""
+    """The part of *prompt* to search the points with; `""` if it is no text."""
     return _read(prompt, search_words.READ_FIRST, search_words.READ_LAST)
 
 
 def _read(text: object, first: int, last: int) -> str:
-    """So many of the *first* and the *last* characters of *text*; `""` where it is none."""
+    """The *first* and the *last* so many characters of *text*; `""` if it is no text."""
     if isinstance(text, str) and len(text) > first + last:
         text = f"{text[:first]} {text[-last:]}"
     return events.storable(text) or ""
 
 
 def _is_slash_command(prompt: str) -> bool:
-    """Whether *prompt* begins with a command's name, which a path in its place doesn't look like."""
+    """Whether *prompt* begins with the name of a slash command, and not with a path."""
     first = prompt.split(None, 1)[:1]
     return bool(first) and first[0][0] == "/" and "/" not in first[0][1:]
 
 
 def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool:
-    """Whether the settings let the session be told anything at *event*, and it falls to this registration of ours."""
+    """Whether the settings allow points at *event*, and this registration of the hook is the one that answers."""
     name, session = event.hook_event_name or "", event.session_id
     if moment_of(event) in (SUBAGENT, TASK):
         is_on = registration.is_shown_to_subagent(event.agent_type or "", folder)
@@ -141,7 +141,7 @@ def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool
 
 
 def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[showing.Source]":
-    """The playbooks that a session in *folder* is shown points of; none where the project is kept out."""
+    """The playbooks whose points a session in *folder* is shown; none if the project is ignored."""
     key = projects.project_key(folder)
     project = hook_sql.find_project(connection, key)
     if project is not None and project.is_ignored:
@@ -155,7 +155,7 @@ def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[s
 def _show_best(
     hook: hook_runner.Hook, event: events.Event, sources: "Sequence[showing.Source]", pending: "list[dict[str, Any]]"
 ) -> None:
-    """Give a subagent the points that its session would be given with less room."""
+    """Show a subagent the session's best points, in less space."""
     text, points_shown = showing.compose(hook, event, sources, limit_units=LIMIT_UNITS[SUBAGENT])
     if text and hook.say(showing.output(SUBAGENT, text, "")):
         showing.keep(hook, event, points_shown, pending)
@@ -169,7 +169,7 @@ def _show_matches(
     question: str,
     pending: "list[dict[str, Any]]",
 ) -> None:
-    """Tell the points that fit *question* and that the session wasn't told yet, the best first."""
+    """Show the points that match *question* and that the session doesn't know yet, best first."""
     name = moment_of(event)
     matches = []
     for source in sources:
@@ -181,7 +181,7 @@ def _show_matches(
             matches += [(score, source, point) for point, score in points]
     if not matches:
         return
-    _lock(connection)  # or two errors at once would be told the same
+    _lock(connection)  # else two errors at once would show the same points
     text, chosen = _chosen(event, sources, sorted(matches, key=lambda each: -each[0]))
     if chosen and hook.say(_with_task(event, text) if name == TASK else showing.output(name, text, "")):
         by_source = [(each, [point for source, point in chosen if source is each]) for each in sources]
@@ -201,7 +201,7 @@ def _with_task(event: events.Event, text: str) -> bytes:
 
 
 def _lock(connection: "at_hand.Connection") -> None:
-    """Keep others from writing until what is told is on record, unless somebody does already, or nobody can."""
+    """Take the write lock until the shown points are recorded, if that is possible at once."""
     try:
         at_hand.allow_writes(connection)
         connection.execute("BEGIN IMMEDIATE")
@@ -214,8 +214,8 @@ def _chosen(
     sources: "Sequence[showing.Source]",
     matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]",
 ) -> "tuple[str, list[tuple[showing.Source, hook_sql.StoredPoint]]]":
-    """The text that the session is told at *event*, and the points in it: of *matches*, the best first, as many as
-    may be and have room. A point that is too long for the space that remains is passed over."""
+    """The text for the session at *event*, and the points in it: the best of *matches*, as many as are allowed and fit.
+    A point that is too long for the remaining space is left out."""
     from playbook_db.domain import prompt_text  # late: mostly nothing fits
 
     name = moment_of(event)

@@ -49,10 +49,10 @@ def choose(
     if urgent and _is_on(folder):
         return _shown(urgent), keep
     text, keep = _news(folder, command, book, shown, waiting.failures) if book and shown else ("", _keep_nothing)
-    if urgent:  # nobody wants to see such lines: news counts as shown, else each start would read it again
+    if urgent:  # the user switched these lines off: news counts as shown, else each start would read it again
         return "", keep
     if not text and not os.path.exists(_messages_dir()):
-        text, keep = _IS_ON, keep if keep is not _keep_nothing else _make_messages_dir  # keeping news makes it, too
+        text, keep = _IS_ON, keep if keep is not _keep_nothing else _make_messages_dir  # else the news creates it
     return _shown(text) if text and _is_on(folder) else "", keep
 
 
@@ -73,7 +73,7 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
         yield _set_up(), _keep_nothing
     if waiting.settings and not project_env.is_recorded(folder):
         names = ", ".join(waiting.settings)
-        text = f"the settings of this project bring {names}; nothing of that is used until you have decided."
+        text = f"the settings of this project set {names}; they are not used until you decide."
         text = f"{text} To look at it and use it: {command} project trust. To use your own: {command} project trust"
         yield f"{text} --off", lambda: project_env.record_consent(folder, agreed=None)
     # A job that is only tried again, or waits for tomorrow's budget, goes on by itself.
@@ -87,7 +87,7 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
 
 
 def _set_up() -> str:
-    """How the plugin's set-up goes that isn't finished: it starts, or it failed."""
+    """The state of the plugin's unfinished set-up: starting, or failed."""
     if os.environ.get("PLAYBOOK_NO_SETUP"):
         return ""
     try:
@@ -102,8 +102,8 @@ def _set_up() -> str:
 
 
 def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Sequence[str]") -> "Line":
-    """What the playbook *shown* has learned since the last such line, or since the project joined the team. Also how
-    many sessions could not be learned from, and how many proposals wait if one of them is new."""
+    """What was learned in the playbook *shown* since the last such line, or since the project joined the team. Also how
+    many sessions could not be learned from, and, if there is a new proposal, how many wait."""
     path = os.path.join(
         _messages_dir(), session_folder_name(book.project.team_name or projects.project_key(folder))[-200:]
     )
@@ -134,7 +134,7 @@ def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Seq
     if newest != shown_to:
         count = sum([count for count, _ in proposals])
         parts.append(f"{count} proposal{'s wait' if count > 1 else ' waits'}: playbook review")
-    return "; ".join(parts), lambda: _keep(path, " ".join(marks))  # also if that is nothing: it isn't read again
+    return "; ".join(parts), lambda: _keep(path, " ".join(marks))  # even if there is no news: it isn't read again
 
 
 def _messages_dir() -> str:
@@ -161,4 +161,4 @@ def _cut(text: str, most: int) -> str:
 
 
 def _keep_nothing() -> None:
-    """For a line that is shown each time."""
+    """Record nothing: the line is shown at each start."""

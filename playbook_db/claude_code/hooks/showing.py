@@ -1,4 +1,4 @@
-"""The common part of the hooks that show points: reading them, making the text, writing the answer and the record.
+"""The common part of the hooks that show points: reading them, composing the text, answering, and recording it.
 
 If the database can't store the record at once, it goes to the spool. Standard library only.
 """
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     Shown = tuple["Source", Sequence[hook_sql.StoredPoint]]  # a playbook, and which of its points a session is shown
 
 
-SILENCE = b"{}\n"  # the answer where there is nothing to tell
+SILENCE = b"{}\n"  # the answer if there is nothing to show
 
 
 def run(
     name: str, work: "Callable[[hook_runner.Hook, list[dict[str, Any]]], None]", *, deadline_s: float
 ) -> "NoReturn":
-    """Do *work* as the hook *name*, and end the process. It has a list for what the session was shown and isn't on
-    record yet: what is in it at the deadline goes into the spool."""
+    """Do *work* as the hook *name*, and end the process. It keeps a list of showings that aren't recorded yet. Those
+    left at the deadline go into the spool."""
     pending: list[dict[str, Any]] = []
 
     def at_deadline(hook: hook_runner.Hook) -> None:
@@ -61,7 +61,7 @@ def sources(connection: "at_hand.Connection", key: str, home: "Book | None", sho
 
 
 def of_team(replica: str, name: str) -> "Book | None":
-    """The team's playbook *name*, as the worker last put it into the file *replica*; None where it hasn't yet. Raises
+    """The team's playbook *name*, as the worker last copied it into the file *replica*; None if it hasn't yet. Raises
     UnusableError or the driver's Error."""
     if not os.path.exists(replica):
         return None
@@ -71,7 +71,7 @@ def of_team(replica: str, name: str) -> "Book | None":
 
 
 def is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
-    """Whether the session is one of those that are shown nothing, so that they can be compared with the others."""
+    """Whether the session is held out: it is shown nothing, for comparison with the others."""
     if not os.environ.get(settings.HOLDOUT):
         return False
     try:
@@ -84,8 +84,8 @@ def is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
 def compose(
     hook: hook_runner.Hook, event: events.Event, sources: "Sequence[Source]", *, limit_units: "int | None" = None
 ) -> "tuple[str, list[Shown]]":
-    """What the session is told of the playbooks *sources*, the best points of each, and which those are, in
-    *limit_units* (default: all that the client takes). One that is held out is told nothing, and that goes on record.
+    """The text for the session with the best points of the playbooks *sources*, and these points, in *limit_units*
+    (default: the client's limit). A session that is held out gets no text, which is recorded.
     """
     sources = [each for each in sources if each.book.project.live_points]
     if not sources:
@@ -124,7 +124,7 @@ def quoted(text: str) -> str:
 def keep(
     hook: hook_runner.Hook, event: events.Event, shown: "Sequence[Shown]", pending: "list[dict[str, Any]]"
 ) -> None:
-    """Put on record which points the session was *shown*, if it has an id; what isn't on record yet is in *pending*.
+    """Record which points the session was *shown*, if it has an id. *pending* keeps them until that is done.
 
     That is one commit, of a transaction that may have begun; in the spool where that can't be at once, as somebody else
     is writing.
@@ -149,12 +149,12 @@ def keep(
 
 
 def prepare(event: events.Event, shown: "Sequence[Shown]", pending: "list[dict[str, Any]]") -> None:
-    """Have in *pending* what is to be put on record, if the session has an id."""
+    """Put the record of the showing into *pending*, if the session has an id."""
     pending[:] = [_described(source, points, event) for source, points in shown] if event.session_id else []
 
 
 def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: events.Event) -> "dict[str, Any]":
-    """Which *points* the session has got, as the spool keeps it."""
+    """The showing of *points* in the spool's form."""
     return {
         "project": source.key,
         "team": source.home.project.team_name,
@@ -189,20 +189,20 @@ def _add(
 
 def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -> None:
     """Keep *showing* in the spool because of *why*, or `""`."""
-    from playbook_db.claude_code.hooks import spool  # late: mostly the database takes it
+    from playbook_db.claude_code.hooks import spool  # late: mostly the database can be written
 
     try:
         path = spool.keep({"kind": spool.SHOWING, **showing})
     except OSError as error:
         reason = f"{why or 'the database is being written'}, and {settings.spool_dir()} can't be written either"
-        hook.note(f"{reason} ({error.strerror}): what the session was shown is not on record")
+        hook.note(f"{reason} ({error.strerror}): the points that the session was shown were not recorded")
     else:
         if why:
-            hook.note(f"{why}; what the session was shown waits in {path}")
+            hook.note(f"{why}; the record of the points shown waits in {path}")
 
 
 def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]":
-    """What the session was told of *source* and the database doesn't know yet, as `hook_sql.shown_to` has it."""
+    """The showings of *source* to the session that the database lacks, in the form of `hook_sql.shown_to`."""
     try:
         names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
     except OSError:
@@ -212,7 +212,7 @@ def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]
         try:
             content = projects.read_plain(os.path.join(settings.spool_dir(), name))
         except OSError:
-            continue  # the worker took it in just now
+            continue  # the worker has just imported it
         showing = events.scanned(content.decode("utf-8", "replace")) if b'"showing"' in content else None
         if not isinstance(showing, dict) or showing.get("session_id") != session_id:
             continue

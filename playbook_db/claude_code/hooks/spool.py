@@ -12,8 +12,8 @@ from playbook_db import settings
 
 RESERVE_FILES, RESERVE_FILE_BYTES = 16, 4096
 SUFFIX = ".json"
-STARTED, ENDED = ".started", ".ended"  # of a session; the second's time is that of its end
-SHOWING = "showing"  # the kind of what a session was shown
+STARTED, ENDED = ".started", ".ended"  # of a session; an ENDED file's time is that of the end
+SHOWING = "showing"  # the kind of a file with a showing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def keep(content: "Mapping[str, object]") -> str:
-    """Keep *content* in the spool; its file. On a full disk a job takes a file of the reserve, which isn't spent on
-    what a session was shown. Raises OSError if nothing can be written."""
+    """Write *content* to the spool; returns its file. On a full disk a job uses a file of the reserve; a showing
+    doesn't. Raises OSError if nothing can be written."""
     import json
 
     path = os.path.join(settings.spool_dir(), f"{time.time():.6f}-{os.getpid()}{SUFFIX}")
@@ -31,7 +31,7 @@ def keep(content: "Mapping[str, object]") -> str:
 
 
 def keep_start(session_id: str, content: bytes) -> None:
-    """Keep that the session began: *content* is JSON with its `project`, `folder` and `transcript_path`.
+    """Record that the session began: *content* is JSON with its `project`, `folder` and `transcript_path`.
 
     A session whose id is no plain name isn't kept. Raises OSError if nothing can be written.
     """
@@ -46,8 +46,8 @@ def keep_start(session_id: str, content: bytes) -> None:
 
 
 def note_end(session_id: str, *, is_kept: bool) -> None:
-    """Keep that the session has ended: what its transcript gets from now on is none of ours. Forget it altogether
-    unless it *is_kept*, so that nothing is learned from it."""
+    """Record that the session has ended: later lines of its transcript don't count. Unless it *is_kept*, remove its
+    record, so that nothing is learned from it."""
     path = _of_session(session_id, STARTED)
     try:
         if is_kept:
@@ -60,11 +60,11 @@ def note_end(session_id: str, *, is_kept: bool) -> None:
 
 
 def keep_reserve() -> None:
-    """Have files that can be overwritten on a full disk, as many as there is room for."""
+    """Create the reserve, files that can be overwritten on a full disk, as far as there is room."""
     if os.path.exists(_reserve(0)):
         return
     try:
-        for number in reversed(range(RESERVE_FILES)):  # made last and taken first, 0 says that all are there
+        for number in reversed(range(RESERVE_FILES)):  # 0 is created last and used first, so it means that all exist
             if not os.path.exists(_reserve(number)):
                 _write(_reserve(number), b" " * RESERVE_FILE_BYTES, uses_reserve=False, waits=False)
     except OSError:
@@ -91,8 +91,8 @@ def waiting(suffix: "str | tuple[str, ...]" = SUFFIX) -> "list[str]":
 
 
 def _write(path: str, data: bytes, *, uses_reserve: bool, waits: bool = True) -> None:
-    """Write *data* to *path*, and if it *waits*, until it is on the disk; if that is full, into a file of the reserve.
-    A file system that needs room even for that gets the room of those that it couldn't overwrite."""
+    """Write *data* to *path*; if it *waits*, until it is on the disk. On a full disk a file of the reserve is
+    overwritten. If even that needs room, reserve files are deleted to make some."""
     reserve = range(RESERVE_FILES) if uses_reserve and len(data) <= RESERVE_FILE_BYTES else ()
     for taken in (None, *reserve, None):
         try:
@@ -103,7 +103,7 @@ def _write(path: str, data: bytes, *, uses_reserve: bool, waits: bool = True) ->
             if error.errno == errno.ENOENT and taken is None:
                 for folder in (settings.data_dir(), settings.spool_dir()):  # the mode is the last folder's alone
                     os.makedirs(folder, mode=0o700, exist_ok=True)
-            elif error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.ENOENT):  # the last: another hook took that file
+            elif error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.ENOENT):  # ENOENT: another hook used that file
                 raise
             problem = error
     raise problem
@@ -124,7 +124,7 @@ def _write_into(taken: "int | None", path: str, data: bytes, *, waits: bool) -> 
             os.close(file)
         os.rename(temporary, path)
         if waits:
-            from playbook_db.files import to_disk  # late: mostly the database takes the job
+            from playbook_db.files import to_disk  # late: mostly the database can be written
 
             to_disk(os.path.dirname(path))
     except OSError:

@@ -1,6 +1,6 @@
-"""The hook of PreToolUse: at the first call of a session that reads or changes a file, it shows the one point that fits
-the file's path. The client hands it over with the call's result, and reads a file before it changes it. To a subagent's
-task it adds the points that fit it.
+"""The hook of PreToolUse: the first time that a session reads or changes a file, it shows the point that best matches
+the file's path. The client passes it on with the call's result; it always reads a file before changing it. To a
+subagent's task the hook adds the points that match it.
 
 Started by `hooks/tool.py`; `hooks/touched` has ended the later calls on a file. Standard library only.
 """

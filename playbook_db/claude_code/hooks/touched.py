@@ -1,5 +1,4 @@
-"""The files that a session's tools have touched: whether a call is the first on its file, and those since the last
-prompt.
+"""The files that a session's tools have read or changed: whether a call is the first on its file, and the latest ones.
 
 For the hooks; standard library only. That a file was touched is an empty file of its name, which the shell script
 `hooks/touched` looks for, too.
@@ -16,8 +15,8 @@ _PROMPT, _CALL, _START = b'"promptSource":"', b'"sourceToolAssistantUUID":"', b'
 
 
 def is_first(session_id: "str | None", path: str) -> bool:
-    """Whether the session touches the file at *path* for the first time since it began or was compacted, and from now
-    on has touched it. If that can't be kept, each call is the first."""
+    """Whether the session touches the file at *path* for the first time since it began or was compacted; then record
+    that. If that can't be recorded, each call counts as the first."""
     folder = _folder(session_id or "")
     name = path.replace("/", "!")
     if not folder or not os.path.isdir(settings.data_dir()):
@@ -42,7 +41,7 @@ def forget(session_id: "str | None") -> None:
 
 
 def since_prompt(transcript: "str | None", folder: str) -> "list[str]":
-    """The files of the project in *folder* that were touched last since the last prompt of *transcript*."""
+    """The files of the project in *folder* that were touched since the last prompt in *transcript*, the latest ones."""
     tail = _tail(transcript, _TAIL_BYTES)
     paths: dict[str, None] = {}
     for part in reversed(tail[tail.rfind(_PROMPT) + 1 :].split(b'_path":"')[1:]):
@@ -53,7 +52,7 @@ def since_prompt(transcript: "str | None", folder: str) -> "list[str]":
 
 
 def calls_since_start(transcript: "str | None") -> int:
-    """How many tool calls have ended since the session's start last showed points, if *transcript* tells."""
+    """How many tool calls have ended since the session's start last showed points, according to *transcript*."""
     tail = _tail(transcript, _MOST_BYTES)
     return tail[max(0, tail.rfind(_START)) :].count(_CALL)
 

@@ -1,4 +1,4 @@
-"""Starting the worker from a hook: with the Python that has what it needs, as a process that outlives the session.
+"""Starting the worker from a hook: with a Python that has its dependencies, as a process that outlives the session.
 
 For the hooks and for the plugin's set-up. Standard library only.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WORKER = "playbook_db.claude_code.worker"
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-_OF_THE_SESSION = (  # what a user sets for Claude Code, such as CLAUDE_CODE_USE_BEDROCK, is the worker's too
+_OF_THE_SESSION = (  # the worker keeps what a user sets for Claude Code, such as CLAUDE_CODE_USE_BEDROCK
     "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_MESSAGING_",
     "CLAUDE_CODE_SESSION_", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PID", "CLAUDE_PLUGIN_", "CLAUDE_PROJECT_DIR",
 )  # fmt: skip
@@ -38,16 +38,16 @@ def start(hook: "Hook", folder: str) -> None:
         elif not os.environ.get("PLAYBOOK_NO_SETUP"):
             start_detached([sys.executable, "-I", os.path.join(_ROOT, "hooks", "setup.py")], environ)
     except (OSError, IndexError) as error:
-        hook.note(f"the worker can't be started ({error}); what waits is kept. Run: playbook doctor")
+        hook.note(f"the worker can't be started ({error}); the jobs are kept. Run: playbook doctor")
 
 
 def start_in_runtime(environ: "Mapping[str, str]" = os.environ) -> None:
-    """Start the worker with what the plugin has set up; our own code is run from the plugin's folder."""
+    """Start the worker in the plugin's environment; our own code runs from the plugin's folder."""
     start_detached([settings.runtime_python(), "-P", "-m", WORKER], {**environ, "PYTHONPATH": _ROOT})
 
 
 def start_detached(command: "Sequence[str]", environ: "Mapping[str, str]") -> None:
-    """Run *command*, a program and its arguments, apart from this process; nothing is heard of it.
+    """Run *command*, a program and its arguments, detached from this process; its output is discarded.
 
     It belongs to no tree of the client's, whatever that kills. Its environment is *environ* without the session's own
     variables.

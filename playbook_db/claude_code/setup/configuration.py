@@ -53,8 +53,8 @@ _IN_WORDS = '["*"] or ["general-purpose", "reviewer"]'
 _ENVIRONMENT, _DEFAULT = "the environment", "default"
 _NOT_IN_SETTINGS = {  # variables that don't belong into Claude Code's settings, each with the reason
     **dict.fromkeys(project_env.KEYS, "a key would stay in your shell's history"),
-    "PLAYBOOK_DB_URL": "your programs would look at another database than your sessions",
-    "CLAUDE_CONFIG_DIR": "it says where the settings are",
+    "PLAYBOOK_DB_URL": "your other programs would use another database than your sessions",
+    "CLAUDE_CONFIG_DIR": "it names the folder that contains the settings",
 }
 _NUMBERS: dict[str, Callable[[str], float]] = {
     "PLAYBOOK_DAILY_TOKENS": int, "AGENTIC_CONTEXT_TIMEOUT_S": float, "AGENTIC_CONTEXT_DEDUP_THRESHOLD": float,
@@ -64,7 +64,7 @@ _NUMBERS: dict[str, Callable[[str], float]] = {
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A setting as this project's sessions have it; its `value` is in words, without secrets. `source` is the path of a
-    settings file, the environment or the default. `note` says what else matters, if anything."""
+    settings file, the environment or the default. `note` says anything else that matters."""
 
     name: str
     value: str
@@ -91,7 +91,7 @@ def write(name: str, value: str | None) -> tuple[str, bool]:
     """Set the user's own setting *name* to *value*; None removes it. Returns the settings file, and whether it changed.
     Raises SettingError for a value that can't be used, InstallError."""
     if reason := _NOT_IN_SETTINGS.get(name):
-        raise SettingError(f"{name} isn't kept in Claude Code's settings: {reason}. Set it where your shell starts.")
+        raise SettingError(f"{name} isn't kept in Claude Code's settings: {reason}. Set it in your shell.")
     if name not in NAMES_IN_SETTINGS:
         if value is not None:
             _check(name, value)

@@ -1,4 +1,4 @@
-"""What works on this machine, what doesn't, and which command helps: everything is tried for real.
+"""The checks of `playbook doctor`: each tries one part of the installation for real, and names the command that helps.
 
 For the command `playbook doctor`. Nothing of the user's changes.
 """
@@ -107,12 +107,17 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
     version, sqlite, has_fts5 = done.stdout.split()
     message = f"{python}: Python {version}, SQLite {sqlite}"
     state = OK
-    if tuple(map(int, sqlite.split("."))) < (3, 37):
+    remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
+    number = tuple(map(int, sqlite.split(".")))
+    if number < (3, 37):
         state, message = BROKEN, f"{message}; 3.37 or later is needed, which newer Pythons have"
     elif has_fts5 != "True":
-        lack = "which has no FTS5: prompts and errors get no points, and `playbook search` looks for parts of words"
+        lack = "without FTS5: prompts and errors get no points, and `playbook search` only finds parts of words"
         state, message = NOTE, f"{message}, {lack}"
-    remedy = "in a checkout of playbook-db: uv tool install --force --python 3.13 . && playbook install"
+    elif number < (3, 51, 3):
+        danger = "before 3.51.3, two programs that write to one database can damage it; playbook-db prevents this only"
+        advice = "among its own processes, so let other programs only read it, as with `sqlite3 -readonly`"
+        state, message, remedy = NOTE, f"{message}; {danger} {advice}", "playbook backup"
     yield Finding("interpreter", state, message, remedy)
 
 
@@ -130,7 +135,7 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("data folder", OK, path)
     free = shutil.disk_usage(path).free
     if free < _LITTLE_DISK_BYTES:
-        message = f"{free >> 20} MiB are free where {path} is; make room on that disk"
+        message = f"{free >> 20} MiB are free on the disk of {path}; delete something there"
         yield Finding("disk", BROKEN, message, f"df -h {quote(path)}")
 
 
@@ -215,7 +220,7 @@ def _team(url: str, folder: str) -> Iterator[Finding]:
             state, message = OK, f"{status.name} in {status.where}: schema {status.schema:04d}, you may read and write"
         yield Finding("team", state, message, "playbook team status")
         if status.unsent and status.problem:
-            message = f"the team hasn't heard yet which points {status.unsent} sessions were shown"
+            message = f"the team's database doesn't know yet which points {status.unsent} sessions were shown"
             yield Finding("team", NOTE, message, "playbook work")
         yield _replica(status, at_hand.replica_of(store.where, membership.playbook_id))
 
@@ -245,7 +250,7 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
     failed = [job for job in jobs if job.state == "failed"]
     if held := _held(jobs):
         last, why = held[-1]
-        message += f"; {len(held)} put off, the last, job {last.id} of {last.key}: {why}"
+        message += f"; {len(held)} waiting for something else, the last, job {last.id} of {last.key}: {why}"
     if failed:
         message += f"; the last to fail: job {failed[-1].id} of {failed[-1].key}: {failed[-1].error}"
     yield Finding("queue", NOTE if failed or held else OK, message, "playbook jobs --all")
@@ -289,21 +294,21 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         if each.missing:
             yield Finding("hooks", BROKEN, f"{each.path} lacks {', '.join(each.missing)}", again)
         elif each.dead:
-            yield Finding("hooks", BROKEN, f"{each.path} names {each.dead}, which isn't there", again)
+            yield Finding("hooks", BROKEN, f"{each.path} names {each.dead}, which doesn't exist", again)
         else:
             untried = "" if each.scope == "user" else "; not run, since that file may come with a clone"
             yield Finding("hooks", OK, f"registered in {each.path}{untried}")
     if registrations.plugin:
         yield Finding("plugin", OK, f"{registrations.plugin} is in use")
     if len(registrations.files) + bool(registrations.plugin) > 1:
-        yield Finding("hooks", NOTE, "registered more than once; only the first of them answers")
+        yield Finding("hooks", NOTE, "registered more than once; only the first registration is used")
     for older in older_hooks.find(folder):
         message = (
-            f"{older.path} has hooks of the older system, too: sessions get both playbooks, and are learned from twice"
+            f"{older.path} has the older system's hooks, too: sessions get both playbooks, and are learned from twice"
         )
         yield Finding("hooks", NOTE, message, "playbook install --replace")
     if not registrations.files and not registrations.plugin:
-        yield Finding("hooks", BROKEN, "registered nowhere: Claude Code doesn't know of them", "playbook install")
+        yield Finding("hooks", BROKEN, "not registered: Claude Code doesn't run them", "playbook install")
     if settings.is_disabled():
         yield Finding("hooks", NOTE, "PLAYBOOK_DISABLE is set: the hooks do nothing", "unset PLAYBOOK_DISABLE")
 
@@ -375,10 +380,10 @@ def _model(url: str, folder: str, *, asks: bool = False) -> Iterator[Finding]:
         tokens = reply.usage.input_tokens + reply.usage.cached_tokens + reply.usage.output_tokens
         yield Finding("model access", OK, f"{access}: answered in {reply.duration_ms:,} ms, {tokens:,} tokens")
     elif refusals := _refusals(url, folder):
-        message = f"configured, not tried: {access}; work waits, as it was refused: {refusals[-1]}"
+        message = f"configured, but not tested: {access}; work waits, because it was refused: {refusals[-1]}"
         yield Finding("model access", NOTE, message, _TRY)
     else:
-        yield Finding("model access", OK, f"configured, not tried: {access}; to ask it something tiny: {_TRY}")
+        yield Finding("model access", OK, f"configured, but not tested: {access}; to test it: {_TRY}")
 
 
 def _refusals(url: str, folder: str) -> list[str]:
@@ -413,7 +418,7 @@ def _mcp(url: str, folder: str) -> Iterator[Finding]:
         message = f"points that a session adds by MCP count at once, without a review ({name} in {source})"
         yield Finding("mcp", NOTE, message, f"playbook config {name} --unset")
     if unheard:
-        message = f"{', '.join(unheard)} sets {name} to live; this is ignored, since only you can say that"
+        message = f"{', '.join(unheard)} sets {name} to live; this is ignored: only your own settings can do that"
         yield Finding("mcp", NOTE, message)
 
 

@@ -1,4 +1,4 @@
-"""Guards: key points that are shown before a tool call of some pattern, as hooks in the project's local settings.
+"""Guards: key points that are shown before tool calls that match a pattern, as hooks in the project's local settings.
 
 Only a person creates one. That file isn't shared, and nothing else keeps guards. The client starts a guard only for
 calls that its pattern fits. Raises InstallError and SettingError.
@@ -20,11 +20,11 @@ from playbook_db.claude_code.hooks import guard, remind
 from playbook_db.claude_code.setup import install, settings_json
 from playbook_db.errors import Remedy, SettingError
 
-MOST = 10  # in a project: a command that the client can't parse starts all that are about Bash
+MOST = 10  # in a project: for a shell command that the client can't parse, it runs all guards of Bash
 _TIMEOUT_S = 5
 _PATTERN = re.compile(r"([A-Z][A-Za-z]+)\(([^()\x00-\x1f\ud800-\udfff]{1,200})\)")
 _ARGUMENT = re.compile(r" guard '(.*)'; exit 0 ")  # as `registration.guard_command` writes it
-_EVENTS = {"deny": (remind.FILE,), "ask": (remind.FILE, "PostToolUse", remind.FAILURE)}  # the later ones: went on
+_EVENTS = {"deny": (remind.FILE,), "ask": (remind.FILE, "PostToolUse", remind.FAILURE)}  # the later ones: it was called
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ def read(folder: str) -> list[PointGuard]:
 
 
 def add(folder: str, guard: PointGuard) -> str:
-    """Create *guard*, in place of others of its point. Returns the path of the settings file."""
+    """Create *guard*, which replaces other guards of its point. Returns the path of the settings file."""
     require_person()
     parts = _PATTERN.fullmatch(guard.pattern)
     if parts is None or not parts[2].strip("*: "):
         raise SettingError(
-            f"A guard's pattern names a tool and which of its calls, such as 'Bash(git push *)' or 'Edit(*.sql)', not "
+            f"A guard's pattern names a tool and some of its calls, such as 'Bash(git push *)' or 'Edit(*.sql)', not "
             f"{guard.pattern!r}. Nothing was changed."
         )
 
@@ -103,7 +103,7 @@ def dead(folder: str) -> str | None:
 
 
 def renew(folder: str) -> None:
-    """Let the guards start the programs that answer in *folder* now."""
+    """Rewrite the guards' commands in *folder* for the present programs."""
     if read(folder):
         _change(folder, lambda existing: existing)
 
@@ -127,7 +127,7 @@ def require_person() -> None:
     """Raise SettingError within a session of Claude Code: a page must not have it create or remove a guard."""
     if settings.session():
         raise SettingError(
-            "Only a person creates or removes guards, so not within a session of Claude Code. Nothing was changed.",
+            "Only a person can create or remove guards, so this doesn't work inside a session. Nothing was changed.",
             Remedy("Run it in your own terminal: {}", ("guard",)),
         )
 

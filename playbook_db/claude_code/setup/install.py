@@ -304,7 +304,7 @@ def _edited(path: str, data: bytes | None, edit: Callable[[str], str]) -> bytes:
     except UnicodeDecodeError:
         problem = ": this is not UTF-8."
     except RecursionError:
-        problem = ": this is nested too deeply to be edited."
+        problem = ": this is nested too deeply to edit."
     except ValueError as error:
         problem = f": {error}"
     raise InstallError(f"{path}{problem} The file was left as it is; correct it, and run the command again.")
@@ -334,7 +334,7 @@ def _replace(
 
     def check() -> None:
         if _read(path) != expected:
-            raise InstallError(f"Another program has just changed {path}. We changed nothing; run the command again.")
+            raise InstallError(f"Another program has just changed {path}. Nothing was changed; run the command again.")
 
     real = os.path.realpath(path)
     backup = f"{path}{_BACKUP}{backup_at:%Y%m%dT%H%M%S.%fZ}" if backup_at else None

@@ -1,4 +1,4 @@
-"""An MCP server without tools, for the time before the real one can run: it says why, and what to do.
+"""An MCP server without tools, used until the real one can run: it says why, and what to do.
 
 So the client shows no error, and the model can tell the user. Runs on any Python, with the standard library alone: each
 message is one line of JSON.
@@ -58,7 +58,7 @@ def _initialized(params: object, why: str) -> "dict[str, Any]":
         "protocolVersion": version if isinstance(version, str) and len(version) < 40 else _LATEST,
         "capabilities": {"tools": {}},
         "serverInfo": {"name": "playbook", "version": "0"},
-        "instructions": "The playbook's tools aren't there yet: " + why,
+        "instructions": "The playbook's tools aren't available yet: " + why,
     }
 
 

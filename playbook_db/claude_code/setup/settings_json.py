@@ -83,13 +83,12 @@ def with_value(text: str, way: Sequence[str], value: object) -> str:
 
 
 def parse(text: str) -> Any:
-    """The settings in *text*; numbers keep their spelling. Raises RecursionError, and ValueError, also for a key used
-    twice."""
+    """The settings in *text*; numbers keep their form. Raises RecursionError, and ValueError, also for equal keys."""
     try:
         content = read_json(text, read_int=SpelledNumber, object_pairs_hook=_unique, parse_constant=_refuse)
     except JSONDecodeError as error:
         hint = "JSON has no comments and no comma before a closing bracket."
-        problem = f"this is no JSON ({error.msg}). {hint}" if text.strip() else "the file is empty."
+        problem = f"this is not JSON ({error.msg}). {hint}" if text.strip() else "the file is empty."
         raise JSONDecodeError(problem, text, error.pos) from None
     return _container(content, ())
 
@@ -102,7 +101,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number in JSON.")
+    raise ValueError(f"{constant} is not a number in JSON.")
 
 
 def _container(content: Any, way: Sequence[str], kind: type = dict) -> Any:

@@ -88,7 +88,7 @@ def _judge_inject(output: bytes, log: str, *, silence: str) -> tuple[str, str]:
     try:
         text = json.loads(output).get("hookSpecificOutput", {}).get("additionalContext", "")
     except (ValueError, AttributeError):
-        return "", f"it printed {output[:80]!r}, which is no JSON object"
+        return "", f"it printed {output[:80]!r}, which is not a JSON object"
     if not text and (log or not silence):
         return "", f"it shows no playbook: {log or 'the database is gone, or can not be read'}"
     if not text:
@@ -106,7 +106,7 @@ def _judge_remind(output: bytes, log: str) -> tuple[str, str]:
         is_object = isinstance(json.loads(output), dict)
     except ValueError:
         is_object = False
-    problem = log if is_object else f"it printed {output[:80]!r}, which is no JSON object"
+    problem = log if is_object else f"it printed {output[:80]!r}, which is not a JSON object"
     return "" if problem else "searches points for prompts, errors and subagents", problem
 
 
@@ -142,7 +142,7 @@ def _try(
             times_ms.append((ended - started) * 1000)
             bare_ms.append((time.perf_counter() - ended) * 1000)
             if done.returncode or done.stderr:
-                summary, problem = "", f"it ended with exit code {done.returncode} and said {done.stderr[:200]!r}"
+                summary, problem = "", f"it ended with exit code {done.returncode} and printed {done.stderr[:200]!r}"
             else:
                 summary, problem = judge(done.stdout, _log_text(os.path.join(logs, "hooks.log")))
             if problem:
@@ -158,4 +158,4 @@ def _log_text(log: str) -> str:
     except OSError:
         return ""
     text = " ".join(dict.fromkeys(line.partition(": ")[2] for line in lines))
-    return text.removesuffix(" run: playbook doctor").removesuffix(" The session went on without the playbook;")
+    return text.removesuffix(" run: playbook doctor").removesuffix(" The session continued without the playbook;")

@@ -57,7 +57,7 @@ class ChunkReader:
         self._outside: deque[Place] = deque(maxlen=_MAX_OUTSIDE)
 
     def skip(self, end: int) -> None:
-        """Skip all before the byte *end*, which was learned from."""
+        """Skip everything before the byte *end*, which was learned from already."""
         for line in self.transcript.lines(end):
             self._skip(line)
         self.end = end

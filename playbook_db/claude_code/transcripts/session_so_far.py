@@ -58,7 +58,7 @@ def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[st
 
 
 def read(tool_use: str | None, session: str, folder: str) -> SoFar:
-    """Read what the session that `session_of_call` finds has said and seen up to now."""
+    """Read the transcripts of the session that `session_of_call` finds, up to now."""
     session, paths = session_of_call(tool_use, session, folder)
     secrets = secret_values(os.environ) | secret_values(project_env.project_variables(folder))
     files = ProjectFiles.of(folder, min(map(transcript.began_at, paths), default=0.0))

@@ -1,4 +1,4 @@
-"""The commands guard and unguard: a key point that is shown before tool calls of a pattern are chosen."""
+"""The commands guard and unguard, for key points that are shown before tool calls that match a pattern."""
 
 from dataclasses import asdict
 
@@ -11,17 +11,17 @@ from playbook_db.cli.output import one_line, print_answer, print_json, print_tab
 
 @cli.command()
 @click.argument("name", required=False, shell_complete=point_names)
-@click.option("--on", "pattern", metavar="PATTERN", help="Before which calls, such as 'Bash(git push *)'.")
+@click.option("--on", "pattern", metavar="PATTERN", help="The calls to guard, such as 'Bash(git push *)'.")
 @click.option("--ask/--deny", "asks", default=True, help="Ask you first, or refuse the call (default: --ask).")
 @click.option("--list", "lists", is_flag=True, help="List this project's guards, and how often each was used.")
 @as_json
 def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_json: bool) -> None:
     """Show a key point before some tool calls are made.
 
-    PATTERN says which calls. With --ask, Claude Code asks you before each of them, in the words of the point. With
-    --deny, the call is refused, and the assistant reads the point. Without a terminal, as in `claude -p`, both refuse.
-    A guard is kept in this project's .claude/settings.local.json, at most 10 of them. It goes with its point, or by
-    playbook unguard.
+    With --ask, Claude Code shows you the point before each call that matches PATTERN, and asks. With --deny, the call
+    is refused, and the assistant reads the point. Without a terminal, as in `claude -p`, both refuse. Guards are kept
+    in this project's .claude/settings.local.json, at most 10. A guard is removed with its point, or by playbook
+    unguard.
     """
     from playbook_db.claude_code.setup import guards
     from playbook_db.services.playbook import edit
@@ -29,7 +29,7 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
     folder = project_folder(must_exist=True)
     if lists or not name:
         if name or pattern:
-            raise click.UsageError("--on needs the NAME of a point; --list takes neither.")
+            raise click.UsageError("--on needs the NAME of a point. --list can't be combined with either.")
         _print(folder, as_json=as_json)
         return
     if not pattern:
@@ -51,7 +51,7 @@ def unguard(names: tuple[str, ...], as_json: bool) -> None:
 
     guards.require_person()
     removed = [each.name for each in guards.remove(project_folder(must_exist=True), names)]
-    text = f"{', '.join(map(one_line, removed))}: no longer a guard" if removed else "none of these is a guard"
+    text = f"{', '.join(map(one_line, removed))}: guard removed" if removed else "none of these points has a guard"
     print_answer(text, as_json=as_json, removed=removed)
 
 

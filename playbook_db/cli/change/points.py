@@ -98,7 +98,7 @@ def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
     """Retire key points: sessions no longer get them.
 
     All of the points are retired, or none. They stay in the history, and playbook restore brings them back. To retire
-    what votes say is harmful, use playbook prune; to erase a text for good, playbook forget.
+    all points that votes call harmful, use playbook prune; to erase a text for good, playbook forget.
     """
     from playbook_db.services.playbook import edit
 
@@ -113,7 +113,7 @@ def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
 def vote(names: tuple[str, ...], tag: str, as_json: bool) -> None:
     """Vote on key points: helpful, harmful or neutral.
 
-    TAG applies to all the points. A neutral vote is recorded, but counts nowhere.
+    TAG applies to all the points. A neutral vote is recorded, but changes no counter.
     """
     from playbook_db.services.playbook import edit
 
@@ -181,7 +181,7 @@ def prune(dry_run: bool, as_json: bool) -> None:
 @cli.command()
 @click.argument("name", shell_complete=point_names)
 @click.option(
-    "--keep/--retire", "keeps", default=None, help="Whether it stays here, too (default: only in a team's playbook)."
+    "--keep/--retire", "keeps", default=None, help="Keep it here, too, or retire it (default: keep in a team)."
 )
 @dry_run_option
 @as_json
@@ -202,7 +202,7 @@ def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None
 @cli.command()
 @click.argument("name", shell_complete=point_names)
 @click.option(
-    "--keep/--retire", "keeps", default=False, help="Whether it stays in your personal playbook, too (default: no)."
+    "--keep/--retire", "keeps", default=False, help="Keep it in your playbook, too, or retire it (default: retire)."
 )
 @click.option("--yes", is_flag=True, help="Don't ask, even if it is a team's playbook.")
 @dry_run_option

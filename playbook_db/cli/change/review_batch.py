@@ -87,7 +87,7 @@ def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
         if head:
             name = named(head[2], items)
             if name not in by_name or name in answers:
-                problem = "is there twice" if name in answers else "is no proposal that waits"
+                problem = "is there twice" if name in answers else "is not a waiting proposal"
                 raise PlaybookError(f"Line {place}: {name} {problem}. Nothing was decided.")
             lines = []
             answers[name] = head[1], lines

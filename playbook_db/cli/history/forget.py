@@ -27,10 +27,10 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
     """Erase a key point's text for good.
 
     It is erased from the playbook, its history, our files and our backups. First you see what will be erased, and are
-    asked. The point keeps only its name and its votes. With --match, points whose text matches now are erased;
-    elsewhere only the matching words are. To keep the advice, edit the text first: playbook edit NAME --text TEXT. One
-    new backup replaces those that hold the text. Inside a session of Claude Code only --dry-run works. To remove a
-    point but keep its history, use playbook retire.
+    asked. The point keeps only its name and its votes. With --match, points whose present text matches are erased as a
+    whole; everywhere else, only the matching words are. To keep the advice, edit the text first: playbook edit NAME
+    --text TEXT. One new backup replaces those that hold the text. Inside a session of Claude Code only --dry-run works.
+    To remove a point but keep its history, use playbook retire.
     """
     from playbook_db.domain.erasure import read_pattern
     from playbook_db.services.playbook import forget as forget_service
@@ -71,7 +71,7 @@ def _print(forgotten: "Forgotten", *, as_json: bool, dry_run: bool) -> None:
     if as_json:
         print_json(records.forget_record(forgotten, dry_run=dry_run))
     elif forgotten.is_nothing:
-        say("nothing that we keep matches")
+        say("nothing matches")
     else:
         for line in map(one_line, forget_lines.lines(forgotten, shows_texts=dry_run)):
             click.echo(beside(line[:10], line[10:], 10))

@@ -46,9 +46,9 @@ SHOWN_REVISIONS = 20  # of a log as text, by default; --json has all
 def log(as_json: bool, **options: Any) -> None:
     """List revisions, newest first.
 
-    With NAME, list the changes to that key point, live or retired. As text you get the newest 20 revisions, unless you
-    pass -n, --since or --session. Examples of a TIME: 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2 weeks ago", yesterday,
-    or a time as a command printed it.
+    With NAME, list the changes to that key point, live or retired. Without --json, only the newest 20 revisions are
+    listed, unless you pass -n, --since or --session. Examples of a TIME: 2026-03-01, "2026-03-01 14:30", 2h, 3d, "2
+    weeks ago", yesterday, or a time as a command printed it.
     """
     from playbook_db.cli.history import history_view
     from playbook_db.services.reading import quick_reads
@@ -81,11 +81,11 @@ def log(as_json: bool, **options: Any) -> None:
 @cli.command()
 @click.argument("when", metavar="REV|TIME")
 @click.option("--json", "as_json", is_flag=True, help="Print what `playbook export` would have printed then.")
-@click.option("--render", "as_prompt", is_flag=True, help="Print the text that would have gone into a prompt then.")
+@click.option("--render", "as_prompt", is_flag=True, help="Print the text that a session would have got then.")
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
 def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: str) -> None:
-    """Show the playbook as it was at a revision or time.
+    """Show the playbook at an earlier revision or time.
 
     Revision 0 is the empty playbook. Examples of a TIME: 2026-03-01 (the end of that day), "2026-03-01 14:30", 2h, 3d,
     "2 weeks ago", yesterday, or a time as a command printed it.
@@ -171,8 +171,8 @@ def _json_list(items: Iterable[Any]) -> Iterator[str]:
 def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, dry_run: bool, as_json: bool) -> None:
     """Undo the last revision, or the ones you name.
 
-    Points and texts come back, votes are subtracted, and later changes stay. If a later change touched the same text,
-    nothing is undone unless you pass --ours or --theirs. An undo is a revision, too: you can undo it.
+    Retired points and earlier texts come back, votes are subtracted, and later changes stay. If a later change touched
+    the same text, nothing is undone unless you pass --ours or --theirs. An undo is a revision, too: you can undo it.
     """
     from playbook_db.domain.merging.undo import parse_range
     from playbook_db.services.playbook import undo as undo_service
@@ -195,21 +195,21 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
         for each in several:
             _print_undone(each, as_json=False, dry_run=dry_run)
         if not several:
-            say(f"nothing that was learned from session {one_line(session)} is left to undo")
+            say(f"nothing is left to undo from session {one_line(session)}")
 
 
 @cli.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
-    "--at", "moment", metavar="REV|TIME", help="Bring back the point, or without NAME the playbook, as it was then."
+    "--at", "moment", metavar="REV|TIME", help="Restore the point (without NAME: the whole playbook) as it was then."
 )
 @dry_run_option
 @as_json
 def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: bool) -> None:
     """Bring back retired key points, or an earlier state.
 
-    A point comes back with its last text and votes; with --at, with those of then. Without NAME, --at brings back the
-    whole playbook as it was then; playbook undo undoes that. To replace the whole database with a backup, use playbook
+    A point comes back with its last text and votes; with --at, with those that it had then. Without NAME, --at restores
+    the whole playbook; playbook undo undoes that. To replace the whole database with a backup, use playbook
     restore-backup.
     """
     from playbook_db.cli.change.points import print_done
@@ -219,7 +219,7 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: 
     if not names and moment is None:
         raise click.UsageError("Give the NAME of a key point, --at, or both.")
     if dry_run and (names or moment is None):
-        raise click.UsageError("--dry-run goes with --at, without a NAME.")
+        raise click.UsageError("--dry-run needs --at, and no NAME.")
     if len(names) > 1 and moment is not None:
         raise click.UsageError("--at takes one NAME, or none.")
     with opened(*names, may_be_new=True) as project:

@@ -62,12 +62,12 @@ def list_points(
 
     if proposed:
         if words or section or order or retired:
-            raise click.UsageError("--proposed only goes with -n and --json.")
+            raise click.UsageError("--proposed can only be combined with -n and --json.")
         _list_proposed(limit, as_json=as_json)
         return
     only = section_named(section) if section is not None else None
     if retired and order:
-        raise click.UsageError("--sort doesn't go with --retired, which lists the most recent first.")
+        raise click.UsageError("--sort can't be combined with --retired, which lists the most recent first.")
 
     hits: list[set[str]] = [set() for _ in words]
 

@@ -1,4 +1,4 @@
-"""What `playbook` alone says: how many points there are, what waits, and what was learned last."""
+"""The output of `playbook` without a command: how many points there are, what waits, and what was learned last."""
 
 import os
 from datetime import UTC, datetime

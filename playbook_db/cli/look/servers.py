@@ -48,7 +48,7 @@ def mcp() -> None:
 
     The agent starts it and talks to it on stdin and stdout. To set it up in Claude Code: claude mcp add playbook --
     playbook mcp. What a session writes with its tools waits for `playbook review`, unless the setting
-    playbook_mcp_writes is "live". A session can undo its own changes, but forget nothing.
+    playbook_mcp_writes is "live". A session can undo its own changes, but it can't use forget.
     """
     try:
         server = _server()

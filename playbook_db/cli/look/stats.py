@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from playbook_db.services.reading.statistics import Growth, Learning, PointUse, SessionComparison, Statistics, Use
 
 _WEEKS = 6  # lines at most; --json has all
-_PIPE_WIDTH = 120  # characters of a line where there is no terminal
+_PIPE_WIDTH = 120  # characters of a line without a terminal
 _TITLE_COLUMNS = 81  # of the folder in the title of a picture
 _PARTS = {
     "points": {"key_points"},

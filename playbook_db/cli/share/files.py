@@ -35,7 +35,7 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
     """
     if is_markdown or file.endswith((".md", ".markdown", ".mdc")) or os.path.isdir(file):
         if replace or rename_duplicates:
-            raise click.UsageError("--replace and --rename-duplicates only go with a playbook.json, not with Markdown.")
+            raise click.UsageError("--replace and --rename-duplicates need a playbook.json, not Markdown.")
         _propose_notes(file, as_json=as_json)
         return
     from playbook_db.domain import playbook_file
@@ -107,7 +107,7 @@ def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> N
     from playbook_db.services.playbook import import_export
 
     if as_markdown and (extra or layout != "sections"):
-        raise click.UsageError("--markdown doesn't go with --layout or --extra.")
+        raise click.UsageError("--markdown can't be combined with --layout or --extra.")
     with opened() as project:
         if as_markdown:
             text = import_export.export_markdown(project)

@@ -89,9 +89,9 @@ def _agree(invitation: "Invitation", *, yes: bool) -> None:
     if not is_interactive():
         raise TeamError(
             "Nothing was added, and the project hasn't joined. There is no terminal to ask on. To add these points, "
-            "which all members will then have, pass --yes."
+            "which all members will then see, pass --yes."
         )
-    if not click.confirm("Add them? All members will have them.", err=True):
+    if not click.confirm("Add them? All members will see them.", err=True):
         raise TeamError("Nothing was added, and the project hasn't joined.")
 
 
@@ -117,9 +117,9 @@ def leave(no_copy: bool, as_json: bool) -> None:
     if result.problem is not None:
         notify([result.problem])
     if result.as_of is not None:
-        notify([f"the copied points are those that this machine last knew, {_ago(result.as_of)}"])
+        notify([f"the points were copied from this machine's replica, which was current {_ago(result.as_of)}"])
     if result.untold:
-        notify([f"the team wasn't told which points {count_of(result.untold, 'session')} of this project got"])
+        notify([f"the team's database doesn't know which points {count_of(result.untold, 'session')} here got"])
     text = f"{one_line(project.key)} has its own playbook again"
     number = result.copied.revision if result.copied else None
     text += f", with the team's points (revision {number})" if number else ", as it was"

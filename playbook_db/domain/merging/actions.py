@@ -47,7 +47,7 @@ def replay(
 
 
 class _Translator:
-    """The actions under our names of the points."""
+    """The actions, with our names for the points."""
 
     def __init__(
         self, draft: Draft, actions: RecordedActions, base: Playbook, ours: Playbook, theirs: Playbook
@@ -95,7 +95,7 @@ class _Translator:
             yield replace(change, kind=kind, reason="; ".join(filter(None, (change.reason, action.reason))))
 
     def vote(self, vote: Vote) -> Vote:
-        """*vote* under our name of its point."""
+        """*vote*, with our name for its point."""
         name = self._names.get(vote.name, vote.name)
         return replace(vote, name=name, matched=vote.matched and vote.name in self._names and name in self._present)
 

@@ -57,7 +57,7 @@ class Lineage:
         return has | self.behind(with_all)
 
     def held(self, behind: Collection[str]) -> set[str]:
-        """All versions that a commit includes which was made of the versions *behind*."""
+        """All versions that a commit includes if it was made of the versions *behind*."""
         known = (self._known.get(self._versions[commit].time) for commit in behind if commit in self._versions)
         last = max((each.revision for each in known if each is not None and each.is_revision), default=0)
         return {*behind, *self.taken_in(last)}

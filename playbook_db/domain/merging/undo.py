@@ -98,7 +98,7 @@ def parse_range(text: str) -> RevisionRange:
         raise UndoError(f"{text!r} names no revisions. Give a number like 8, or a range like 3..8.")
     revisions = RevisionRange(int(match[1]), int(match[2] or match[1]))
     if revisions.first > revisions.last:
-        raise UndoError(f"{text!r} is no range: the older revision comes first ({revisions.last}..{revisions.first}).")
+        raise UndoError(f"{text!r} is not a range: the older one comes first ({revisions.last}..{revisions.first}).")
     return revisions
 
 

@@ -91,9 +91,9 @@ class Unescaped:
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self._parts: list[str] = []
-        self._shown: list[int] = []  # where each part begins in `text`,
-        self._begins: list[int] = []  # where it begins in the raw text,
-        self._ends: list[int] = []  # and where it ends there
+        self._shown: list[int] = []  # the start of each part in `text`,
+        self._begins: list[int] = []  # its start in the raw text,
+        self._ends: list[int] = []  # and its end there
         has_marks = any(mark[0] in raw and mark in raw for mark in _MARKS)  # a single character is found faster
         escapes = list(_ESCAPED.finditer(raw)) if has_marks else []
         joins = [join for mark in _JOINS.finditer(raw) if (join := _join(raw, mark.start()))]

@@ -1,4 +1,4 @@
-"""Evidence: words of the session that support a lesson, and how far their place can be trusted.
+"""Evidence: words of the session that support a lesson, and how far their source can be trusted.
 
 The model's word counts nothing. A quote has the class of the place that it is found in, the lowest one of several. One
 that is found nowhere has the lowest class of all.
@@ -59,7 +59,7 @@ class Evidence:
 
 
 def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Evidence]:
-    """The evidence of *quotes*: where each is found in *places*; of several places the one of the lowest class.
+    """The evidence of *quotes*: the place in *places* that has each; of several places, the one of the lowest class.
 
     White space, case and colors don't matter. The pieces of a quote with an ellipsis must be in one place, in order.
     """

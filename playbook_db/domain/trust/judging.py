@@ -53,8 +53,7 @@ class JudgedOperations:
 
 
 def split_tags(playbooks: Sequence[Playbook], tags: Sequence[Any]) -> list[list[Any]]:
-    """The *tags*, as the reflector gave them, of each of *playbooks*: the project's and, if it has points, the user's
-    own."""
+    """The reflector's *tags* of each of *playbooks*: the project's and, if it has points, the user's own."""
     split: list[list[Any]] = [[] for _ in playbooks]
     for tag in tags:
         is_users = isinstance(tag, dict) and is_users_name(str(tag.get("name")))

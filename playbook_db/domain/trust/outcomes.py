@@ -9,9 +9,9 @@ from dataclasses import astuple, dataclass
 from functools import cache
 from math import isfinite, sqrt
 
-FEWEST_SESSIONS = 20  # of each group, below which nothing is said
-CONFIDENCE = 0.95  # that all intervals of one comparison hold what they are for, together
-EVENTS = {  # by which a session is shown points
+FEWEST_SESSIONS = 20  # of each group; with fewer, no conclusion is drawn
+CONFIDENCE = 0.95  # that all intervals of one comparison contain the true values
+EVENTS = {  # the events at which a session is shown points
     "SessionStart": "at the start", "UserPromptSubmit": "by prompt", "PostToolUseFailure": "at an error",
     "SubagentStart": "to a subagent",
 }  # fmt: skip

@@ -64,7 +64,7 @@ class Chunk(ChunkKey):
 
 @dataclass(frozen=True, slots=True)
 class LearningContext:
-    """What is known of one playbook, that of `project`, before the model is asked.
+    """The facts about one playbook, that of `project`, before the model is asked.
 
     `playbook` is as of its last `revision`. `shown` are the points that the session was shown, `voted` those that it
     voted on itself. The pairs in `apart` are no duplicates. `signals` are by point. `reflection` is the part of the
@@ -93,7 +93,7 @@ class LearningContext:
         return prompt_text.choose(dict.fromkeys([*first, *ranked]), _MAX_PLAYBOOK_CHARS)
 
     def marks(self, cited: Collection[str]) -> "Iterator[PointMarks]":
-        """What a prompt says of these points besides their texts."""
+        """The marks of these points, which a prompt shows besides their texts."""
         from playbook_db.llm.marks import PointMarks
 
         for point in self.points(cited):
@@ -111,7 +111,7 @@ class LearningContext:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What counts for the playbook of `project`: of the reflector's `tags` and of the curator's `operations`.
+    """The answers that count for the playbook of `project`: the reflector's `tags`, the curator's `operations`.
 
     `raw` are all its operations, as it gave them. `reflection_id` is the stored part of the reflection (0: none). The
     pairs in `apart` were found to be no duplicates at the revision `judged_in`. `reasoning` is the curator's.
@@ -285,7 +285,7 @@ class Inquiry:
 
 
 def _size(playbook: Playbook) -> str:
-    """The size of the playbook, and what fits into a session's prompt, for the curator."""
+    """A sentence for the curator: how many points the playbook has, and how many fit into a session's prompt."""
     used = prompt_text.utf16_units(render_points(playbook.points))
     return (
         f"The playbook has {len(playbook.points)} key points, {used} characters. A session is shown at most about "

@@ -31,8 +31,8 @@ def check_budget(project: Project, agreed: Budget | None = None) -> None:
         with project.store.snapshot() as connection:
             spent = learning.tokens_since(connection, agreed.since, project.key, agreed=True)
         if spent >= agreed.tokens:
-            text = f"{spent:,} tokens were used, and {agreed.tokens:,} were agreed on. What was learned is kept."
-            raise BudgetError(text, remedy=Remedy("Go on with: {}", ("bootstrap",)))
+            text = f"{spent:,} tokens were used, and you agreed to {agreed.tokens:,}. What was learned so far is kept."
+            raise BudgetError(text, remedy=Remedy("To continue: {}", ("bootstrap",)))
         return
     _check_daily(project.store, settings.daily_tokens())
     variables = project_env.project_variables(project.folder or project.key)

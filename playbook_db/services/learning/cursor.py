@@ -1,4 +1,4 @@
-"""How far each transcript has been learned from. A team's playbook knows it, and this machine, too."""
+"""How far each transcript has been learned from. A team's database records it, and so does this machine."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -36,7 +36,7 @@ def flag_of(folder: str) -> str:
 
 
 def is_flag_brought(folder: str) -> bool:
-    """Whether the flag file may come from others' commit: it is in git's index, or git can't tell."""
+    """Whether the flag file may come from somebody else's commit: it is in git's index, or git can't tell."""
     flag = flag_of(folder)
     place = os.path.realpath(os.path.dirname(flag))
     top = next((each for each in projects.upwards(place) if os.path.lexists(os.path.join(each, ".git"))), None)

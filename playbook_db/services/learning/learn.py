@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LearnResult:
-    """What a chunk taught: nothing if it was `already_learned`; else the revision, the calls of the model, and how many
-    `proposals` were made."""
+    """The result of a chunk: nothing if it was `already_learned`; else the revision, the calls of the model, and the
+    number of `proposals`."""
 
     already_learned: bool = False
     revision: RevisionResult | None = None
@@ -77,7 +77,7 @@ def learn(
     except RefusalError as error:
         _pass_over(project, chunk, None)
         place = f"Bytes {chunk.start} to {chunk.end} of {chunk.path}"
-        raise RefusalError(f"{place} were passed over: {error} Nothing is learned from them.") from error
+        raise RefusalError(f"{place} were skipped: {error} Nothing is learned from them.") from error
     proposals = sum(_keep(chunk, each, inquiry.calls, None).proposals for each in others)
     result = _keep(chunk, verdict, inquiry.calls, finishes)
     return result if result.already_learned else replace(result, proposals=result.proposals + proposals)
@@ -143,7 +143,7 @@ def _keep(chunk: Chunk, verdict: Verdict, calls: Sequence[Call], finishes: Job |
 
 
 def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult, session: str | None) -> int:
-    """Save what a person is asked about; returns how much that is. Proposals of earlier sessions that this *result*
+    """Save the proposals; returns how many there are. Proposals of earlier sessions that this *result*
     has carried out are accepted."""
     votes = ({"type": "VOTE", **asdict(vote)} for vote in verdict.tags.votes)
     for operation in (*verdict.operations.counting, *votes):
@@ -157,7 +157,7 @@ def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult,
 
 
 def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> dict[str, ShownPoint]:
-    """The points that the session was shown, by name, also those that the team's database doesn't know of yet."""
+    """The points that the session was shown, by name, also showings that the team's database lacks."""
     unsent: list[tuple[str, str]] = []
     if project.is_team:
         own = project.own

@@ -58,9 +58,9 @@ def _read_showing(content: Mapping[str, object]) -> tuple[memberships.Showing, s
     if not (_is_count(revision) and _is_count(left_out) and isinstance(points, list) and all(map(_is_count, points))):
         raise ValueError("what was shown isn't said in numbers")
     if event not in EVENTS:
-        raise ValueError(f"{event!r} is no event that shows points")
+        raise ValueError(f"{event!r} is not an event that shows points")
     if timestamp(datetime.fromisoformat(time)) != time:
-        raise ValueError(f"{time!r} is no time in UTC")
+        raise ValueError(f"{time!r} is not a time in UTC")
     ids = ",".join(map(str, dict.fromkeys(points)))
     showing = memberships.Showing(
         projects.as_text(session_id), time, projects.as_text(source), revision, f"[{ids}]", left_out, event

@@ -120,7 +120,7 @@ def similarity_threshold(threshold: float | None) -> float:
     try:
         return float(value)
     except ValueError as error:
-        raise SettingError(f"AGENTIC_CONTEXT_DEDUP_THRESHOLD={value!r} is no number from 0 to 1.") from error
+        raise SettingError(f"AGENTIC_CONTEXT_DEDUP_THRESHOLD={value!r} is not a number from 0 to 1.") from error
 
 
 def cosine(points: Sequence[KeyPoint], embedder: Embedder) -> Similarity:

@@ -143,7 +143,7 @@ def apply_batch(
     """Apply a curator's batch, then the votes in *evaluations*, as one revision.
 
     An operation that breaks a rule is skipped, and stored with its reason; a vote gets a note. The history names the
-    *origin* of the batch. With `dry_run` nothing is written.
+    *origin* of the batch. Nothing is written with `dry_run`, or if every operation was skipped.
     """
     unknown = operation_rules.unknown_sections(operations)
     notes = [f"operation {index + 1}: there is no section {section!r}" for index, section in unknown]
@@ -153,7 +153,9 @@ def apply_batch(
         skipped = operation_rules.apply_operations(book.draft, operations)
         votes = operation_rules.cast_votes(book.draft, ballots)
         notes += [f"there is no point {vote.name}; the vote isn't counted" for vote in votes if not vote.matched]
-        return book.commit("edit", f"applied a batch from {origin}", votes=votes, skipped=skipped, notes=notes)
+        recorded = skipped if book.draft.changes or votes else ()
+        revised = book.commit("edit", f"applied a batch from {origin}", votes=votes, skipped=recorded, notes=notes)
+        return replace(revised, skipped=skipped)
 
 
 @retry_on_conflict
@@ -300,7 +302,7 @@ def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
 
 
 def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
-    """Raise PointChangedError, whose text ends with *more*, if the text of *point* isn't *was* (None: any text)."""
+    """Raise PointChangedError, with *more* at the end of its text, unless the text of *point* is *was* (None: any)."""
     if was is not None and point.text != was:
         raise PointChangedError(point.name, f"reworded meanwhile. Nothing was changed{more}")
 

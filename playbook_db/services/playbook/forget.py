@@ -34,7 +34,7 @@ _MOST_MATCHES = 500  # of a pattern, to look for in files besides the pattern it
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to forget: the point `name`, or what `pattern` matches, in this project's playbook or in all of them.
+    """A request to forget the point `name`, or the matches of `pattern`, in this project's playbook or in all.
 
     A point is forgotten with all its earlier texts, in every place. So is a point whose present text the pattern
     matches; elsewhere only the matches are erased.
@@ -47,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What is erased from one playbook: whole points (`forgotten`), parts of points (`shortened`), and all `fields`.
+    """The erasure in one playbook: whole points (`forgotten`), parts of points (`shortened`), and all `fields`.
 
     `texts` are erased in every place; `matches` are those of the pattern. `revision` erased them (None: not yet).
     """
@@ -78,7 +78,7 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What is or will be erased: from each playbook by its key, from files, and with backups.
+    """The result, or the plan, of an erasure: for each playbook by its key, the files and the backups.
 
     `new_backup` replaces those backups. `notes` are for the user. `is_rewritten`: no erased text is left in the
     database's own bytes.
@@ -98,7 +98,7 @@ class Forgotten:
 
 
 def preview(project: Project, request: Request) -> Forgotten:
-    """What `forget` would do; nothing is written. Raises PointNotFoundError, PointRuleError."""
+    """Plan `forget`; nothing is written. Raises PointNotFoundError, PointRuleError."""
     work = _Work(project, request, _plan_all(project, request))
     files = work.erase(work.our_files(), dry_run=True)
     holding = tuple(work.backups_holding())
@@ -196,7 +196,7 @@ def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
 
 
 def _plan(book: PlaybookRepository, request: Request) -> Erasure:
-    """What to erase from one playbook, as the transaction sees it; nothing is written."""
+    """Plan the erasure in one playbook, as the transaction sees it; nothing is written."""
     connection, playbook_id = book.connection, book.playbook_id
     by_pattern = Eraser(pattern=request.pattern)
     points = erasure.read_points(connection, playbook_id)
@@ -262,7 +262,7 @@ class _Work:
 
     @property
     def eraser(self) -> Eraser:
-        """What to erase from files, for all playbooks."""
+        """The eraser for files, for all playbooks."""
         texts = (text for each in self.erasures.values() for text in each.texts | each.matches)
         return Eraser(frozenset(texts), self.request.pattern)
 
@@ -334,7 +334,7 @@ class _Work:
             except DatabaseError as error:
                 self.notes.append(f"{error} It may still hold what was forgotten.")
         self.notes.extend(
-            f"{other} holds it too, and is no backup of playbook-db; remove it by hand."
+            f"{other} holds it too, and is not a backup of playbook-db; delete it by hand."
             for other in database_file.other_copies(store.url, self.eraser.texts)
         )
         return holding
@@ -374,7 +374,7 @@ def _plain_files(folder: str, pattern: str) -> Iterator[str]:
 
 
 def _out_of_reach(store: Store) -> tuple[str, ...]:
-    """What a server, and other members, may still hold."""
+    """The copies that may remain on a server, or with other members, in words."""
     if not store.is_shared:
         return ()
     return (

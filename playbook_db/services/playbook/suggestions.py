@@ -1,4 +1,4 @@
-"""What a running session suggests through the MCP tools: changes wait for a person, votes count as a lesson's do.
+"""Suggestions of a running session through the MCP tools: changes wait for a person, votes count as a lesson's do.
 
 A session can undo its own changes. By a setting of the user, its changes *count* at once, like a person's. Its
 revisions name the session as their author.
@@ -60,8 +60,8 @@ class SuggestionResult:
 
 @retry_on_conflict
 def suggest(project: Project, session: McpSession, operation: Mapping[str, Any]) -> SuggestionResult:
-    """Propose the curator's *operation*, or carry it out if the session counts. Raises PointRuleError if it breaks a
-    rule, and PointNotFoundError."""
+    """Propose the curator's *operation*, or apply it at once if the user's settings say `live`. Raises PointRuleError
+    if it breaks a rule, and PointNotFoundError."""
     operation = _clean(dict(operation), session)
     for name in operations.named_points(operation, str(operation.get("type"))):
         edit.find_live(project.with_point(name), name)
@@ -101,7 +101,7 @@ def vote(
     if name not in had:
         raise PointRuleError(
             f"{name} was neither shown to this session nor cited in it, so it can't judge it: a vote says that a point "
-            "was followed and helped, or harmed. Look at the point first (search), and vote if it made a difference."
+            "was followed and helped, or harmed. Search for the point first, and vote if it made a difference."
         )
     judged = judging.judge_tags(playbook, [entry], had, session.places, session.review)
     for counting in judged.votes:
@@ -124,7 +124,7 @@ def withdraw(project: Project, session: McpSession, what: str = "") -> str | Und
     """
     actions = _session_actions(project, session)
     if not actions:
-        raise UndoError("This session has changed or proposed nothing by these tools that could be undone.")
+        raise UndoError("With these tools, this session has done nothing that could be undone.")
     chosen = [each for each in actions if not what or what.strip().casefold() in (each.name, f"r{each.name}")]
     if not chosen:
         mine = ", ".join(each.name for each in sorted(actions, key=lambda each: each.at))

@@ -19,7 +19,7 @@ TREND = timedelta(weeks=4)  # over which the votes of a point are compared
 STATES: tuple[State, ...] = ("live", "pinned", "resting", "retired")
 ORDERS: tuple[Order, ...] = ("rank", "votes", "age", "used", "ignored")
 DAMAGED = Remedy(
-    "The index for full text is damaged or behind, so this is by parts of words. Make it anew: {}",
+    "The full-text index is damaged or out of date, so parts of words were searched. Rebuild it: {}",
     ("db", "check", "--rebuild-search"),
 )
 

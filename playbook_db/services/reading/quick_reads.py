@@ -251,8 +251,7 @@ def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict
 
 
 def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
-    """The name, text and time of the live point that was learned last; None without one, or if the file is not
-    enough."""
+    """The name, text and time of the live point learned last; None without one, or if the file is not enough."""
 
     def query(book: "Reader") -> tuple[str, str, str] | None:
         return next(iter(quick_sql.rows(book, quick_sql.LAST_LESSON)), None)

@@ -18,8 +18,7 @@ MOST_CALLS = 500  # of one session, that are shown
 
 @dataclass(frozen=True, slots=True)
 class SessionDetails:
-    """A session in full. `counts` has its changes by kind and its votes by tag; `revisions` are some of its `count`
-    revisions."""
+    """A session in full. `counts` has its changes by kind and its votes by tag; `revisions` are some of all `count`."""
 
     session: SessionSummary
     counts: Counter[str]

@@ -1,4 +1,4 @@
-"""Where a command that only reads looks: in the database file, without SQLAlchemy, or else in the open project.
+"""The two sources of commands that only read: the database file, without SQLAlchemy, or else the open project.
 
 The file alone is not enough if the database is on a server, damaged or at another schema; if the mirror must be
 merged first; or if the playbook is a team's.

@@ -17,7 +17,7 @@ __all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_qu
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The meaning of a row of a view or table, and of its columns."""
+    """A view or table: the meaning of a row, and of each column."""
 
     about: str
     columns: Mapping[str, str]
@@ -25,7 +25,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question in words, the SQL that answers it for the project `:project`, and what to know of the answer."""
+    """A question in words, the SQL that answers it for the project `:project`, and notes on the answer."""
 
     title: str
     sql: str
@@ -72,7 +72,7 @@ def parse_tables(text: str) -> dict[str, Table]:
 
 
 def parse_questions(text: str) -> list[Question]:
-    """The questions: below a numbered heading the SQL, then what to know of the answer, then an answer."""
+    """The questions: below each numbered heading the SQL, then notes on the answer, then an example of one."""
     entries = re.findall(r"^### \d+\. ([^\n]+)\n```sql\n(.*?)\n```\n(.*?)```text$", text, re.MULTILINE | re.DOTALL)
     return [Question(title, sql, " ".join(note.split())) for title, sql, note in entries]
 
@@ -82,7 +82,7 @@ _PROJECT = (
     "coalesce(nullif(:project, ''), (SELECT playbook FROM playbook_summary ORDER BY last_changed_at DESC LIMIT 1))"
 )
 _PROJECT_NOTE = "project: a project's folder; left empty, the project that changed last."
-_ABOUT = "What Claude Code learned in your projects, how it came about, and what became of it."
+_ABOUT = "What Claude Code learned in your projects, from which sessions, and what happened to it since."
 # How Datasette shows a view or table, by the columns that it has: the values it counts, the time that orders its rows.
 _FACETS = {"event", "is_held_out", "kind", "model", "playbook", "section", "source", "state", "tag", "trust"}
 _TIMES = (
@@ -96,7 +96,7 @@ _TIMES = (
     "joined_at",
     "day",
 )
-_LABELS = {"playbooks": "key", "revisions": "number"}  # columns that stand for a row, where none is called `name`
+_LABELS = {"playbooks": "key", "revisions": "number"}  # columns that label a row without a column `name`
 _HIDDEN = ("heads", "alembic_version")
 
 

@@ -1,4 +1,4 @@
-"""What waits for the user in a project: for the line at a session's start, and for `playbook status`.
+"""The proposals and failures that wait for the user: for the line at a session's start, and for `playbook status`.
 
 For the hooks, too: the standard library alone.
 """

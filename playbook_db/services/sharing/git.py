@@ -80,7 +80,7 @@ def install(folder: str, *, share: bool) -> GitSetup:
         _write(attributes, data + b"\n" * (data != b"" and not data.endswith(b"\n")) + ATTRIBUTES + b"\n")
     used = _ask(folder, "check-attr", "merge", "diff", "--", ".claude/playbook.json").decode()
     notes = [
-        f"git doesn't start this, because another attribute takes precedence ({line})"
+        f"git doesn't run it, because another attribute takes precedence ({line})"
         for line in used.splitlines()
         if not line.endswith(": playbook")
     ]
@@ -295,7 +295,7 @@ def _command() -> str:
     """How git starts us from any folder, with any PATH. -P keeps Python from importing files of that folder."""
     import shlex
 
-    root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set where the plugin itself runs the command
+    root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set if the plugin itself runs the command
     path = f"PYTHONPATH={shlex.quote(root)} " if root else ""
     return f"{path}{shlex.quote(os.path.abspath(sys.executable))} -P -m playbook_db"
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from playbook_db import files, projects
+from playbook_db import files, projects, settings
 from playbook_db.domain.merging import merge
 from playbook_db.domain.playbook import Playbook
 from playbook_db.errors import NoPasswordError, Remedy, ServerAwayError, ServerError, SettingError, TeamError
@@ -77,7 +77,7 @@ def check_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """What joining would do to the playbook `name` in the database `where`, which would be new or has `points`.
+    """The effect of joining: on the playbook `name` in the database `where`, which would be new or has `points`.
 
     `brings` is the merge of the project's own playbook, None if that has nothing new. `made_tables`: the database was
     empty, and its tables were just created. `mirror` is the file that was synced until now. `proposals` wait in the
@@ -149,7 +149,7 @@ class Joining:
 def joining(
     own: Project, url: str, name: str | None = None, *, ask: Callable[[str], str] | None = None
 ) -> Iterator[Joining]:
-    """The project *own*, of this machine, about to join the team whose database is at *url*. Its *name* defaults to
+    """The local project *own*, about to join the team whose database is at *url*. Its *name* defaults to
     that of its git remote. *ask* returns the password of a database, named in words, if the server wants one.
 
     Raises TeamError if it can't join, DatabaseError if the database can't be used.
@@ -159,7 +159,7 @@ def joining(
             f"Your own database, {own.store.where}, is on a server, which hooks can't read. Name a file, or none, with "
             "--db or PLAYBOOK_DB_URL, then join: your own playbooks stay in that file, this project's is the team's."
         )
-    with closing(dialect_for(url)) as dialect:
+    with closing(dialect_for(settings.database_url(url))) as dialect:
         if not dialect.is_shared:
             raise SettingError(
                 f"{dialect.where} is a file of this machine. A team's database is on a server: give a URL that begins "

@@ -96,7 +96,7 @@ def sync(project: Project) -> Synced:
 
 @contextlib.contextmanager
 def syncing(project: Project, notify: Notify) -> Iterator[None]:
-    """Sync a mirror that is kept, before and after the block; *notify* gets the notes.
+    """Sync the mirror, if it is kept up to date, before and after the block; *notify* gets the notes.
 
     If the disk can't be written, the block runs all the same: the playbook can be read.
     """
@@ -112,8 +112,8 @@ def syncing(project: Project, notify: Notify) -> Iterator[None]:
 
 
 def sync_changed(store: Store) -> Iterator[Synced]:
-    """Sync each mirror that is kept and either behind its playbook or, by its size and time, changed since the last
-    sync."""
+    """Sync each mirror that is kept up to date, if it is older than its playbook, or its size or time has changed since
+    the last sync."""
     with store.snapshot() as connection:
         mirrors = repository.kept_mirrors(connection)
     for path, last, known in mirrors:
@@ -301,8 +301,7 @@ def merge_in(
 
 
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
-    """The part of the file that we have, by git's history; None if `last_updated` names a revision, or if git can't
-    tell."""
+    """The part of the file that we have, by git; None if `last_updated` names a revision, or if git can't tell."""
     from playbook_db.services.sharing import git
 
     with project.store.read(project.key) as book:

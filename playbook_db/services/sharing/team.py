@@ -31,7 +31,7 @@ _SENT_AT_ONCE = 200  # showings, in one transaction
 
 @dataclass(frozen=True, slots=True)
 class LeaveResult:
-    """What leaving the playbook `name` in the database `where` did.
+    """The effect of leaving the playbook `name` in the database `where`.
 
     `copied` is the revision with the team's points, None if none were copied. `untold` counts the showings that the
     team never got. If the database couldn't be asked, `problem` says why, and `as_of` when the points were current.

@@ -45,14 +45,16 @@ _AWAKE = sql("""
 SELECT k.id FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
 ORDER BY k.pinned DESC, k.rank DESC, k.id LIMIT :limit OFFSET :offset
 """)
-# The counters at a time, or if the point came or was imported later, those that it had then.
+# The counters at a revision, or when the point was added or imported later. The undo of an import counts as one.
 _THEN = """
 (SELECT b.{counter} FROM changes AS b {by_point}
  JOIN revisions AS r ON r.playbook_id = b.playbook_id AND r.number = b.revision
  WHERE b.playbook_id = :playbook_id AND b.point_id = k.id
    AND (b.revision <= (SELECT coalesce(max(o.number), 0) FROM revisions AS o
                        WHERE o.playbook_id = :playbook_id AND o.time <= :since)
-        OR b.revision = k.created_in OR r.source = 'import')
+        OR b.revision = k.created_in OR r.source = 'import' OR EXISTS (
+        SELECT 1 FROM revisions AS u WHERE u.playbook_id = r.playbook_id AND u.source IN ('import', 'undo')
+        AND u.number BETWEEN r.undoes_from AND r.undoes_to))
  ORDER BY b.revision DESC, b.seq DESC LIMIT 1)
 """
 _ROWS = """
@@ -95,12 +97,12 @@ class PointRow:
 
     @property
     def newly_helpful(self) -> int:
-        """How many helpful votes were added since; below 0 if some were undone."""
+        """How many helpful votes were added since then; below 0 if earlier ones were undone."""
         return self.helpful - self.helpful_then
 
     @property
     def newly_harmful(self) -> int:
-        """How many harmful votes were added since."""
+        """How many harmful votes were added since then."""
         return self.harmful - self.harmful_then
 
 

@@ -179,5 +179,5 @@ def _written(evidence: Sequence[Evidence]) -> str:
 
 
 def _storable(text: str) -> str:
-    """The JSON *text* for any database: a server's JSON has no NUL."""
+    """*text*, which is JSON, in a form that every database accepts: PostgreSQL's JSON can't contain NUL."""
     return storable(text).replace("\\u0000", "\\ufffd")

@@ -15,7 +15,7 @@ from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.quick_sql import rows
 from playbook_db.store.tables import metadata
 
-# The actor; NULL for a session in a file of one's own, where all sessions are the same person's.
+# The actor; NULL for a session in a file: all sessions there are the same person's.
 _WHO = """
 CASE WHEN r.actor = r.session_id OR r.actor LIKE '________-____-____-____-____________' THEN NULL ELSE r.actor END
 """

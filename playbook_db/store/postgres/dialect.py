@@ -1,4 +1,4 @@
-"""A database of playbooks on a PostgreSQL server: what only PostgreSQL does. `SqliteDialect` explains the methods."""
+"""A database of playbooks on a PostgreSQL server: what differs from SQLite. `SqliteDialect` explains the methods."""
 
 import functools
 import logging
@@ -263,7 +263,7 @@ class PostgresDialect(Dialect):
         if connection.execute(lock, of_playbook).first():
             return int(number)
         if not connection.scalar(_HAS_HEAD, of_playbook):
-            connection.execute(_ADD_HEAD, of_playbook)  # waits for whoever makes it at the same time
+            connection.execute(_ADD_HEAD, of_playbook)  # waits for another process that creates it at the same time
         return int(number) if connection.execute(lock, of_playbook).first() else None
 
     def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
@@ -282,7 +282,7 @@ class PostgresDialect(Dialect):
         return bool(connection.scalar(_HAS_SEARCH))
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
-        """What finds the live points that have one of the *terms*; it asks for all of them at once."""
+        """A function that finds the live points with one of the *terms*; it asks for all terms at once."""
         point_ids: dict[tuple[Term, int], list[int]] = {}
         there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"
 

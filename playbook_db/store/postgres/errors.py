@@ -22,20 +22,20 @@ from playbook_db.store.team import patience
 # By SQLSTATE, or its first characters: the problem, and what to do. `{where}` is the database, `{reply}` the first line
 # of the server's message.
 _BY_STATE = (
-    (("28", "0P"), "{where} lets nobody in with this user and password ({reply}). Check both in the URL (a team's "
-                   "member gives another with: playbook team join URL) or, where it has no password, in the file that "
+    (("28", "0P"), "{where} refuses this user and password ({reply}). Check both in the URL (a team's member "
+                   "changes it with: playbook team join URL). If the URL has no password, check the file that "
                    "PGPASSFILE names (else ~/.pgpass)."),
     (("3D000",), "{where}: the server has no such database. Ask for one, or create it: createdb NAME"),
-    (("42501", "3F000"), "{where}: you may not do that there ({reply}). Ask its owner to run: playbook db grant "
+    (("42501", "3F000"), "{where}: your user may not do this ({reply}). Ask its owner to run: playbook db grant "
                          "ROLE member"),
     (("53300",), "{where} has no connection left ({reply}). Try again later, or ask for a higher max_connections."),
-    (("54",), "{where} can't keep something as large as this ({reply}). Nothing was changed; use shorter texts."),
+    (("54",), "{where} can't store a text that is this large ({reply}). Nothing was changed; use shorter texts."),
     (("53100", "53200"), "{where} is full ({reply}). Its server needs room; nothing was changed."),
-    (("25006",), "{where} can only be read: its server is a standby, or set so. Name the one that takes writes."),
+    (("25006",), "{where} can only be read: its server is a standby, or read-only. Name the one that accepts writes."),
     (("57P01", "57P02", "57P03", "57P05"), "{where} is being shut down or started ({reply}). Try again in a moment."),
     (("57014",), "{where} ended a statement that took too long ({reply}). Nothing was changed; try again later."),
-    (("42P01", "42703", "42883", "42704"), "{where} isn't as playbook-db made it ({reply}). See: playbook db check"),
-    (("23PB1",), "{where}: {reply}. Nothing was changed; put the playbook right: playbook --db URL db repair"),
+    (("42P01", "42703", "42883", "42704"), "{where} lacks tables of playbook-db ({reply}). See: playbook db check"),
+    (("23PB1",), "{where}: {reply}. Nothing was changed; repair the playbook: playbook --db URL db repair"),
     (("22021", "22P05"), "{where} stores text in another encoding than UTF-8 ({reply}). Create the database with: "
                          "createdb --encoding=UTF8 --template=template0 NAME"),
 )  # fmt: skip
@@ -91,7 +91,7 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
     if state == _BUSY:
         return DatabaseBusyError(where, patience.lock_s())
     if _EACH_ALONE in reply:
-        return ServerError(f"{where} is behind a pooler that knows no transactions ({reply}). Give it session mode.")
+        return ServerError(f"{where} is behind a pooler in statement mode ({reply}). Set it to session mode.")
     for states, text in _BY_STATE:
         if state.startswith(states):
             kind = ServerAwayError if state.startswith(_AWAY) else ServerError
@@ -105,7 +105,7 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
     is_lost = state.startswith(_ENDED) or re.search(_LOST, str(error))
     if is_lost and not re.match(_NEVER_THERE, str(error)):
         return ServerAwayError(f"The connection to {where} was lost ({reply}). Nothing was changed; try again.")
-    return ServerAwayError(f"{where} can't be reached ({reply}). Is its address right, is it up, is the network there?")
+    return ServerAwayError(f"{where} can't be reached ({reply}). Check the address, the server and the network.")
 
 
 def _state(error: psycopg.Error) -> str:

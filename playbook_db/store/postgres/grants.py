@@ -85,8 +85,8 @@ def grant(connection: Connection, role: str, right: Right) -> Granted:
     owner, to = _looked_up(connection, role, right)
     notes = [*_close_schema(connection, owner)]
     if not to.rolcanlogin:
-        notes.append(f"{role} can't log in by itself: others may, who are granted it (or: ALTER ROLE {to.name} LOGIN)")
-    if right == "owner" and to.oid != owner.oid and owner.rolsuper:  # who had its role would be a superuser
+        notes.append(f"{role} can't log in itself, but its members can (or: ALTER ROLE {to.name} LOGIN)")
+    if right == "owner" and to.oid != owner.oid and owner.rolsuper:  # else members of that role would be superusers
         _hand_over(connection, owner, to)
         notes.append(f"the tables belonged to {owner.rolname}, a superuser; now they belong to {role}")
         owner = connection.execute(_OWNER).one()
@@ -123,8 +123,8 @@ def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any
     owner, to = connection.execute(_OWNER).one(), connection.execute(_ROLE, {"role": role}).first()
     if not owner.is_ours:
         raise ServerError(
-            f"The tables of {where} belong to {owner.rolname}; no other user says who may. Name that one, or a "
-            "superuser, in the URL that you give with --db."
+            f"The tables of {where} belong to {owner.rolname}; only that user can grant rights. Name that user, "
+            "or a superuser, in the URL that you give with --db."
         )
     if to is None:
         name = connection.scalar(sql("SELECT quote_ident(:role)"), {"role": role})
@@ -133,7 +133,7 @@ def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any
             f"CREATE ROLE {name} LOGIN PASSWORD '...')"
         )
     if to.rolsuper or role.startswith("pg_"):
-        raise ServerError(f"{role} is a superuser or one of the server's own roles (pg_...): grants don't bind these.")
+        raise ServerError(f"{role} is a superuser or one of the server's own roles (pg_...): grants don't limit these.")
     if to.oid == owner.oid and right != "owner":
         raise ServerError(
             f"{role} owns the tables of {where}, which no grant takes away. Let members have other roles, or as a "
@@ -148,7 +148,7 @@ def _close_schema(connection: Connection, owner: Row[Any]) -> Iterator[str]:
         _run(connection, f"GRANT CREATE ON SCHEMA {owner.schema} TO {owner.name}")
         _run(connection, f"REVOKE CREATE ON SCHEMA {owner.schema} FROM PUBLIC")
         if not connection.scalar(_ALL_MAY_MAKE):
-            yield f"in the schema {owner.schema} nobody but its owner and {owner.rolname} makes tables from now on"
+            yield f"in the schema {owner.schema} from now on only its owner and {owner.rolname} can create tables"
 
 
 def _membership(connection: Connection, owner: Row[Any], statement: str) -> None:

@@ -211,7 +211,7 @@ def _files_of(path: str, pattern: str) -> list[str]:
 
 
 def _already_there(name: str) -> BackupError:
-    return BackupError(f"{name} exists already, and was not overwritten. Remove it, or name another file.")
+    return BackupError(f"{name} exists already, and was not overwritten. Delete it, or name another file.")
 
 
 def daily_to_keep(times: Iterable[datetime]) -> set[datetime]:

@@ -68,8 +68,7 @@ class SqliteDialect(Dialect):
         """
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
             raise DatabaseError(
-                f"This Python brings SQLite {sqlite3.sqlite_version}; playbook-db needs 3.37 or later. "
-                "Use a newer Python."
+                f"This Python has SQLite {sqlite3.sqlite_version}; playbook-db needs 3.37 or later. Use a newer Python."
             )
         writes = self.access == "write"
         engine = create_engine(
@@ -185,7 +184,7 @@ class SqliteDialect(Dialect):
             if folder and not os.path.isdir(folder):
                 there = next(each for each in upwards(os.path.abspath(folder)) if os.path.lexists(each))
                 if not os.path.isdir(there):
-                    raise DatabaseError(f"{self.path} can't be created: {there} is no folder. Move that away first.")
+                    raise DatabaseError(f"{self.path} can't be created: {there} is not a folder. Move it away first.")
                 os.makedirs(folder, mode=0o700)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 

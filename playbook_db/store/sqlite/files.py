@@ -36,7 +36,7 @@ _RETRY_AFTER_S = 0.005  # when the write lock is taken
 
 
 class AsItStands(sqlite3.Connection):
-    """A connection without locks to a file that nobody can write. Never pool it: it can't see later writers."""
+    """A connection without locks to a file on a read-only disk. Never pool it: it can't see later writers."""
 
 
 def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqlite3.Connection:
@@ -293,7 +293,7 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
             replace_by(path, new)
     except OSError as error:
         undo_swap(path)
-        raise DatabaseError(f"{path} can't be replaced: {error.strerror}. It is as it was.") from error
+        raise DatabaseError(f"{path} can't be replaced: {error.strerror}. It was not changed.") from error
     return aside
 
 

@@ -117,7 +117,7 @@ class Pages:
             raise ValueError("no such size")
         local = _local_bytes(size, self.page_size, in_table)
         if place + local + (4 if local < size else 0) > self.page_size:
-            raise ValueError("it reaches out of the page")
+            raise ValueError("it reaches beyond the page")
         parts, missing = [page[place : place + local]], size - local
         following, visited = (_u32(page, place + local) if missing else 0), set()
         while missing > 0:
@@ -219,7 +219,7 @@ def _values(payload: bytes) -> tuple[Value, ...]:
     for kind in types:
         size = (kind - 12) // 2 if kind >= 12 else _INTEGER_BYTES[kind]
         if place + size > len(payload):
-            raise ValueError("it reaches out of the record")
+            raise ValueError("it reaches beyond the record")
         values.append(_value(kind, payload[place : place + size]))
         place += size
     if place != len(payload):

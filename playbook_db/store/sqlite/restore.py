@@ -51,9 +51,9 @@ def prepared(path: str, file: str) -> Iterator[str]:
             migrate.refuse_newer(file, schema)
             partial = stack.enter_context(backups.copied(file, backups.make_folder(path), at_rest=True))
         except OtherProgramError as error:
-            raise _unfit(file, "is no database of playbooks") from error
+            raise _unfit(file, "is not a database of playbooks") from error
         except DamagedError as error:
-            raise _unfit(file, f"is damaged or no SQLite database ({error.cause})") from error
+            raise _unfit(file, f"is damaged or not an SQLite database ({error.cause})") from error
         if schema < SCHEMA:
             migrate.migrate(f"sqlite:///{partial}")
         with closing(files.open_file(partial, "read")) as connection:
@@ -84,7 +84,7 @@ def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
     Raises DatabaseBusyError, BackupError if nothing was replaced.
     """
     dialect = SqliteDialect(path)
-    refused = files.explained(path, "can't be replaced", kind=BackupError, end="It is as it was.", of_files=True)
+    refused = files.explained(path, "can't be replaced", kind=BackupError, end="It was not changed.", of_files=True)
     with dialect.exclusive(), refused:
         if state_of(path) == "sound":
             paths: list[str] = []

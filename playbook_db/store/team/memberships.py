@@ -35,8 +35,8 @@ UPDATE unsent_injections SET sent_at = :now
 WHERE playbook_id = :playbook_id AND session_id = :session_id AND time = :time
 """)
 _DROP_SENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id AND sent_at < :before")
-_KEPT_FOR = timedelta(days=7)  # what was sent, so that a session that goes on isn't told it again
-# Of the membership there was then: what was shown of a team that was left since is dropped, as leaving does.
+_KEPT_FOR = timedelta(days=7)  # of sent showings, so that a running session isn't shown them again
+# Only of the present membership: showings of a team that the project has left are dropped, as when leaving.
 _KEEP_UNSENT = sql("""
 INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event)
 SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out, :event
@@ -44,7 +44,7 @@ FROM memberships AS t WHERE t.playbook_id = :playbook_id AND t.name = :name AND 
 ON CONFLICT (playbook_id, session_id, time) DO NOTHING
 """)
 _COUNT_UNSENT = sql("SELECT count(*) FROM unsent_injections WHERE playbook_id = :playbook_id AND sent_at IS NULL")
-# Sent once more where a worker was killed before it noted that it had been: the session and the time tell.
+# A showing is sent again if a worker was killed before it recorded that: session and time identify it.
 _ADD_SHOWING = sql("""
 INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
 SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time, :event

@@ -32,7 +32,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def started() -> Iterator[None]:
-    """The time of one transaction, with its connection. A block inside another one shares its time."""
+    """The time limit of one transaction, including the time to connect. A block inside another one shares its time."""
     token = _remaining.set(_remaining.get() or [_limit.get()])
     try:
         yield

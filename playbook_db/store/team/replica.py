@@ -135,8 +135,8 @@ class State:
 
 
 def compare(server: Store, key: str, here: State | None, *beside: Question) -> tuple[bool, list[Any]]:
-    """Whether a replica with the state *here* equals the playbook *key* in the database *server*, and the answers to
-    the questions *beside*."""
+    """Whether a replica with the state *here* equals the playbook *key* in the database *server*; and the answers to
+    further questions (*beside*)."""
     last, marked, *answers = server.ask(key, *COMPARED, *beside)
     revision = tuple(last[0]) if last else (0, None)
     known = here and (here.revision, here.time, here.marked)

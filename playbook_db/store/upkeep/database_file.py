@@ -1,4 +1,4 @@
-"""A database in one file, for the services: its backups, its replacement, and its bytes.
+"""A database in one file, for the services: its backups, replacing it, and its bytes.
 
 Servers have backups of their own: here they have none.
 """
@@ -31,7 +31,7 @@ __all__ = (
     "BY_HAND", "DAILY", "Backup", "Held", "Pages", "Replaced", "State", "copy_to", "held_in", "open_pages",
     "prepared", "put_in_place", "rotate", "state_of", "swap", "take", "take_to", "undo_swap",
 )  # fmt: skip
-_RETRY_AFTER_S = (0.01, 0.05)  # at random in between, while a reader keeps the log
+_RETRY_AFTER_S = (0.01, 0.05)  # at random in between, while a reader uses the log
 _BEGINNING_BYTES = 64  # of a text; a page holds so few in one piece
 
 
@@ -40,7 +40,7 @@ def path_of(url: URL | str) -> str:
     path = sqlite_path(url)
     if not path:
         raise DatabaseError(f"{described(url)} is on a server, which has backups of its own.", dump_of(url))
-    dialect_for(url)  # raises where something else is in its place
+    dialect_for(url)  # raises if something else is in its place
     return path
 
 
@@ -117,7 +117,8 @@ def rewrite(url: URL | str) -> bool:
 
 
 def _holds(path: str, texts: Collection[str]) -> bool:
-    """Whether the file at *path*, or SQLite's files beside it, hold any of *texts*, without those too short to tell."""
+    """Whether the file at *path*, or SQLite's files beside it, contain any of *texts*; texts that are too short to be
+    sure don't count."""
     beginnings = [text.encode("utf-8", "replace")[:_BEGINNING_BYTES] for text in texts if len(text) >= SHORTEST_TEXT]
     for file in (f"{path}{end}" for end in ("", *files.BESIDE)):
         with suppress(OSError), open(file, "rb") as opened:
@@ -137,7 +138,7 @@ def opened(path: str) -> Iterator[Connection]:
 
 def refusing_repair(path: str) -> AbstractContextManager[None]:
     """Turns errors of the driver and the disk into RepairError."""
-    return files.explained(path, "can't be repaired", kind=RepairError, end="It is as it was.", of_files=True)
+    return files.explained(path, "can't be repaired", kind=RepairError, end="It was not changed.", of_files=True)
 
 
 def write_anew(pages: Pages, empty: str, new: str) -> bool:
