@@ -170,8 +170,7 @@ def holdout(environ: "Mapping[str, str]" = os.environ, name: str = HOLDOUT) -> f
         return share
     from playbook_db.errors import SettingError  # late, as above
 
-    one = "point" if name == HOLDOUT_POINTS else "session"
-    raise SettingError(f"{name} is {value!r}; it must be a number from 0 to 1, such as 0.1 for one {one} in ten.")
+    raise SettingError(f"{name} is {value!r}; it must be a number from 0 to 1, such as 0.1 for one in ten.")
 
 
 def is_held_out(session_id: str, share: float, point: int = 0) -> bool:

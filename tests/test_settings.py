@@ -157,7 +157,7 @@ def test_the_share_of_points_that_is_held_back_is_the_one_asked_for(share: float
 @pytest.mark.parametrize("given", ["-0.1", "1.01", "10%", "0,1", "nan", "some"])
 def test_a_share_of_points_that_is_none_is_refused(given: str) -> None:
     """In words that name the variable."""
-    with pytest.raises(SettingError, match=r"PLAYBOOK_HOLDOUT_POINTS is .* from 0 to 1, such as 0.1 for one point in"):
+    with pytest.raises(SettingError, match=r"PLAYBOOK_HOLDOUT_POINTS is .* from 0 to 1, such as 0.1 for one in ten"):
         settings.holdout({"PLAYBOOK_HOLDOUT_POINTS": given, "PLAYBOOK_HOLDOUT": "0"}, settings.HOLDOUT_POINTS)
 
 

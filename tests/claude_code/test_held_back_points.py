@@ -121,6 +121,18 @@ def test_where_all_that_fits_is_held_back_nothing_is_shown(client: Client) -> No
     assert client.rows("SELECT is_held_out FROM session_comparison") == [(0,)]
 
 
+def test_where_all_points_are_held_back_a_start_shows_nothing(client: Client) -> None:
+    """Nor does a subagent's. Both are on record."""
+    for name in ("start", "subagent"):
+        assert _shown(client, _events(client, "s-1")[name], PLAYBOOK_HOLDOUT_POINTS="1") == "{}\n"
+
+    assert [(event, points) for event, _, points, _, _ in client.rows(_RECORD)] == [
+        ("SessionStart", "[]"),
+        ("SubagentStart", "[]"),
+    ]
+    assert all(len(json.loads(each[3])) + each[4] == 39 for each in client.rows(_RECORD))
+
+
 def test_a_pinned_point_is_never_held_back(client: Client) -> None:
     """Even if all others are."""
     client.change("UPDATE key_points SET pinned = 1 WHERE id = 1")

@@ -4,20 +4,20 @@ import pytest
 
 from playbook_db.domain.trust.holdout import Trials, compare, compare_point
 
-TEN, TEN_OTHERS = [Trials(2, 1, 8, 2)] * 10, [Trials(1, 1, 4, 0)] * 10
+TEN, TEN_OTHERS = [Trials(2, 1, 8, 2)] * 10, [Trials(3, 2, 2, 0)] * 10
 
 
 def test_the_figures_are_those_of_a_computation_by_hand() -> None:
-    """Weights 1.6 and .8, differences -.25 and -1; the mean is (16 * -.25 + 8 * -1) / 24. Ten deviations each, .4 and
-    -.4, give an error of sqrt(3.2 * 20 / 19) / 24 = .07647; t(19) is 2.093. 21 of 152 guessed trials go wrong."""
+    """Weights 1.6 and 1.2, differences -1/4 and -2/3; the mean is (16 * -1/4 + 12 * -2/3) / 28 = -3/7. Ten deviations
+    each, 2/7 and -2/7, give an error of sqrt(20 * 4/49 * 20/19) / 28 = .04682; t(19) is 2.0930."""
     compared = compare([*TEN, *TEN_OTHERS])
 
-    assert compared.trials == Trials(30, 20, 120, 20)
-    assert compared.difference == pytest.approx(-0.5)
-    assert compared.low == pytest.approx(-0.66006, abs=1e-4)
-    assert compared.high == pytest.approx(-0.33994, abs=1e-4)
-    assert compared.detectable == pytest.approx(0.22442, abs=1e-4)
-    assert compared.needed == 532  # (2 * (1.96 + .8416))**2 * (1 - 41/152) / (41/152) / (.2 * .8)
+    assert compared.trials == Trials(50, 30, 100, 20)
+    assert compared.difference == pytest.approx(-3 / 7)
+    assert compared.low == pytest.approx(-0.52657, abs=1e-4)
+    assert compared.high == pytest.approx(-0.33058, abs=1e-4)
+    assert compared.detectable == pytest.approx(0.13740, abs=1e-4)
+    assert compared.needed == 280  # (2 * (1.95996 + .84162))**2 * (101/152) / (51/152) / (1/3 * 2/3)
 
 
 def test_a_session_with_one_kind_alone_says_nothing() -> None:
@@ -59,8 +59,8 @@ def test_the_words_say_what_the_data_could_show() -> None:
     """And the trials that are needed, if the interval holds 0."""
     found = list(compare([*TEN, *TEN_OTHERS]).in_words())
     assert found == [
-        "20 of 30 went wrong without the point, 20 of 120 with it",
-        "the difference is -50.0% (95% interval -66.0% to -34.0%); such data show 22.4% or more in 4 of 5 cases",
+        "30 of 50 went wrong without the point, 20 of 100 with it",
+        "the difference is -42.9% (95% interval -52.7% to -33.1%); such data show 13.7% or more in 4 of 5 cases",
     ]
     *_, needed = compare([Trials(8, 4, 2, 1)] * 20).in_words()
     assert needed.startswith("no difference can be told yet; if the rate is halved, about ")
