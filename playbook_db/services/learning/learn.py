@@ -162,8 +162,8 @@ def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set
 
 
 def _due_in(project: Project, book: PlaybookRepository, session_id: str) -> dict[str, ShownPoint]:
-    """The points that the session was shown, or that were held back, by name, also those that the team's database
-    doesn't know of yet."""
+    """The points that the session was shown, or that were held back, by name. The team's database may not know of some
+    yet."""
     unsent: list[tuple[str, str, str | None]] = []
     if project.is_team:
         own = project.own
@@ -184,9 +184,8 @@ def _is_learned(book: PlaybookRepository, chunk: Chunk) -> bool:
 
 
 def _note_done(project: Project, book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
-    """Move the cursor past *chunk*, store its citations, what it shows of the points that the session was shown or that
-    were held back and, in a project, how the session went. Let points rest that are due, and end the job that it
-    *finishes*."""
+    """Move the cursor past *chunk* and store its citations, what it shows of each point and, in a project, how the
+    session went. Let points rest that are due, and end the job that it *finishes*."""
     book.add_citations(chunk.cited, session_id=chunk.session_id)
     for name, point in _due_in(project, book, chunk.session_id).items():
         trial = trials.judge(point.text, (act for act in chunk.acts if act.time > point.time))

@@ -305,8 +305,8 @@ class LearningRows(PlaybookRows):
             self._execute(_REST_IN_VAIN, shown=operations.REST_SHOWN, most=most)
 
     def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
-        """The points, live or retired, that the session was shown or that were held back from it, by name. *more*:
-        showings that are not recorded yet, as their times and the numbers of both kinds of points in JSON."""
+        """The points, live or retired, that the session was shown or that were held back, by name. *more* are showings
+        that are not recorded yet. Each has its time and the numbers of both kinds in JSON."""
         showings = [*self._execute(_SHOWN_TO, session_id=session_id), *more]
         first: dict[int, tuple[str, bool | None]] = {}
         for time, shown, held_back in sorted(showings, key=lambda each: each[0], reverse=True):

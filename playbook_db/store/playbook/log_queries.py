@@ -135,8 +135,8 @@ class LifeEvent:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """All events of a point, oldest first, the points that were merged into it (without undone merges), whether
-    sessions followed it, and how it went in those that it could be held back from."""
+    """All events of a point, oldest first, and the points that were merged into it (without undone merges). `totals`
+    say whether sessions followed it, `trials` how it went in those that it could be held back from."""
 
     events: tuple[LifeEvent, ...]
     merged: tuple[str, ...]
