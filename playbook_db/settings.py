@@ -17,6 +17,7 @@ MAX_ACTOR_LENGTH = 200  # characters
 _LIBPQ = {"host", "hostaddr", "dbname", "user", "password", "service"}  # keywords of its connection strings
 MAX_DIAGNOSTIC_FILES = 200  # in one project's .claude/diagnostic/
 HOLDOUT = "PLAYBOOK_HOLDOUT"  # the share of sessions that are shown nothing
+HOLDOUT_POINTS = "PLAYBOOK_HOLDOUT_POINTS"  # the share of its points that a session is not shown
 DAILY_TOKENS = 1_000_000  # for learning, unless PLAYBOOK_DAILY_TOKENS is set
 
 
@@ -154,12 +155,13 @@ def daily_tokens(environ: "Mapping[str, str]" = os.environ) -> int:
     return DAILY_TOKENS
 
 
-def holdout(environ: "Mapping[str, str]" = os.environ) -> float:
-    """The share of sessions that are shown nothing, for comparison: `PLAYBOOK_HOLDOUT`, from 0 (default) to 1.
+def holdout(environ: "Mapping[str, str]" = os.environ, name: str = HOLDOUT) -> float:
+    """The share of sessions, or with HOLDOUT_POINTS of points, that is held back for comparison: the variable *name*,
+    from 0 (default) to 1.
 
     Raises SettingError.
     """
-    value = environ.get(HOLDOUT, "").strip()
+    value = environ.get(name, "").strip()
     try:
         share = float(value or "0")
     except ValueError:
@@ -168,14 +170,15 @@ def holdout(environ: "Mapping[str, str]" = os.environ) -> float:
         return share
     from playbook_db.errors import SettingError  # late, as above
 
-    raise SettingError(f"{HOLDOUT} is {value!r}; it must be a number from 0 to 1, such as 0.1 for one session in ten.")
+    raise SettingError(f"{name} is {value!r}; it must be a number from 0 to 1, such as 0.1 for one in ten.")
 
 
-def is_held_out(session_id: str, share: float) -> bool:
-    """Whether the session is in the *share* that are shown nothing. Its id alone decides (FNV-1a, 32 bits), so it stays
-    the same when it is resumed or compacted."""
+def is_held_out(session_id: str, share: float, point: int = 0) -> bool:
+    """Whether the session is in the *share* that are shown nothing, or the *point* in the share that the session isn't
+    shown. Their ids alone decide (FNV-1a, 32 bits), so it stays the same when the session is resumed or compacted."""
+    text = f"{point} {session_id} held back" if point else session_id  # FNV-1a mixes the last bytes too little
     number = 0x811C9DC5
-    for byte in session_id.encode("utf-8", "replace"):
+    for byte in text.encode("utf-8", "replace"):
         number = (number ^ byte) * 0x01000193 & 0xFFFFFFFF
     return number < share * 2**32
 

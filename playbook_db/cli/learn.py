@@ -279,6 +279,8 @@ def why(name: str, as_json: bool) -> None:
     print_table(("in", "time", "what", "text or reason", "by"), rows, nothing=f"{name} has no history")
     if life.totals.in_words:
         say(f"{life.totals.in_words.capitalize()}.")
+    for line in life.trials.in_words() if life.trials else ():
+        say(f"{line.capitalize()}.")
     for use in uses:
         event, _, *did = event_cells(use)
         say(f"{count_of(use.shown, 'session')} got it {event}. Of these: {', '.join(filter(None, did))}")

@@ -8,7 +8,7 @@ from playbook_db.domain.sections import SECTION_ORDER, is_users_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, TypeVar
 
     PromptPoint = Any  # a key point, in the class of whoever read it
@@ -64,13 +64,14 @@ class RankedPoints:
     """The points of one playbook for a prompt: pinned ones first, then the best, without resting ones.
 
     They are read only as far as needed, and only once. `total` counts all live points, resting ones too; `time` is the
-    time of the last revision.
+    time of the last revision. A point that *is_held_back* is left out, and another takes its space.
     """
 
-    __slots__ = ("_read", "_unread", "beside", "is_users", "left_out", "time", "total")
+    __slots__ = ("_read", "_unread", "beside", "is_held_back", "is_users", "left_out", "time", "total")
 
     def __init__(self, points: "Iterable[Any]", total: int, time: str = "", *, is_users: bool = False) -> None:
         self.total, self.time, self.is_users = total, time, is_users
+        self.is_held_back: Callable[[Any], bool] | None = None
         self._unread: Iterator[Any] = iter(points)
         self._read: list[Any] = []
         self.beside, self.left_out = (OWN, OWN_LEFT_OUT) if is_users else ("", LEFT_OUT)
@@ -123,8 +124,10 @@ def _rendered(points: "list[Any]", of: RankedPoints) -> str:
 def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, beside: str = "") -> "list[P]":
     """The points that fit into *limit_units* UTF-16 units of rendered text, in the order of the text.
 
-    A point that is too long for the remaining space is skipped. *beside* is the end of each header.
+    A point that is too long for the remaining space is skipped, and so is one that fits and is held back. *beside* is
+    the end of each header.
     """
+    is_held_back = getattr(ranked, "is_held_back", None)  # only RankedPoints have it
     chosen: dict[str, P] = {}
     blocks: set[tuple[bool, str]] = set()
     misfits = 0
@@ -139,6 +142,8 @@ def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, bes
             cost += len(render_header(point.section)) + len(beside) + 2  # with the blank line before it
         if cost > limit_units:
             misfits += 1
+            continue
+        if is_held_back is not None and is_held_back(point):
             continue
         limit_units -= cost
         chosen[point.name] = point

@@ -281,6 +281,7 @@ def life_record(name: str, life: "Life", lifespan: "PointLifespan", uses: "Itera
         "merged": list(life.merged),
         "by_event": [event_use_record(use) for use in uses],
         **asdict(life.totals),
+        "holdout": life.trials and asdict(life.trials),
         "events": [_record(event, session_id="session") for event in life.events],
     }
 
@@ -446,6 +447,8 @@ def statistics_record(numbers: "Statistics") -> Record:
     - `votes.unmatched`: votes for no live point. `chunks`: of transcripts.
     - `members`: who wrote; `actor` is null for sessions in a file of your own.
     - `holdout`: sessions without the playbook beside the others; `low` and `high` are null if there are too few.
+    - `holdout_points`: points that were held back from sessions beside those shown. `detectable`: the smallest
+      difference that such `trials` show; `needed`: trials that show that points halve the rate.
     - Sizes are null if unknown.
     """
     use, learning, file, holdout = numbers.use, numbers.learning, numbers.file, numbers.comparison
@@ -478,6 +481,7 @@ def statistics_record(numbers: "Statistics") -> Record:
                 for name, each in holdout.measures.items()
             },
         },
+        "holdout_points": asdict(numbers.trials),
         "file": {
             "size_bytes": file.size_bytes,
             "tables": [asdict(table) for table in file.tables],

@@ -7,7 +7,7 @@ from playbook_db.domain.sections import SLUG_SECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from playbook_db.domain.prompt_text import RankedPoints
@@ -322,32 +322,13 @@ def joined_at(connection: "Connection", playbook_id: int) -> str:
     return str(time)
 
 
-def add_injection(
-    connection: "Connection",
-    project: StoredProject,
-    points: "Sequence[StoredPoint]",
-    *,
-    session_id: str,
-    source: str,
-    now: str,
-    event: str,
-    unsent_of: "int | None" = None,
-) -> None:
-    """Record which points an *event* showed to a session. For a team's playbook, *unsent_of* is the number of the
-    project's own playbook."""
-    connection.execute(
-        ADD_INJECTION if unsent_of is None else ADD_UNSENT_INJECTION,
-        {
-            "playbook_id": project.id if unsent_of is None else unsent_of,
-            "session_id": session_id,
-            "source": source,
-            "revision": project.revision,
-            "points": "[" + ",".join([str(point.id) for point in points]) + "]",
-            "left_out": project.live_points - len(points),
-            "now": now,
-            "event": event,
-        },
-    )
+def add_injection(connection: "Connection", playbook_id: int, showing: "Mapping[str, Any]") -> None:
+    """Record a *showing*, in the words of `hooks.showing`, in the project's own playbook, number *playbook_id*."""
+    statement = ADD_INJECTION if showing["team"] is None else ADD_UNSENT_INJECTION
+    if "held_back" in showing:
+        statement = statement.replace("event)", "event, held_back)").replace(":event", ":event, :held_back")
+    lists = {name: f"[{','.join(map(str, showing.get(name, ())))}]" for name in ("points", "held_back")}
+    connection.execute(statement, {**showing, **lists, "playbook_id": playbook_id, "now": showing["time"]})
 
 
 def shown_to(

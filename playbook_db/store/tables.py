@@ -439,6 +439,7 @@ injections = table(
     sa.Column("left_out", COUNT, nullable=False),
     sa.Column("time", TEXT, nullable=False),
     event("injections"),
+    sa.Column("held_back", TEXT),
     *at_least(0, "injections", "left_out"),
     with_rowid=False,  # one page to write at a session's start, not three
 )
@@ -453,7 +454,7 @@ unsent_injections = table(
     sa.Column("points", TEXT, nullable=False),
     sa.Column("left_out", COUNT, nullable=False),
     event("unsent_injections"),
-    sa.Column("sent_at", TEXT),
+    *optional(TEXT, "sent_at", "held_back"),
     *at_least(0, "unsent_injections", "left_out"),
     with_rowid=False,
 )

@@ -291,16 +291,32 @@ def test_what_learning_may_use_is_told(
 
 
 @pytest.mark.parametrize(
-    ("given", "state", "text"),
-    [("0.1", "note", "0.1 of the sessions are shown nothing"), ("10%", "broken", "must be a number from 0 to 1")],
+    ("name", "given", "state", "text"),
+    [
+        ("PLAYBOOK_HOLDOUT", "0.1", "note", "0.1 of the sessions are shown nothing"),
+        ("PLAYBOOK_HOLDOUT", "10%", "broken", "must be a number from 0 to 1"),
+        ("PLAYBOOK_HOLDOUT_POINTS", "0.2", "note", "0.2 of the points are held back from each session"),
+        (
+            "PLAYBOOK_HOLDOUT_POINTS",
+            "1.1",
+            "broken",
+            "PLAYBOOK_HOLDOUT_POINTS is '1.1'; it must be a number from 0 to 1",
+        ),
+    ],
 )
 def test_a_share_of_sessions_that_is_held_out_is_named(
-    findings: Findings, playbook: Playbook, monkeypatch: pytest.MonkeyPatch, given: str, state: str, text: str
+    findings: Findings,
+    playbook: Playbook,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    given: str,
+    state: str,
+    text: str,
 ) -> None:
     """It is easily forgotten; one that can't be used counts as none. Where it is 0 there is nothing to say."""
     playbook("init")
     assert "holdout" not in findings()
-    monkeypatch.setenv("PLAYBOOK_HOLDOUT", given)
+    monkeypatch.setenv(name, given)
 
     (finding,) = findings()["holdout"]
 

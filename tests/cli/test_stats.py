@@ -33,7 +33,7 @@ def _live_a_little(playbook: Playbook, home: Path, folder: Path, *, first_call_d
         with store.transaction() as connection:
             number = PlaybookRepository(connection, project.key).playbook_id
             run = connection.exec_driver_sql
-            shown = "INSERT INTO injections VALUES (?, ?, 1, 'startup', 3, '[1, 2, 3]', 0, ?, 'SessionStart')"
+            shown = "INSERT INTO injections VALUES (?, ?, 1, 'startup', 3, '[1, 2, 3]', 0, ?, 'SessionStart', NULL)"
             for session in range(1, 1235):
                 run(shown, (number, f"s-{session}", timestamp(now)))
             run("INSERT INTO citations VALUES (?, 's-1', 3, 1, ?)", (number, timestamp(now)))
@@ -74,6 +74,7 @@ def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook,
         "holdout": [
             "since", "until", "sessions_held_out", "sessions_shown", "is_enough", "confidence", "measures",
         ],
+        "holdout_points": ["trials", "needed", "difference", "low", "high", "detectable"],
         "file": ["size_bytes", "tables", "backups"],
     }  # fmt: skip
     assert list(told) == [
@@ -87,6 +88,7 @@ def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook,
         "revisions",
         "members",
         "holdout",
+        "holdout_points",
         "file",
     ]
     assert told["project"] == str(folder)
@@ -127,7 +129,7 @@ def _show_by_prompt(home: Path, folder: Path, sessions: int, *, cited: int) -> N
     with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store, store.transaction() as connection:
         number = PlaybookRepository(connection, Project.in_folder(store, str(folder)).key).playbook_id
         run, now = connection.exec_driver_sql, timestamp(datetime.now(UTC))
-        shown = "INSERT INTO injections VALUES (?, ?, ?, ?, 3, ?, 0, ?, ?)"
+        shown = "INSERT INTO injections VALUES (?, ?, ?, ?, 3, ?, 0, ?, ?, NULL)"
         for session in range(sessions):
             run(shown, (number, f"p-{session}", 1, "startup", "[3]", now, "SessionStart"))
             run(shown, (number, f"p-{session}", 2, "", "[1,3]", now, "UserPromptSubmit"))
@@ -161,7 +163,7 @@ def test_what_came_by_prompt_is_set_beside_what_was_shown_at_the_start(
     ]  # fmt: skip
 
     with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store, store.transaction() as connection:
-        shown = "INSERT INTO injections VALUES (1, 'one more', 1, '', 3, '[1]', 0, ?, 'UserPromptSubmit')"
+        shown = "INSERT INTO injections VALUES (1, 'one more', 1, '', 3, '[1]', 0, ?, 'UserPromptSubmit', NULL)"
         connection.exec_driver_sql(shown, (timestamp(datetime.now(UTC)),))
     told = r"cited 5 \(25.0%\),? +helpful 0 \(0.0%\),? +harmful 0 \(0.0%\)\n"
     assert re.search(rf"by prompt +in 20 +{told}", playbook("stats").out)
@@ -336,7 +338,7 @@ def _hold_out(playbook: Playbook, home: Path, folder: Path, *, held_out: int, sh
             is_held_out = session % ((held_out + shown) // held_out) == 0 and session // held_out < held_out
             given = (number, f"s-{session}", "[]" if is_held_out else "[1]", f"2026-03-01T00:00:00.{session:06d}+00:00")
             run = connection.exec_driver_sql
-            run("INSERT INTO injections VALUES (?, ?, 1, 'startup', 1, ?, 0, ?, 'SessionStart')", given)
+            run("INSERT INTO injections VALUES (?, ?, 1, 'startup', 1, ?, 0, ?, 'SessionStart', NULL)", given)
             failed = session % 3 + (4 if is_held_out else 0)
             run("INSERT INTO session_outcomes VALUES (?, ?, 20, ?, 0, 5, 1234567, '2026')", (*given[:2], failed))
 
@@ -369,3 +371,56 @@ def test_too_few_sessions_to_compare_are_called_so(playbook: Playbook, home: Pat
     assert text.count("too few sessions") == 5
     assert "20 of each are needed" in text
     assert playbook("stats", "--json").json["holdout"]["measures"]["turns"]["low"] is None
+
+
+def _hold_back(playbook: Playbook, home: Path, folder: Path, sessions: int) -> None:
+    """So many sessions from which one of three points is held back, in turn. It goes wrong in four of five of them, and
+    the next point in the fifth. A fourth point is pinned. Another session can hold nothing back."""
+    for text in ("one", "two", "three", "four"):
+        playbook("add", text)
+    playbook("pin", "oth-004")
+    with open_store(f"sqlite:///{home / '.claude/playbook/playbook.db'}") as store, store.transaction() as connection:
+        number = PlaybookRepository(connection, Project.in_folder(store, str(folder)).key).playbook_id
+        run = connection.exec_driver_sql
+        for session in range(sessions + 1):
+            held = session % 3 + 1
+            shown = [point for point in (1, 2, 3, 4) if point != held]
+            lists = (str(shown), f"[{held}]" if session < sessions else None)
+            given = (number, f"s-{session}", lists[0], f"2026-03-01T00:00:00.{session:06d}+00:00", lists[1])
+            run("INSERT INTO injections VALUES (?, ?, 1, 'startup', 1, ?, 0, ?, 'SessionStart', ?)", given)
+            for point in (1, 2, 3, 4):
+                wrong = session % 5 > 0 if point == held else point == held % 3 + 1 and session % 5 == 0
+                row = (number, f"s-{session}", point, point == held and session < sessions, 2 * wrong or point == 4)
+                run("INSERT INTO trials VALUES (?, ?, ?, ?, 0, ?, 0, '2026-03-01')", row)
+
+
+def test_points_that_were_held_back_are_compared_with_those_shown(playbook: Playbook, home: Path, folder: Path) -> None:
+    """30 were held back and 24 went wrong, 60 were shown and 6 did. In each session one was, and two weren't: 24 times
+    a difference of -1, 6 times of +1/2. Pinned points and sessions that can hold nothing back don't count."""
+    assert "held back" not in playbook("stats").out
+    _hold_back(playbook, home, folder, 30)
+
+    told = playbook("stats", "--json").json["holdout_points"]
+
+    counts = {"held_back": 30, "held_back_wrong": 24, "shown": 60, "shown_wrong": 6}
+    mean, variance = -0.7, (24 * 0.3**2 + 6 * 1.2**2) / 29
+    half = 2.0452 * (variance / 30) ** 0.5
+    assert told["trials"] == counts
+    assert (told["difference"], told["low"], told["high"]) == pytest.approx((mean, mean - half, mean + half), abs=1e-4)
+    lines = playbook("stats").out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("held back"))
+    assert lines[at + 1] == "  24 of 30 went wrong without the point, 6 of 60 with it"
+    assert re.fullmatch(r"  the difference is -70.0% \(95% interval -92.8% to -47.2%\); such .*", lines[at + 2])
+
+
+def test_a_point_s_own_interval_is_in_its_history(playbook: Playbook, home: Path, folder: Path) -> None:
+    """10 of its 30 sessions didn't get it. A point that was never held back has none."""
+    _hold_back(playbook, home, folder, 30)
+
+    said = playbook("why", "oth-001").out.splitlines()
+
+    assert "8 of 10 went wrong without the point, 2 of 20 with it." in said
+    assert any(re.fullmatch(r"The difference is -61.4% \(95% interval -.*", line) for line in said)
+    assert playbook("why", "oth-001", "--json").json["holdout"]["trials"]["held_back_wrong"] == 8
+    assert playbook("why", "oth-004", "--json").json["holdout"] is None
+    assert "without the point" not in playbook("why", "oth-004").out

@@ -80,7 +80,7 @@ def test_the_interval_is_welchs() -> None:
 )
 def test_the_quantiles_are_those_of_the_tables(share: float, freedom: float, quantile: float) -> None:
     """Of Student's t, to three digits after the point."""
-    assert outcomes._quantile(share, freedom) == pytest.approx(quantile, abs=0.001)
+    assert outcomes.quantile(share, freedom) == pytest.approx(quantile, abs=0.001)
 
 
 def test_with_too_few_sessions_on_one_side_nothing_is_said() -> None:

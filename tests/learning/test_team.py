@@ -293,7 +293,7 @@ def _show(member: Member, session: str = "s-1", time: str = "2026-11-22T10:00:00
     """A session of his was shown the first point."""
     with member.own() as own, own.store.write(own.key) as book:
         book.connection.exec_driver_sql(
-            "INSERT INTO unsent_injections VALUES (?, ?, ?, 'startup', 1, '[1]', 0, 'SessionStart', NULL)",
+            "INSERT INTO unsent_injections VALUES (?, ?, ?, 'startup', 1, '[1]', 0, 'SessionStart', NULL, NULL)",
             (book.playbook_id, session, time),
         )
 

@@ -26,7 +26,7 @@ from tests.claude_code import running
 from tests.claude_code.running import PYTHON, Client
 from tests.learning.conftest import Answer, MessagesApi, Rule, answers, curation, is_reflector, model_at, reflection
 from tests.messages_api import Request
-from tests.transcripts_made_up import TranscriptBuilder
+from tests.transcripts_made_up import TranscriptBuilder, a_call
 
 pytestmark = pytest.mark.slow  # starts processes
 
@@ -188,6 +188,45 @@ def test_sessions_with_and_without_the_playbook_are_learned_from_and_compared(
     done = subprocess.run(stats, cwd=client.folder, capture_output=True, check=True)
     holdout = json.loads(done.stdout)["holdout"]
     assert (holdout["sessions_held_out"], holdout["is_enough"]) == (1, False)
+    assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
+
+
+def test_what_goes_wrong_without_a_point_is_learned_from_and_counted(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hooks, worker and command: of a session's two points one is held back, and what it names goes wrong."""
+    with open_store(f"sqlite:///{client.database}") as store:
+        rule = "Run tests with `uv run pytest`, never bare `pytest`."
+        edit.add(Project.in_folder(store, str(client.folder)), rule, section="PATTERNS & APPROACHES")
+    coins = {
+        f"s-{number}": [settings.is_held_out(f"s-{number}", 0.5, point) for point in (1, 2)] for number in range(99)
+    }
+    name = next(each for each, coin in coins.items() if coin == [False, True])
+    share = {"PLAYBOOK_HOLDOUT_POINTS": "0.5"}
+    context = client.inject(client.start(session_id=name), **share).context
+    assert "run the tests first" in context
+    assert "uv run pytest" not in context
+    error = "No module named 'pytest'; uv run pytest has it"
+    assert not client.remind(client.failure(error, command="pytest -x", session_id=name), **share).has_context
+    session = TranscriptBuilder(name)
+    later = {"timestamp": "2999-01-01T00:00:00.000Z"}
+    session.user("mend the bug, please", **later)
+    session.assistant(a_call("Bash", command="pytest -x"), **later)
+    session.result(error, is_error=True, **later)
+    path = session.write(client.transcript.with_name(f"{name}.jsonl"))
+    with MessagesApi(*GOOD) as api:
+        model_at(api, monkeypatch)
+        _hooks(client, client.end(session_id=name, transcript_path=path))
+        _drain(client)
+
+    stats = [sys.executable, "-P", "-m", "playbook_db", "stats", "--json"]
+    done = subprocess.run(stats, cwd=client.folder, capture_output=True, check=True)
+    told = json.loads(done.stdout)["holdout_points"]
+    assert told["trials"] == {"held_back": 1, "held_back_wrong": 1, "shown": 1, "shown_wrong": 0}
+    assert (told["difference"], told["low"]) == (-1, None)
+    assert client.rows("SELECT event, points, held_back FROM injections ORDER BY time") == [
+        ("SessionStart", "[1]", "[2]"), ("PostToolUseFailure", "[]", "[2]"),
+    ]  # fmt: skip
     assert (_worker_log(client), client.log(), client.spooled()) == ("", [], [])
 
 

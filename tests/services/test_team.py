@@ -441,7 +441,8 @@ def test_leaving_while_the_server_is_away_takes_what_is_here(ann: Member, team_u
     ann.add("as a member")
     with closing(sqlite3.connect(ann.url.removeprefix("sqlite:///"))) as connection, connection:
         connection.execute(
-            "INSERT INTO unsent_injections VALUES (1, 's', '2026-11-22', 'startup', 1, '[1]', 0, 'SessionStart', NULL)"
+            "INSERT INTO unsent_injections VALUES "
+            "(1, 's', '2026-11-22', 'startup', 1, '[1]', 0, 'SessionStart', NULL, NULL)"
         )
     _lose(ann)
 

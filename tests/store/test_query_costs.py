@@ -82,7 +82,7 @@ def _live(raw: sqlite3.Connection, rng: random.Random) -> None:
             )
         shown = json.dumps(rng.sample(live, min(SHOWN, len(live))))
         raw.execute(
-            "INSERT INTO injections VALUES (1, ?, 1, 'startup', ?, ?, 0, ?, 'SessionStart')",
+            "INSERT INTO injections VALUES (1, ?, 1, 'startup', ?, ?, 0, ?, 'SessionStart', NULL)",
             (session, number, shown, time),
         )
         raw.execute("INSERT INTO citations VALUES (1, ?, ?, 1, ?)", (session, rng.choice(live), time))

@@ -34,7 +34,7 @@ def show(
     """Keep that *sessions* were shown *points* by *event*, while so many were *left_out*."""
     for session in sessions:
         row = (session, json.dumps(points), left_out, f"2026-11-21T01:05:0{session}.123456+00:00", event)
-        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', 2, ?, ?, ?, ?)", row)
+        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', 2, ?, ?, ?, ?, NULL)", row)
 
 
 def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[str]:

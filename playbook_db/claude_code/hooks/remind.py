@@ -157,7 +157,7 @@ def _show_best(
 ) -> None:
     """Show a subagent the session's best points, in less space."""
     text, points_shown = showing.compose(hook, event, sources, limit_units=LIMIT_UNITS[SUBAGENT])
-    if text and hook.say(showing.output(SUBAGENT, text, "")):
+    if not text or hook.say(showing.output(SUBAGENT, text, "")):
         showing.keep(hook, event, points_shown, pending)
 
 
@@ -182,12 +182,13 @@ def _show_matches(
     if not matches:
         return
     _lock(connection)  # else two errors at once would show the same points
+    showing.hold_back(hook, event, sources)
     text, chosen = _chosen(event, sources, sorted(matches, key=lambda each: -each[0]))
-    if chosen and hook.say(_with_task(event, text) if name == TASK else showing.output(name, text, "")):
+    if not chosen or hook.say(_with_task(event, text) if name == TASK else showing.output(name, text, "")):
         by_source = [(each, [point for source, point in chosen if source is each]) for each in sources]
         if name in _COUNTED_AS:
             event.hook_event_name, event.source = _COUNTED_AS[name]
-        showing.keep(hook, event, [each for each in by_source if each[1]], pending)
+        showing.keep(hook, event, [each for each in by_source if each[1] or each[0].held_back], pending)
 
 
 def _with_task(event: events.Event, text: str) -> bytes:
@@ -215,7 +216,7 @@ def _chosen(
     matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]",
 ) -> "tuple[str, list[tuple[showing.Source, hook_sql.StoredPoint]]]":
     """The text for the session at *event*, and the points in it: the best of *matches*, as many as are allowed and fit.
-    A point that is too long for the remaining space is left out."""
+    A point that is held back, or too long for the remaining space, is left out."""
     from playbook_db.domain import prompt_text  # late: mostly nothing fits
 
     name = moment_of(event)
@@ -232,7 +233,7 @@ def _chosen(
             olds[source.key] = time and prompt_text.months_before(time, prompt_text.OLD_MONTHS)
         line = prompt_text.entry(point, olds[source.key])
         cost = prompt_text.utf16_units(line) + 1
-        if units + cost <= limit_units:
+        if units + cost <= limit_units and not source.is_held_back(point):
             units += cost
             lines.append(line)
             chosen.append((source, point))

@@ -40,13 +40,23 @@ def run(
 class Source:
     """A playbook whose points sessions get: its `key` and its `book`.
 
-    `home` is the project's own book, for the record. It differs from `book` only for a member of a team.
+    `home` is the project's own book, for the record. It differs from `book` only for a member of a team. `held_back`
+    has the numbers of the points that the session isn't shown, for comparison; None if it is shown all that fit.
     """
 
-    __slots__ = ("book", "home", "key")
+    __slots__ = ("book", "held_back", "home", "key", "share")
 
     def __init__(self, key: str, home: Book, book: Book) -> None:
         self.key, self.home, self.book = key, home, book
+        self.held_back: dict[int, None] | None = None
+        self.share = ("", 0.0)  # the session, and how much is held back from it
+
+    def is_held_back(self, point: hook_sql.StoredPoint) -> bool:
+        """Whether *point*, which fits, is held back: at each event of the session or at none. Pinned points aren't."""
+        if self.held_back is None or point.pinned or not settings.is_held_out(*self.share, point.id):
+            return False
+        self.held_back[point.id] = None
+        return True
 
 
 def sources(connection: "at_hand.Connection", key: str, home: "Book | None", shown: "Book | None") -> "list[Source]":
@@ -72,13 +82,26 @@ def of_team(replica: str, name: str) -> "Book | None":
 
 def is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
     """Whether the session is held out: it is shown nothing, for comparison with the others."""
-    if not os.environ.get(settings.HOLDOUT):
-        return False
+    share = _share(hook, event, settings.HOLDOUT)
+    return share > 0 and settings.is_held_out(event.session_id or "", share)
+
+
+def hold_back(hook: hook_runner.Hook, event: events.Event, sources: "Sequence[Source]") -> None:
+    """Hold back some points of *sources* if the settings say so."""
+    if share := _share(hook, event, settings.HOLDOUT_POINTS):
+        for each in sources:
+            each.share, each.held_back = (event.session_id or "", share), {}
+
+
+def _share(hook: hook_runner.Hook, event: events.Event, name: str) -> float:
+    """The share that the variable *name* sets; 0 for a session without an id."""
+    if not os.environ.get(name) or not event.session_id:
+        return 0.0
     try:
-        return event.session_id is not None and settings.is_held_out(event.session_id, settings.holdout())
+        return settings.holdout(name=name)
     except Exception as error:  # a SettingError, whose module no session that goes well loads
         hook.note(f"{error} It counts as 0.")
-        return False
+        return 0.0
 
 
 def compose(
@@ -100,8 +123,11 @@ def compose(
         hook_sql.ranked_points(each.book.connection.execute, each.book.project, is_users=projects.is_users(each.key))
         for each in sources
     ]
+    hold_back(hook, event, sources)
+    for place, each in enumerate(sources):
+        ranked[place].is_held_back = each.is_held_back
     text, chosen = prompt_text.compose(templates.playbook_template(), ranked, limit_units=limit_units)
-    return text, [(each, chosen[place]) for place, each in enumerate(sources) if chosen[place]]
+    return text, [(each, chosen[place]) for place, each in enumerate(sources) if chosen[place] or each.held_back]
 
 
 def output(event_name: str, text: str, message: str) -> bytes:
@@ -139,8 +165,8 @@ def keep(
             connection.execute("PRAGMA busy_timeout = 0")
             at_hand.allow_writes(connection)
             connection.execute("BEGIN IMMEDIATE")
-        for number, (source, points) in enumerate(shown):
-            _add(connection, source, points, pending[number])
+        for number, (source, _) in enumerate(shown):
+            hook_sql.add_injection(connection, source.home.project.id, pending[number])
         connection.execute("COMMIT")
     except Exception as error:  # whatever the driver may raise; the session has its playbook
         for showing in pending:
@@ -155,7 +181,7 @@ def prepare(event: events.Event, shown: "Sequence[Shown]", pending: "list[dict[s
 
 def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: events.Event) -> "dict[str, Any]":
     """The showing of *points* in the spool's form."""
-    return {
+    described = {
         "project": source.key,
         "team": source.home.project.team_name,
         "session_id": event.session_id,
@@ -163,28 +189,10 @@ def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: 
         "event": event.hook_event_name,
         "revision": source.book.project.revision,
         "points": [point.id for point in points],
-        "left_out": source.book.project.live_points - len(points),
+        "left_out": source.book.project.live_points - len(points) - len(source.held_back or ()),
         "time": hook_runner.timestamp(),
     }
-
-
-def _add(
-    connection: "at_hand.Connection",
-    source: Source,
-    points: "Sequence[hook_sql.StoredPoint]",
-    showing: "dict[str, Any]",
-) -> None:
-    project = source.home.project
-    hook_sql.add_injection(
-        connection,
-        source.book.project,
-        points,
-        session_id=showing["session_id"],
-        source=showing["source"],
-        now=showing["time"],
-        event=showing["event"],
-        unsent_of=None if project.team_name is None else project.id,
-    )
+    return described if source.held_back is None else {**described, "held_back": [*source.held_back]}
 
 
 def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -> None:

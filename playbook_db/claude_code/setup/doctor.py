@@ -409,6 +409,9 @@ def _holdout(url: str, folder: str) -> Iterator[Finding]:
     if share := settings.holdout():
         message = f"{share:.4g} of the sessions are shown nothing ({settings.HOLDOUT}), to compare them with the others"
         yield Finding("holdout", NOTE, message, "playbook stats")
+    if share := settings.holdout(name=settings.HOLDOUT_POINTS):
+        message = f"{share:.4g} of the points are held back from each session ({settings.HOLDOUT_POINTS}), to compare"
+        yield Finding("holdout", NOTE, message, "playbook stats")
 
 
 def _mcp(url: str, folder: str) -> Iterator[Finding]:

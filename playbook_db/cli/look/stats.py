@@ -48,7 +48,8 @@ def stats(as_json: bool, svg: str | None) -> None:
     """Show statistics on points, votes, learning and cost.
 
     Also how points are used, who did what, how the file grows, and how sessions went with and without the playbook
-    (PLAYBOOK_HOLDOUT). For what there is now and what waits, see playbook status.
+    (PLAYBOOK_HOLDOUT) or its points (PLAYBOOK_HOLDOUT_POINTS). For what there is now and what waits, see playbook
+    status.
     """
     from playbook_db.services.reading import statistics
 
@@ -82,6 +83,9 @@ def _lines(numbers: "Statistics") -> Iterator[str]:
     yield _heading("revisions", by_source or "none yet")
     yield from _member_lines(numbers)
     yield from _comparison_lines(numbers.comparison)
+    if numbers.trials.trials.has_both:
+        yield _heading("held back", "some of the points; each counts once per session")
+        yield from (f"  {line}" for line in numbers.trials.in_words())
     yield from _file_lines(numbers.file)
 
 

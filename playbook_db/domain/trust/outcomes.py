@@ -125,11 +125,11 @@ def _difference(without: Sample, shown: Sample, share: float) -> Difference:
     errors = [(each.squared_error, each.sessions - 1) for each in (without, shown)]
     total = sum(error for error, _ in errors)
     freedom = total**2 / sum(error**2 / count for error, count in errors) if total else float("inf")
-    half = _quantile(1 - share / 2, freedom) * sqrt(total)
+    half = quantile(1 - share / 2, freedom) * sqrt(total)
     return Difference(without.mean, shown.mean, by, by - half, by + half)
 
 
-def _quantile(share: float, freedom: float) -> float:
+def quantile(share: float, freedom: float) -> float:
     """Student's t for *freedom* degrees, from the normal distribution (Abramowitz and Stegun 26.7.5), correct to 0.001
     for 19 degrees or more."""
     from statistics import NormalDist  # late: every command loads this module

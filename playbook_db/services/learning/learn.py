@@ -156,9 +156,15 @@ def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult,
     return sum(each is not None for each in added)
 
 
-def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> dict[str, ShownPoint]:
-    """The points that the session was shown, by name, also showings that the team's database lacks."""
-    unsent: list[tuple[str, str]] = []
+def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
+    """The names of the points that the session was shown."""
+    return {name for name, point in _due_in(project, book, session_id).items() if not point.is_held_back}
+
+
+def _due_in(project: Project, book: PlaybookRepository, session_id: str) -> dict[str, ShownPoint]:
+    """The points that the session was shown, or that were held back, by name. The team's database may not know of some
+    yet."""
+    unsent: list[tuple[str, str, str | None]] = []
     if project.is_team:
         own = project.own
         with own.store.read(own.key) as own_book:
@@ -178,14 +184,14 @@ def _is_learned(book: PlaybookRepository, chunk: Chunk) -> bool:
 
 
 def _note_done(project: Project, book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
-    """Move the cursor past *chunk*, store its citations, what it shows of the points that the session was shown and, in
-    a project, how the session went. Let points rest that are due, and end the job that it *finishes*."""
+    """Move the cursor past *chunk* and store its citations, what it shows of each point and, in a project, how the
+    session went. Let points rest that are due, and end the job that it *finishes*."""
     book.add_citations(chunk.cited, session_id=chunk.session_id)
-    for name, point in shown_to(project, book, chunk.session_id).items():
+    for name, point in _due_in(project, book, chunk.session_id).items():
         trial = trials.judge(point.text, (act for act in chunk.acts if act.time > point.time))
         trial = replace(trial, followed=trial.followed or name in chunk.cited)
-        if trial != trials.Trial():
-            book.add_trial(point.id, trial, session_id=chunk.session_id)
+        if trial != trials.Trial() or point.is_held_back is not None:
+            book.add_trial(point.id, trial, session_id=chunk.session_id, is_held_back=bool(point.is_held_back))
     if not book.is_users:
         book.add_counts(chunk.counts, session_id=chunk.session_id)
     book.rest_points()

@@ -55,21 +55,26 @@ def _read_showing(content: Mapping[str, object]) -> tuple[memberships.Showing, s
     team, event = content.get("team"), content.get("event", EVENTS[0])  # an older hook knew of a session's start alone
     if not (isinstance(session_id, str) and session_id and isinstance(time, str) and isinstance(source, str)):
         raise ValueError("it doesn't say which session was shown what, and when")
-    if not (_is_count(revision) and _is_count(left_out) and isinstance(points, list) and all(map(_is_count, points))):
+    if not (_is_count(revision) and _is_count(left_out)):
         raise ValueError("what was shown isn't said in numbers")
     if event not in EVENTS:
         raise ValueError(f"{event!r} is not an event that shows points")
     if timestamp(datetime.fromisoformat(time)) != time:
         raise ValueError(f"{time!r} is not a time in UTC")
-    ids = ",".join(map(str, dict.fromkeys(points)))
-    showing = memberships.Showing(
-        projects.as_text(session_id), time, projects.as_text(source), revision, f"[{ids}]", left_out, event
-    )
+    lists = _listed(points), left_out, event, _listed(content["held_back"]) if "held_back" in content else None
+    showing = memberships.Showing(projects.as_text(session_id), time, projects.as_text(source), revision, *lists)
     return showing, team if isinstance(team, str) else None
 
 
 def _is_count(value: object) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < 2**63
+
+
+def _listed(numbers: object) -> str:
+    """*numbers* as a JSON list, each once. Raises ValueError."""
+    if not (isinstance(numbers, list) and all(map(_is_count, numbers))):
+        raise ValueError("what was shown isn't said in numbers")
+    return f"[{','.join(map(str, dict.fromkeys(numbers)))}]"
 
 
 def list_jobs(store: Store, key: str | None = None) -> list[Job]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.times import timestamp
-from playbook_db.domain.trust import outcomes
+from playbook_db.domain.trust import holdout, outcomes
 from playbook_db.domain.trust.outcomes import Difference
 from playbook_db.services.project import Project
 from playbook_db.store.playbook import statistics
@@ -176,6 +176,7 @@ class Statistics:
     members: tuple[ActorTotals, ...]
     is_shared: bool
     comparison: SessionComparison
+    trials: holdout.TrialComparison
     file: Growth
 
     @property
@@ -228,6 +229,7 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
         _members(revisions, votes),
         project.store.is_shared,
         _comparison(statistics.compare(project.store, project.key, answers["held out"][0])),
+        holdout.compare(holdout.Trials(*map(int, counts)) for _, *counts in answers["trials"]),
         _growth(project, answers["tables"]),
     )
 

@@ -34,13 +34,15 @@ ON CONFLICT (playbook_id, session_id, point_id)
 DO UPDATE SET chunks = citations.chunks + 1, time = excluded.time
 """).bindparams(bindparam("names", expanding=True))
 _TRY = sql("""
-INSERT INTO trials (playbook_id, session_id, point_id, followed, ignored, failed_calls, time)
-VALUES (:playbook_id, :session_id, :point_id, :followed, :ignored, :failed_calls, :now)
+INSERT INTO trials (playbook_id, session_id, point_id, held_back, followed, ignored, failed_calls, time)
+VALUES (:playbook_id, :session_id, :point_id, :held_back, :followed, :ignored, :failed_calls, :now)
 ON CONFLICT (playbook_id, session_id, point_id) DO UPDATE SET
     followed = trials.followed | excluded.followed, ignored = trials.ignored + excluded.ignored,
     failed_calls = trials.failed_calls + excluded.failed_calls, time = excluded.time
 """)
-_SHOWN_TO = sql("SELECT time, points FROM injections WHERE playbook_id = :playbook_id AND session_id = :session_id")
+_SHOWN_TO = sql("""
+SELECT time, points, held_back FROM injections WHERE playbook_id = :playbook_id AND session_id = :session_id
+""")
 _SHOWN_POINTS = sql("""
 SELECT id, name, text FROM key_points
 WHERE playbook_id = :playbook_id AND id IN (SELECT CAST(value AS BIGINT) FROM json_each(:numbers))
@@ -172,11 +174,13 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class ShownPoint:
-    """A point that a session was shown: its number, its present text, and when it was first shown."""
+    """A point that a session was shown, or that was held back from it: its number, its present text, and when that was
+    first. `is_held_back` is None if no point could be held back then."""
 
     id: int
     text: str
     time: str
+    is_held_back: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,17 +303,21 @@ class LearningRows(PlaybookRows):
         if most > 0:
             self._execute(_REST_IN_VAIN, shown=operations.REST_SHOWN, most=most)
 
-    def shown_to(self, session_id: str, more: Sequence[tuple[str, str]] = ()) -> dict[str, ShownPoint]:
-        """The points, live or retired, that the session was shown, by name. *more*: showings that are not recorded yet,
-        as their times and their points' numbers in JSON."""
+    def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
+        """The points, live or retired, that the session was shown or that were held back, by name. *more* are showings
+        that are not recorded yet. Each has its time and the numbers of both kinds in JSON."""
         showings = [*self._execute(_SHOWN_TO, session_id=session_id), *more]
-        first = {number: time for time, points in sorted(showings, reverse=True) for number in json.loads(points)}
+        first: dict[int, tuple[str, bool | None]] = {}
+        for time, shown, held_back in sorted(showings, key=lambda each: each[0], reverse=True):
+            first |= dict.fromkeys(json.loads(shown), (time, None if held_back is None else False))
+            first |= dict.fromkeys(json.loads(held_back or "[]"), (time, True))
         rows = self._execute(_SHOWN_POINTS, numbers=json.dumps(sorted(first)))
-        return {row.name: ShownPoint(row.id, row.text, first[row.id]) for row in rows}
+        return {row.name: ShownPoint(row.id, row.text, *first[row.id]) for row in rows}
 
-    def add_trial(self, point: int, trial: Trial, *, session_id: str) -> None:
+    def add_trial(self, point: int, trial: Trial, *, session_id: str, is_held_back: bool = False) -> None:
         """Add what a chunk of the session shows of the point with that number."""
-        self._execute(_TRY, session_id=session_id, point_id=point, now=self.now, **asdict(trial))
+        known = {"session_id": session_id, "point_id": point, "held_back": int(is_held_back), "now": self.now}
+        self._execute(_TRY, **known, **asdict(trial) | {"followed": int(trial.followed)})
 
     def voted_on(self, session_id: str) -> dict[str, str]:
         """The tags of the session's own votes, by point, without those learned from its transcript."""

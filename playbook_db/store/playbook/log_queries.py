@@ -9,6 +9,7 @@ from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.domain.playbook import MAX_COUNTER, Vote
 from playbook_db.domain.times import revision_number
 from playbook_db.domain.trust.evidence import Evidence, read_json
+from playbook_db.domain.trust.holdout import TrialComparison, Trials, compare_point
 from playbook_db.domain.trust.outcomes import EVENTS, FEWEST_SESSIONS
 from playbook_db.domain.trust.trials import Totals
 from playbook_db.errors import RevisionNotFoundError
@@ -61,6 +62,15 @@ _POINT_VOTES = """
 SELECT revision, tag, rationale, ignored, evidence FROM votes {by_point}
 WHERE playbook_id = :playbook_id AND point_id = :point_id AND revision BETWEEN :oldest AND :newest
 ORDER BY revision, seq
+"""
+# Points that were held back, those of them that went wrong, and the same of those shown.
+SUMS_OF_TRIALS = ", ".join(
+    f"coalesce(sum({each}), 0)"
+    for each in ("is_held_back", "is_held_back * went_wrong", "1 - is_held_back", "(1 - is_held_back) * went_wrong")
+)
+_POINT_TRIALS = f"""
+SELECT {SUMS_OF_TRIALS} FROM point_trials WHERE playbook = (SELECT key FROM playbooks WHERE id = :playbook_id)
+    AND name = (SELECT name FROM key_points WHERE playbook_id = :playbook_id AND id = :point_id)
 """
 _TRIALS = """
 SELECT coalesce(max((SELECT w.sessions FROM showings AS w
@@ -126,12 +136,13 @@ class LifeEvent:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """All events of a point, oldest first, the points that were merged into it (without undone merges), and whether
-    sessions followed it."""
+    """All events of a point, oldest first, and the points that were merged into it (without undone merges). `totals`
+    say whether sessions followed it, `trials` how it went in those that it could be held back from."""
 
     events: tuple[LifeEvent, ...]
     merged: tuple[str, ...]
     totals: Totals = field(default_factory=Totals)
+    trials: TrialComparison | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +254,9 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
         ]
     [totals] = rows(book, _TRIALS, point_id=point_id)
     merged = tuple(name for (name,) in rows(book, _MERGED, point_id=point_id))
-    return Life(tuple(events), merged, Totals(*map(int, totals)))
+    trials = Trials(*(int(count) for counts in rows(book, _POINT_TRIALS, point_id=point_id) for count in counts))
+    compared = compare_point(trials) if trials.has_both else None
+    return Life(tuple(events), merged, Totals(*map(int, totals)), compared)
 
 
 def _change_text(change: LoggedChange, was_voted: bool) -> str | None:

@@ -10,7 +10,7 @@ from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.domain.trust.outcomes import Sample
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.engine import Store
-from playbook_db.store.playbook.log_queries import USE_BY_EVENT
+from playbook_db.store.playbook.log_queries import SUMS_OF_TRIALS, USE_BY_EVENT
 from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.quick_sql import rows
 from playbook_db.store.tables import metadata
@@ -97,6 +97,7 @@ _QUESTIONS = {
         FROM revisions AS r JOIN playbooks AS p ON p.id = r.playbook_id WHERE p.key = :key GROUP BY r.source, who
     """,
     "held out": _HELD_OUT,
+    "trials": f"SELECT session_id, {SUMS_OF_TRIALS} FROM point_trials WHERE playbook = :key GROUP BY session_id",
     "tables": " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in metadata.tables),
 }
 

@@ -24,11 +24,12 @@ _LEAVE_ALL = sql("DELETE FROM memberships")
 _LEAVE = sql("DELETE FROM memberships WHERE playbook_id = :playbook_id")
 _DROP_UNSENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id")
 _UNSENT = sql("""
-SELECT session_id, time, source, revision, points, left_out, event FROM unsent_injections
+SELECT session_id, time, source, revision, points, left_out, event, held_back FROM unsent_injections
 WHERE playbook_id = :playbook_id AND sent_at IS NULL ORDER BY time LIMIT :most
 """)
 _UNSENT_OF = sql("""
-SELECT time, points FROM unsent_injections WHERE playbook_id = :playbook_id AND session_id = :session_id
+SELECT time, points, held_back FROM unsent_injections
+WHERE playbook_id = :playbook_id AND session_id = :session_id
 """)
 _SENT = sql("""
 UPDATE unsent_injections SET sent_at = :now
@@ -38,16 +39,17 @@ _DROP_SENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id
 _KEPT_FOR = timedelta(days=7)  # of sent showings, so that a running session isn't shown them again
 # Only of the present membership: showings of a team that the project has left are dropped, as when leaving.
 _KEEP_UNSENT = sql("""
-INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event)
-SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out, :event
+INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event, held_back)
+SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out, :event, :held_back
 FROM memberships AS t WHERE t.playbook_id = :playbook_id AND t.name = :name AND t.joined_at <= :time
 ON CONFLICT (playbook_id, session_id, time) DO NOTHING
 """)
 _COUNT_UNSENT = sql("SELECT count(*) FROM unsent_injections WHERE playbook_id = :playbook_id AND sent_at IS NULL")
 # A showing is sent again if a worker was killed before it recorded that: session and time identify it.
 _ADD_SHOWING = sql("""
-INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event)
-SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time, :event
+INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event, held_back)
+SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time, :event,
+       :held_back
 FROM injections AS i WHERE i.playbook_id = :playbook_id AND i.session_id = :session_id
 HAVING count(CASE WHEN i.time = :time THEN 1 END) = 0
 """)
@@ -79,7 +81,8 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """The points that an event showed to a session: their numbers as a JSON list, with the playbook's revision."""
+    """The points that an event showed to a session, and those that were `held_back`: their numbers as JSON lists, with
+    the playbook's revision."""
 
     session_id: str
     time: str
@@ -88,6 +91,7 @@ class Showing:
     points: str
     left_out: int
     event: str
+    held_back: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +141,11 @@ def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showi
     return [Showing(*row) for row in connection.execute(_UNSENT, {"playbook_id": playbook_id, "most": most})]
 
 
-def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[tuple[str, str]]:
-    """When the session saw points of the team, and their numbers in JSON, as far as they are known here."""
+def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[tuple[str, str, str | None]]:
+    """When the session saw points of the team, their numbers in JSON, and those of the points held back, as far as they
+    are known here."""
     rows = connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id})
-    return [(time, points) for time, points in rows]
+    return [row.tuple() for row in rows]
 
 
 def count_unsent(connection: Connection, playbook_id: int) -> int:
