@@ -9,7 +9,7 @@ import math
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0011"
+revision = "0013"
 down_revision = "0010"
 branch_labels = None
 depends_on = None
