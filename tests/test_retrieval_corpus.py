@@ -12,6 +12,7 @@ from benchmarks.quality.retrieval_corpus import (
     read_points,
     read_points_about_errors,
     read_prompts,
+    read_unrelated,
 )
 
 PROMPTS = [prompt for split in SPLITS for prompt in read_prompts(split)]
@@ -49,6 +50,17 @@ def test_prompts_that_fit_nothing_are_at_least_sixty() -> None:
     """None of them has points, and none is there twice."""
     assert len({prompt.text for prompt in NOTHING}) == len(NOTHING) >= 60
     assert not any(prompt.gold for prompt in NOTHING)
+
+
+def test_unrelated_prompts_are_eighty_of_up_to_sixty_words() -> None:
+    """Half of them held out, none twice; most are longer than those of the other set."""
+    halves = [read_unrelated(split) for split in SPLITS]
+    texts = [prompt.text for half in halves for prompt in half]
+
+    assert [len(half) for half in halves] == [40, 40]
+    assert len(set(texts)) == 80
+    assert max(len(text.split()) for text in texts) <= 60
+    assert sum(len(text.split()) >= 10 for text in texts) > 50
 
 
 def test_the_halves_are_about_equal() -> None:

@@ -223,7 +223,7 @@ def oracle(world: World, room: int) -> float:
 
 
 def wilson_lower(tally: Tally, session: int) -> float:
-    """The rule until now: the lower bound of Wilson's interval, one standard deviation, and a little for its age."""
+    """The first rule: the lower bound of Wilson's interval, one standard deviation, and a little for its age."""
     votes = tally.helpful + tally.harmful + 2
     share = (tally.helpful + 1) / votes
     spread = math.sqrt(share * (1 - share) / votes + 1 / (4 * votes * votes))
@@ -269,7 +269,8 @@ def has_turned(tally: Tally) -> bool:
 
 
 BEFORE = Rule("before: lower bound, share 1/8", wilson_lower, 1 / 8)
-CHOSEN = Rule("chosen: upper bound, both rests", stored, rests_after=operations.REST_SHOWN, rests=has_turned)
+FORMER = Rule("z = 1, 100 in vain rest", upper_bound(1), rests_after=100, rests=has_turned)
+CHOSEN = Rule("chosen: upper bound, three harmful in a row rest", stored, rests=has_turned)
 RULES = (
     BEFORE,
     Rule("lower bound", wilson_lower),
@@ -282,8 +283,8 @@ RULES = (
     Rule("upper bound, share 1/16", stored, 1 / 16),
     Rule("upper bound, share 1/8", stored, 1 / 8),
     Rule("upper bound, share 1/4", stored, 1 / 4),
-    Rule("upper bound, three harmful in a row rest", stored, rests=has_turned),
     *(Rule(f"upper bound, {n} in vain rest", stored, rests_after=n) for n in (20, 40, 60, 100)),
+    FORMER,
     CHOSEN,
 )
 SCENARIOS = (

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 from benchmarks.figures import Figures
-from benchmarks.quality.ranking import BEFORE, CHOSEN, Comparison, Rule, Scenario, compare, has_turned, upper_bound
+from benchmarks.quality.ranking import BEFORE, FORMER, Comparison, Rule, Scenario, compare, has_turned, upper_bound
 
 TOLERATED = 0.02
 CHOICE_SEEDS, JUDGE_SEEDS = range(1000, 1020), range(2000, 2020)
@@ -73,7 +73,7 @@ def best_of(results: Sequence[Sequence[Comparison]]) -> str:
 
 
 def run() -> Iterator[Figures]:
-    """The choice, and the judgment of what was chosen and of the present rule."""
+    """The choice, and the judgment of what was chosen and of the product's rule before this choice."""
     choice, judged = halves()
     with ProcessPoolExecutor() as pool:
         chosen_in = [*pool.map(_compare_all, choice)]
@@ -85,7 +85,7 @@ def run() -> Iterator[Figures]:
         (scenario.name, *(f"{each.difference:+.3f} +- {each.error:.3f}" for each in results[1:]))
         for scenario, results in zip(judged, judged_in, strict=True)
     ]
-    yield Figures("Ranking, each of the 30 others", ("worlds", winner, CHOSEN.name), sorted(rows))
+    yield Figures("Ranking, each of the 30 others", ("worlds", winner, FORMER.name), sorted(rows))
 
 
 def _compare_all(scenario: Scenario) -> list[Comparison]:
@@ -94,7 +94,7 @@ def _compare_all(scenario: Scenario) -> list[Comparison]:
 
 def _judge(scenario: Scenario, winner: str) -> list[Comparison]:
     rule = next(rule for rule in RULES if rule.name == winner)  # by its name, as functions can't be sent to a process
-    return compare(scenario, (BEFORE, rule, CHOSEN), JUDGE_SEEDS)
+    return compare(scenario, (BEFORE, rule, FORMER), JUDGE_SEEDS)
 
 
 def _summary(title: str, results: Sequence[Sequence[Comparison]]) -> Figures:

@@ -23,6 +23,7 @@ from benchmarks.quality.retrieval_corpus import (
     read_points,
     read_points_about_errors,
     read_prompts,
+    read_unrelated,
 )
 from benchmarks.quality.retrieval_methods import (
     PLAIN,
@@ -129,13 +130,15 @@ def _methods(wording: str) -> Figures:
         for split in SPLITS:
             prompts = read_prompts(split)
             shown, before, amended = old_rules(search, prompts)
-            nothing = f"{100 * answered(search, read_nothing(split)):.0f} %"
+            nothing, unrelated = (
+                f"{100 * answered(search, read(split)):.0f} %" for read in (read_nothing, read_unrelated)
+            )
             old = f"{shown} of {amended}", f"{before}"
-            rows.append((f"{name}, {split}", *_cells(scores(search, prompts, points)), nothing, *old))
+            rows.append((f"{name}, {split}", *_cells(scores(search, prompts, points)), nothing, unrelated, *old))
     says = {"bare": "say what to do", "named": "name their place"}[wording]
     return Figures(
         f"Retrieval: the right point among {len(points):,}, where the points {says}",
-        ("", *_SCORES, "nothing fits, answered", "old rule shown", "before the new"),
+        ("", *_SCORES, "nothing fits, answered", "unrelated, answered", "old rule shown", "before the new"),
         rows,
     )
 

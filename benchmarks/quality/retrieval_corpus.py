@@ -62,6 +62,11 @@ def read_nothing(split: str) -> list[Prompt]:
     ]
 
 
+def read_unrelated(split: str) -> list[Prompt]:
+    """The longer prompts of that *split* about things that no point is about."""
+    return [Prompt(row["text"], split=split) for row in _read()["unrelated"] if row["split"] == split]
+
+
 def read_points(wording: str) -> list[Point]:
     """All points, newest first: those that should come in that *wording*, the superseded ones, the filler."""
     data = _read()

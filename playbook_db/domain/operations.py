@@ -30,7 +30,6 @@ TAGS = ("helpful", "harmful", "neutral")
 SCOPES = ("project", "user")  # whose playbook an ADD of a session is for
 PRUNE_MIN_HARMFUL = 3  # votes; fewer are too few to act on
 REST_HARMFUL = 3  # a point rests after so many harmful votes in a row, however much it helped before
-REST_SHOWN = 100  # a point rests after so many sessions were shown it without use
 
 
 class _RefusedError(Exception):

@@ -18,6 +18,7 @@ PLACEHOLDER = "{key_points}"
 CLIENT_LIMIT_UNITS = 10_000  # UTF-16 units; of a longer text, Claude Code shows only the first 2,000 to the model
 LIMIT_UNITS = CLIENT_LIMIT_UNITS - 200  # the longest text that we print
 FADING_REVISIONS = 2000  # revisions without a change, after which a point has lost as much as its votes can give
+DEVIATIONS = 0.75  # standard deviations between the share of helpful votes and the upper bound
 SHORTEST_ENTRY_UNITS = 30  # of `[pat-001] helpful=0 harmful=0 :: `; with less space, no entry fits
 MAX_MISFITS = 10  # points that are too long for the remaining space, skipped to find shorter ones
 OLD_MONTHS = 6  # within half a year, most tools get a version that can make an unconfirmed point wrong
@@ -48,16 +49,16 @@ _LINE_BREAKS = str.maketrans({"\r": "\\r", **dict.fromkeys("\n\v\f\x1c\x1d\x1e\x
 def rank(helpful: int, harmful: int, changed_in: int) -> float:
     """The rank of a point; points with a higher rank are shown first.
 
-    It is the upper bound of Wilson's score interval for the share of helpful votes (one standard deviation, one added
-    vote on each side). So a point without votes ranks above one that harmed as often as it helped, and can get votes. A
-    later last change, such as a vote, adds a little, so that unused points sink. Chosen by `python -m benchmarks
-    quality`; the figures are in docs/internals/evidence.md.
+    It is the upper bound of Wilson's score interval for the share of helpful votes (DEVIATIONS, one added vote on each
+    side). So a point without votes ranks above one that harmed as often as it helped, and can get votes. A later last
+    change, such as a vote, adds a little, so that unused points sink. Chosen by `python -m
+    benchmarks.quality.ranking_worlds`; the figures are in docs/internals/evidence.md.
     """
     votes = helpful + harmful + 2
     share = (helpful + 1) / votes
-    spread: float = (share * (1 - share) / votes + 1 / (4 * votes * votes)) ** 0.5
-    bound = (share + 1 / (2 * votes) + spread) / (1 + 1 / votes)
-    return bound + changed_in / FADING_REVISIONS
+    square = DEVIATIONS * DEVIATIONS / votes
+    spread: float = (square * (share * (1 - share) + square / 4)) ** 0.5
+    return (share + square / 2 + spread) / (1 + square) + changed_in / FADING_REVISIONS
 
 
 class RankedPoints:

@@ -21,8 +21,9 @@ _WHOLE = 1.5  # an identifier, or a word that is written as a name, such as TS25
 _COMMON = 0.6  # a word that texts of every kind have
 _SHORT = 0.5  # one letter or digit, or two digits; a pair of letters of a script without spaces
 # The lowest score of a point that is shown unasked. It is less than one plain word, as a short prompt often names only
-# one. It grows with the number of terms, as something in a long text always matches.
-_FITS, _FITS_MORE, _FEW_TERMS = 0.7, 0.03, 5
+# one. For more than ten terms it is more than one plain word, and it grows, as something in a long text always matches.
+_FITS, _FITS_MORE, _FEW_TERMS = 0.7, 0.0275, 5
+_MANY_TERMS, _FITS_MANY = 10, 1.01
 # The same for an error: two words that only the point has, or three if the error is longer.
 _STRONGLY, _STRONGLY_MORE, _STRONGLY_MOST = 1.5, 0.25, 3.0
 _ENDINGS = ("ing", "ed", "es", "ly", "er", "s")
@@ -43,49 +44,60 @@ _STOP_WORDS = (
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 # Words without a topic, as texts of all kinds have them. They were counted: stems in at least 1 in 2,000 turns of
 # conversations (LoCoMo) and 1 in 1,000 docstrings of Python's standard library, or in 1 in 100 turns or 1 in 30
-# docstrings, without names of people. German ones were added by hand.
+# docstrings, without names of people. By hand: verbs that fewer than 1 in 1,500 docstrings have, and German words.
 _STEMS = """
-    abl absolut accept acces account acros act action activ activity actual adapt add addition advanc advic affect
-    afterward align aliv allow almost alon along already alway amaz amount anoth anyth anyway apart app application
-    appreciat approach architectur area arg argument around arrang art articl ask aspect assignment attribut author
-    auto avoid away awesom back background bad bar bas basic becom beginn believ belong best bett beyond big bit blast
-    block blu body bond book break bring broken bug build built bunch button bye byt call calm captur car cas catch
-    caught caus cent certain challeng chang channel charact character check child children chill choic choos circl clas
-    class classic clean clear click clos cod collect collection color com combin combination comfort command common
-    community comp complet comput congrat connect connection consid consider consol constant consum contain content
-    continu control controll convention cook cooki cool corn couldn count cours cover creat creation current custom
-    customiz cut danc dat data day de deal decid deep default defin definit design desir destination detail determin
-    develop devic didn differenc different distanc doc doesn dog don draw drawn dream driv earli easi easy effect
-    effectiv effort eith element els email empty encod encounter end engin enhanc enjoy enough ensur enter environment
-    equality error escap especial essential even event eventual ever every everyon everyth exact exampl exception excit
-    exhaust exist expand expect experienc explain explor express expression extra fac fall fals fami far fast favorit
-    featur feel felt fetch field figur fil filenam fill fin final find finish first fit fiv fix flow focu follow forc
-    forev form format forward found four fre friend front ful full fun function futur gam general generation giv given
-    glad go goal goe going gonna good grab graphic great green group grow gues hand handl happen happy hard hasn haven
-    head hear height hey hi hid high highlight hik hit hold hom hook hop host hour human idea impact implement
-    implementation import important improv includ increas incredibl individual info information insid inspir instanc
-    instead integ interest introduc involv isn issu item job join journey joy jump keep kept key kid kill kind knowledg
-    known languag larg last lat launch lead learn least leav left les lett level library lif lik limit lin link list
-    listen littl liv ll load local location logo long los lost lot lov low machin mad magic main major mak manag
-    management many map mark match matt matter max mayb mean meaningful meant memori memory mention messag method middl
-    min mind minor minut miss mix mod model modul moment month motivat mov movi much music myself nam natur natural
-    near necessary network nev new next nic non normal notebook noth notic numb object offer often oh old one open
-    option optional ord otherwis output outsid pack pag paint parent park pars part particular party pas pass passion
-    past path peac peaceful peopl perform performanc perhap pet photo physical pic pick pictur piec plac plan platform
-    play plu point pop pos positiv possibl post potential pow prepar presenc present pretty previou print probab
-    problem proces produc program programm progres project prop proper proud provid pull pup purpos push put python
-    question quick quit quot rais random rat rath re reach read ready real reason receiv recent recogniz recommend
-    record red reduc reflect regular relat relax releas reliabl relief rememb remember remind represent requir
-    requirement reset resourc respect rest restor result return reward right risk root rough round rout routin run runn
-    saf satisfy sav say schedul screen script search second secur seek seem seen self send sens sent sequenc serv
-    servic session set sett setup shap shar short shot shown sid sign similar simpl sinc singl sit situation skill
-    sleep slow small someon someth sometim soon sorry sort sound sourc spac special specifi specific specifical spot
-    standard start stat stay step still stop stor str stream stretch string strong studio stuff styl succes successful
-    suit sun sup suppli support sur surround switch symbol system tag tail tak taken talk task team test text themselv
-    thing think third though thre throw tip togeth took tool top total tough toward track trail transform transport tre
-    treat tri trip tru tupl turn two typ understand unexpect uniqu unit updat useful user usual valu vari variou ve
-    version view virtual visit visual wait wak walk wat watch way week weight welcom well went whatev whenev wheth whol
-    widget window wish won word work world worth wow wrapp writ written yeah year yep yesterday yourself zon
+    abl absolut accept acces accompany account achiev acros act action activ activity actual adapt add addition admir
+    admit advanc advic advis affect afford afterward agre aim align aliv allow almost alon along already alway amaz
+    amount announc annoy anoth anyth anyway apart apologiz app application appreciat approach approv architectur area
+    arg argu argument around arrang arriv art articl ask aspect assignment attack attend attract attribut author auto
+    avoid away awesom back background bad bak bar bas basic bear beat becom beg beginn believ belong bend best bett
+    beyond big bit blam blast block blow blu body bond book borrow bought break bring broken brought brush bug build
+    built bunch burn burst bury button buy bye byt call calm captur car carry cas catch caught caus celebrat cent
+    certain challeng chang channel charact character che cheat check chew child children chill choic choos chos circl
+    clas class classic clean clear click climb clos cod collect collection color com combin combination comfort command
+    common community comp complain complet comput confirm congrat connect connection consid consider consol constant
+    consum contain content continu control controll convention convinc cook cooki cool corn cough couldn count cours
+    cover creat creation cry current custom customiz cut damag danc dar dat data day de deal decid deep default defin
+    definit deliv demand deny deserv design desir destination detail determin develop devic didn differenc different
+    disagre disappear discov discus dislik distanc doc doesn dog don doubt draft drag drank draw drawn dream drew drink
+    driv drov drown earli earn easi easy eat effect effectiv effort eith element els email empty encod encounter
+    encourag end engin enhanc enjoy enough ensur enter environment equality error escap especial essential estimat even
+    event eventual ever every everyon everyth exact exampl exception excit excus exhaust exist expand expect experienc
+    explain explor express expression extra fac fall fals fami far fast favorit fear featur feel fell felt fetch field
+    fight figur fil filenam fill fin final find finish first fit fiv fix flew flow fly focu follow forc forev forget
+    forgiv forgot form format forward found four fre freez friend front froz fry ful full fun function futur gam gath
+    gav general generation giv given glad go goal goe going gonna good grab graphic great green grew group grow gues
+    guid hand handl hang happen happy hard hasn haven head hear heard heat height held hesitat hey hi hid high highlight
+    hik hir hit hold hom hook hop host hour hug human hung hunt hurry hurt idea imagin impact implement implementation
+    import important impres improv includ increas incredibl individual info inform information insid insist inspir
+    instanc instead integ interest introduc invit involv iron isn issu item job join jok journey joy judg jump keep kept
+    key kid kill kind knew knit knock knowledg known lack laid languag larg last lat laugh launch lay lead learn least
+    leav left lend lent les lett level library lie lif lift lik limit lin link list listen littl liv ll load local
+    location logo long los lost lot lov low machin mad magic main major mak manag management many map mark marry match
+    matt matter max mayb mean meaningful meant meet melt memori memory mention messag met method middl min mind minor
+    minut miss mix mod model modul moment month motivat mov movi mow much music myself nam natur natural near necessary
+    network nev new next nic non normal notebook noth notic numb obey object offend offer often oh old one open option
+    optional ord otherwis output outsid owe pack pag paid paint parent park pars part particular party pas pass passion
+    past path peac peaceful peel peopl perform performanc perhap pet phon photo physical pic pick pictur piec plac plan
+    plant platform play plu point pop pos positiv possibl post potential pour pow prais pref prepar presenc present
+    pretty previou print probab problem proces produc program programm progres project promis prop proper protect proud
+    provid pull punish pup purpos push put python question quick quit quot rais random rat rath re reach read ready real
+    reason receiv recent recogniz recommend record red reduc reflect regret regular relat relax releas reliabl relief
+    rememb remember remind rent repair represent requir requirement rescu reset resourc respect rest restor result retir
+    return reward right ring rins ris risk rod roll root ros rough round rout routin rub ruin run runn rush saf said
+    sail sang sank sat satisfy sav say scar scatt schedul screen script scrub search second secur seek seem seen self
+    send sens sent sequenc serv servic session set sett setup sew shak shap shar shav shin shook shoot short shot shout
+    shown sid sigh sign similar simpl sinc sing singl sink sit situation skill sleep slept slip slow small smell smil
+    sneez snow solv someon someth sometim soon sorry sort sound sourc spac spar speak special specifi specific
+    specifical spell spend spent spill spin spoil spok spot spray squeez standard star start stat stay steal step stick
+    still stir stol stood stop stor str stream stretch string strong stuck studio stuff styl succ succes successful suff
+    suggest suit sun sup suppli support sur surpris surround swallow swam swear sweep swell swim swing switch swor
+    symbol system tag tail tak taken talk task taught teach team tear teas tempt test text themselv thing think third
+    though thought thre threw throw tie tip togeth took tool top tor total touch tough toward track trad trail transform
+    transport tre treat trembl tri trick trip tru trust tun tupl turn twist two typ understand unexpect uniqu unit updat
+    useful user usual valu vari variou vary ve version view virtual visit visual wait wak walk wand wash wast wat watch
+    wav way week weigh weight welcom well went whatev whenev wheth whisp whol widget window wip wish wok won wond wor
+    word work world worry worth wow wrapp writ written wrot yeah year yell yep yesterday yourself zon
 """
 _GERMAN = """
     aber als auch auf aus bei beim bin bis bist bitte da danke das dass dem den der des die doch du ein eine einem
@@ -135,7 +147,7 @@ def terms(question: str, *, most: int = MOST_TERMS) -> "list[Term]":
         for part in [*parts, *humps]:
             if part not in STOP_WORDS:
                 for split in _pairs(part) if stands_alone(part[0]) else ((part,),):
-                    words.setdefault(split, bool(humps) and part in parts)
+                    words.setdefault(split, bool(humps) and part not in humps)
     whole = [Term(parts, is_whole=True) for parts in _ends([*wholes], most // 3)]
     return [*whole, *(Term(word, weight=_weight(word[0], words[word])) for word in _ends([*words], most - len(whole)))]
 
@@ -160,7 +172,8 @@ def _weight(word: str, is_name: bool) -> float:
         return _SHORT
     if is_name or (len(word) >= _LEAST_STEM and word.isalnum() and not word.isalpha() and not word.isdigit()):
         return _WHOLE
-    return _COMMON if word in _COMMON_WORDS or _bare(word) in _COMMON_WORDS else 1.0
+    bare = _bare(word)
+    return _COMMON if word in _COMMON_WORDS or bare in _COMMON_WORDS or bare in STOP_WORDS else 1.0
 
 
 def _parts(chunk: str) -> "list[str]":
@@ -239,7 +252,9 @@ def most_matching(live: int) -> int:
 def least_fitting(terms: "Collection[Term]", *, strongly: bool = False) -> float:
     """The lowest score of a point that is shown unasked for a question with these *terms*."""
     more = max(0, len(terms) - _FEW_TERMS)
-    return min(_STRONGLY + _STRONGLY_MORE * more, _STRONGLY_MOST) if strongly else _FITS + _FITS_MORE * more
+    if strongly:
+        return min(_STRONGLY + _STRONGLY_MORE * more, _STRONGLY_MOST)
+    return _FITS if len(terms) <= _MANY_TERMS else max(_FITS_MANY, _FITS + _FITS_MORE * more)
 
 
 def has_parts(text: str, term: Term) -> bool:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 
 Record = dict[str, Any]
+_USES = ("cited", "voted", "helpful", "harmful")  # of a point that a session was shown
 
 
 # Key points and changes to them.
@@ -268,8 +269,7 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
 
 def event_use_record(use: "EventUse") -> Record:
     """How points shown by one event did (`stats`, `why`); shares are null if there are too few sessions."""
-    counts = {name: getattr(use, name) for name in ("cited", "helpful", "harmful")}
-    return asdict(use) | {f"{name}_share": use.share(count) for name, count in counts.items()}
+    return asdict(use) | {f"{name}_share": use.share(getattr(use, name)) for name in _USES}
 
 
 def life_record(name: str, life: "Life", lifespan: "PointLifespan", uses: "Iterable[EventUse]") -> Record:
@@ -464,7 +464,7 @@ def statistics_record(numbers: "Statistics") -> Record:
         },
         "use": {
             **asdict(use),
-            **{f"{name}_share": use.share_of_shown(getattr(use, name)) for name in ("cited", "helpful", "harmful")},
+            **{f"{name}_share": use.share_of_shown(getattr(use, name)) for name in _USES},
             "by_event": [event_use_record(each) for each in use.by_event],
         },
         "votes": {**numbers.votes, "unmatched": numbers.unmatched_votes},

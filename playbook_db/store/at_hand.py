@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection as Connection
     from typing import Any
 
-SCHEMA = 12  # the migration that this code is written for, as in PRAGMA user_version
+SCHEMA = 13  # the migration that this code is written for, as in PRAGMA user_version
 # If older programs may write, PRAGMA user_version is this times the oldest such, plus the schema.
 WINDOW = 10_000
 

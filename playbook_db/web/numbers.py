@@ -111,7 +111,10 @@ def _uses(numbers: Trends) -> Picture:
     uses = [(EVENTS[use.event], use.shown, use.cited, use.helpful, use.harmful) for use in numbers.uses]
     words = "No session was shown a point yet."
     if uses:
-        parts = (f"{shown:,} {event}, of which {cited:,} were cited" for event, shown, cited, *_ in uses)
+        parts = (
+            f"{use.shown:,} {EVENTS[use.event]}, of which {use.cited:,} were cited and {use.voted:,} voted on"
+            for use in numbers.uses
+        )
         words = f"Points shown to sessions, each once in a session: {'; '.join(parts)}."
     chart = Chart("Shown and cited", ["shown", "cited", "helpful", "harmful"], uses)
     return Picture("uses", chart, words, ("First shown", "Shown", "Cited", "Helpful votes", "Harmful votes"))

@@ -62,8 +62,8 @@ def test_numbers_for_programs_are_one_document_of_known_keys(playbook: Playbook,
         "points": ["live", "retired", "sections", "age"],
         "use": [
             "shown_since", "cited_since", "sessions_shown", "sessions_citing", "points_shown", "points_cited", "shown",
-            "cited", "helpful", "harmful", "most", "least", "by_event", "cited_share", "helpful_share",
-            "harmful_share",
+            "cited", "voted", "helpful", "harmful", "most", "least", "by_event", "cited_share", "voted_share",
+            "helpful_share", "harmful_share",
         ],
         "votes": ["helpful", "harmful", "neutral", "unmatched"],
         "learning": [
@@ -115,7 +115,8 @@ def test_numbers_for_people_are_readable_at_a_glance(playbook: Playbook, home: P
     assert max(map(len, out.splitlines())) <= 120
     assert "\x1b" not in out
     for told in (
-        "2 live, 1 retired", "PATTERNS & APPROACHES  2 live  1 retired", "shown    3,702        3 points in 1,234 sess",
+        "2 live, 1 retired", "PATTERNS & APPROACHES  2 live  1 retired", "voted on      0  0.0%  by a session that was",
+        "shown     3,702        3 points in 1,234 sess",
         "pat-003  shown in 1,234  cited in 1  +0 -0  \ufffd[2Jbeware", "2,469,134  $1,234.75", "revisions  edit 8",
         "$1,234.75 for each point that helps more than it harms (1)", "age        under 7 days: 2\n",
         "1 point in 1 session, since",
@@ -153,8 +154,9 @@ def test_what_came_by_prompt_is_set_beside_what_was_shown_at_the_start(
     record = playbook("why", "pat-001", "--json").json["by_event"]
     assert record == [
         {
-            "event": event, "shown": shown, "cited": cited, "helpful": 0, "harmful": 0, "cited_share": share,
-            "helpful_share": share, "harmful_share": share,
+            "event": event, "shown": shown, "cited": cited, "voted": 0, "helpful": 0, "harmful": 0,
+            "cited_share": share, "voted_share": share, "helpful_share": share,
+            "harmful_share": share,
         }
         for event, shown, cited, share in (("SessionStart", 1234, 0, 0.0), ("UserPromptSubmit", 19, 5, None))
     ]  # fmt: skip

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import itertools
+import math
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -243,6 +244,15 @@ def test_a_point_without_votes_ranks_above_an_old_one_with_mixed_votes() -> None
     """It may be better, and only who is shown gets votes; one that helped three times of four stays above it."""
     assert rank(30, 20, 0) < rank(1, 1, 0) < rank(0, 0, 0) < rank(3, 0, 0)
     assert rank(0, 0, 0) < rank(9, 2, 0)
+
+
+def test_a_rank_is_the_upper_bound_of_wilsons_interval_with_one_vote_added_on_each_side() -> None:
+    """The bound lies .75 standard deviations of a share like the bound itself above the share of helpful votes."""
+    for helpful, harmful in ((0, 0), (1, 0), (0, 3), (9, 2), (40, 60)):
+        votes, bound = helpful + harmful + 2, rank(helpful, harmful, 0)
+        above = bound - (helpful + 1) / votes
+
+        assert above == pytest.approx(0.75 * math.sqrt(bound * (1 - bound) / votes))
 
 
 def test_more_helpful_votes_never_lower_a_rank_and_more_harmful_ones_never_raise_it() -> None:

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from playbook_db.domain.merging.undo import RevisionRange
-from playbook_db.domain.operations import REST_SHOWN
+from playbook_db.domain.operations import REST_HARMFUL, cast_votes
+from playbook_db.domain.playbook import Vote
 from playbook_db.errors import PointNotFoundError
 from playbook_db.services.playbook import edit, import_export, undo
 from playbook_db.services.project import Project
@@ -57,14 +58,12 @@ def test_what_a_pinned_point_is_merged_into_is_pinned(pinned: Project) -> None:
 
 
 def test_a_pinned_point_never_rests_and_pinning_wakes_it(pinned: Project) -> None:
-    """However often it is shown in vain."""
-    for number in range(REST_SHOWN):
-        with pinned.store.write(pinned.key) as book:
-            book.connection.exec_driver_sql(
-                "INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time)"
-                f" VALUES ({book.playbook_id}, 's-{number}', 1, 'startup', 3, '[1,3]', 1, '2026-03-01')"
-            )
-            book.rest_points()
+    """Whatever its votes say."""
+    with pinned.store.write(pinned.key) as book:
+        tags = ["helpful"] * 9 + ["harmful"] * REST_HARMFUL
+        votes = [Vote(name, tag) for name in ("oth-001", "oth-003") for tag in tags]
+        book.commit("learn", "a lesson", votes=cast_votes(book.draft, votes))
+        book.rest_points()
 
     assert _shown(pinned) == ["oth-003", "oth-002"]
     with pinned.store.read(pinned.key) as book:

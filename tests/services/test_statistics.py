@@ -16,6 +16,7 @@ from playbook_db.domain import operations
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.times import timestamp
 from playbook_db.domain.trust.outcomes import SessionCounts
+from playbook_db.services import records
 from playbook_db.services.playbook import edit, undo
 from playbook_db.services.project import Project, read_playbook
 from playbook_db.services.reading import history, statistics
@@ -181,6 +182,33 @@ def test_a_point_is_shown_and_cited_once_in_a_session(project: Project) -> None:
         ("pat-002", "text 2", 1, 1, 0, 1),
     ]
     assert [point.name for point in use.least] == ["pat-003"]
+
+
+def test_rates_of_citations_and_votes_are_those_counted_by_hand(project: Project) -> None:
+    """Over pairs of a point and a session that was shown it: a second vote, a neutral or undone one, a person's, and
+    what a session says that wasn't shown the point don't count."""
+    _add(project, *(a_key_point(f"pat-00{number}", f"text {number}") for number in range(1, 6)))
+    showings = {"s-1": [1, 2, 3], "s-2": [1, 2], "s-3": [4]}  # and s-4 none: 6 pairs
+    for session, ids in showings.items():
+        _show(project, session, ids, at=_days_ago(9))
+        _show(project, session, ids, at=_days_ago(8))
+    _cite(project, "s-1", "pat-001", "pat-003", "pat-005", at=_days_ago(7))  # 2 pairs; it wasn't shown the last
+    _cite(project, "s-4", "pat-001", at=_days_ago(7))
+    for name, tag, session in (
+        ("pat-001", "helpful", "s-1"), ("pat-001", "harmful", "s-1"), ("pat-001", "helpful", "s-2"),
+        ("pat-004", "harmful", "s-3"),  # 3 pairs, 4 votes
+        ("pat-002", "neutral", "s-2"), ("pat-001", "helpful", None), ("pat-001", "harmful", "s-4"),
+        ("pat-004", "helpful", "s-1"), ("pat-003", "helpful", "s-1"),
+    ):  # fmt: skip
+        _vote(project, (name, tag), at=_days_ago(6), session=session)
+    undo.undo(project)  # the last vote
+
+    use = _gather(project).use
+
+    assert (use.shown, use.cited, use.voted, use.helpful, use.harmful) == (6, 2, 3, 2, 2)
+    record = records.statistics_record(_gather(project))["use"]
+    shares = [record[f"{name}_share"] for name in ("cited", "voted", "helpful", "harmful")]
+    assert shares == [2 / 6, 3 / 6, 2 / 6, 2 / 6]
 
 
 def test_the_most_and_the_least_used_are_live_points_that_were_shown(project: Project) -> None:

@@ -15,26 +15,21 @@ from playbook_db.store.playbook.repository import RevisionOrigin
 from playbook_db.store.upkeep import check
 from tests.databases import raw_connection
 
-OFTEN = 3
-
 
 @pytest.fixture
-def raw(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A plain connection to a playbook of two points, which rest after OFTEN sessions in vain."""
-    monkeypatch.setattr(operations, "REST_SHOWN", OFTEN)
+def raw(project: Project) -> Iterator[Any]:
+    """A plain connection to a playbook of two points."""
     for text in ("run the tests", "say what was run"):
         edit.add(project, text, section="pat")
     with raw_connection(project.store) as connection:
         yield connection
 
 
-def show(
-    raw: Any, *sessions: str, points: tuple[int, ...] = (1, 2), left_out: int = 9, event: str = "SessionStart"
-) -> None:
-    """Keep that *sessions* were shown *points* by *event*, while so many were *left_out*."""
+def show(raw: Any, *sessions: str, points: tuple[int, ...] = (1, 2)) -> None:
+    """Keep that *sessions* were shown *points* at their start, while others were left out."""
     for session in sessions:
-        row = (session, json.dumps(points), left_out, f"2026-11-21T01:05:0{session}.123456+00:00", event)
-        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', 2, ?, ?, ?, ?, NULL)", row)
+        row = (session, json.dumps(points), "2026-11-21T01:05:00.123456+00:00")
+        raw.execute("INSERT INTO injections VALUES (1, ?, 1, 'startup', 2, ?, 9, ?, 'SessionStart', NULL)", row)
 
 
 def learn(project: Project, *votes: Vote, cited: tuple[str, ...] = ()) -> set[str]:
@@ -60,82 +55,49 @@ def resting(project: Project) -> set[str]:
 HELPFUL, HARMFUL = Vote("pat-001", "helpful"), Vote("pat-001", "harmful")
 
 
-def test_a_point_that_was_shown_often_in_vain_rests(project: Project, raw: Any) -> None:
-    """Neither voted on, cited nor reworded; one session less, and it is shown."""
-    show(raw, "1", "2")
-    assert learn(project) == set()
-    show(raw, "3", points=(1,))
-
-    assert learn(project) == {"pat-001"}
-
-
-def test_where_all_points_have_room_none_rests_for_being_shown_in_vain(project: Project, raw: Any) -> None:
-    """Those that rest already take none: whoever is left out besides lacks room. A session that was held out says
-    nothing."""
-    show(raw, "1", "2", "3", left_out=0)
-    assert learn(project) == set()
-    show(raw, "4", points=(), left_out=2)
-    assert learn(project) == set()
-    show(raw, "5", points=(1,), left_out=1)
-    raw.execute("UPDATE key_points SET resting = 1 WHERE id = 2")
-    assert learn(project) == {"pat-002"}
-    show(raw, "6", points=(1,), left_out=2)
-
-    assert learn(project) == {"pat-001", "pat-002"}
-
-
-def test_what_a_prompt_was_not_told_says_nothing_of_room(project: Project, raw: Any) -> None:
-    """Nor what a subagent or an error wasn't: what there is room for is what a session's start has."""
-    show(raw, "1", "2", "3", left_out=0)
-    show(raw, "4", points=(1,), left_out=9, event="UserPromptSubmit")
+def test_no_point_rests_for_being_shown_in_vain(project: Project, raw: Any) -> None:
+    """However often, and even if others lack room: its topic may not have come up yet."""
+    show(raw, *map(str, range(150)))
 
     assert learn(project) == set()
 
 
-def test_no_more_points_rest_than_others_lack_room(project: Project, raw: Any) -> None:
-    """Those that were shown in vain the longest; else a session's start would be half empty."""
-    show(raw, "1", points=(2,), left_out=1)
-    show(raw, "2", "3", "4", left_out=1)
-
-    assert learn(project) == {"pat-002"}
-    assert learn(project) == {"pat-002"}
-
-
-@pytest.mark.parametrize("use", ["helpful", "harmful", "cited", "edit"])
-def test_a_use_begins_the_count_anew(project: Project, raw: Any, use: str) -> None:
-    """And says when the point was last used: after how many sessions."""
+@pytest.mark.parametrize("use", ["helpful", "harmful", "cited", "edit", "pin"])
+def test_a_use_begins_the_count_of_showings_in_vain_anew(project: Project, raw: Any, use: str) -> None:
+    """The number of sessions that had been shown the point says when it was last used."""
     show(raw, "1", "2")
     if use == "edit":
         edit.edit(project, "pat-001", text="run all tests")
+    elif use == "pin":
+        edit.pin(project, "pat-001")
     elif use == "cited":
         learn(project, cited=("pat-001",))
     else:
         learn(project, Vote("pat-001", use))
     show(raw, "3", "4")
 
-    assert learn(project) == {"pat-002"}
-    assert [
-        tuple(row) for row in raw.execute("SELECT point_id, sessions_at_last_use FROM showings ORDER BY point_id")
-    ] == [
-        (1, 2),
-        (2, 0),
-    ]
+    assert last_uses(raw) == [(1, 4, 2), (2, 4, 0)]
 
 
 def test_a_neutral_vote_is_no_use(project: Project, raw: Any) -> None:
     """It says that the point did nothing there."""
     show(raw, "1", "2")
     learn(project, Vote("pat-001", "neutral"))
-    show(raw, "3", points=(1,))
 
-    assert learn(project, Vote("pat-001", "neutral")) == {"pat-001"}
+    assert last_uses(raw) == [(1, 2, 0), (2, 2, 0)]
+
+
+def last_uses(raw: Any) -> list[tuple[int, int, int]]:
+    """Each point, the sessions that were shown it, and how many those were when it was last used."""
+    query = "SELECT point_id, sessions, sessions_at_last_use FROM showings ORDER BY point_id"
+    return [tuple(row) for row in raw.execute(query)]
 
 
 @pytest.mark.parametrize("use", ["vote", "cited", "edit", "pin", "retire and restore"])
 def test_what_wakes_a_point(project: Project, raw: Any, use: str) -> None:
     """It is shown again, and stays so with the next lesson."""
-    show(raw, "1", "2", "3", points=(1,))
-    assert learn(project) == {"pat-001"}
+    learn(project, *[HELPFUL] * 9)
+    assert learn(project, HARMFUL, HARMFUL, HARMFUL) == {"pat-001"}
 
     if use == "vote":
         edit.vote(project, "pat-001", "helpful")
@@ -186,22 +148,11 @@ def test_votes_that_were_taken_back_let_nothing_rest(project: Project, raw: Any)
 
 
 def test_a_pinned_point_never_rests(project: Project, raw: Any) -> None:
-    """Neither in vain nor for its votes."""
+    """Whatever its votes say."""
     edit.pin(project, "pat-001")
     learn(project, *[HELPFUL] * 9)
-    show(raw, "1", "2", "3", "4", points=(1,))
 
-    assert learn(project) == set()
     assert learn(project, HARMFUL, HARMFUL, HARMFUL) == set()
-
-
-def test_a_pin_is_a_use(project: Project, raw: Any) -> None:
-    """A point that was pinned for a moment doesn't rest with the next lesson."""
-    show(raw, "1", "2", "3", points=(1,))
-    edit.pin(project, "pat-001")
-    edit.unpin(project, "pat-001")
-
-    assert learn(project) == set()
 
 
 def test_the_best_points_are_read_by_their_index_and_no_further_than_needed(project: Project, raw: Any) -> None:

@@ -331,6 +331,40 @@ def test_ranks_of_older_databases_become_those_of_new_writes_and_showings_in_vai
     assert all(late[3] > early[3] for late, early in zip(after, before, strict=True))
 
 
+def test_ranks_leave_weak_votes_out_and_points_that_rested_in_vain_wake(tmp_path: Path) -> None:
+    """Schema 10 ranked by another bound, and let points rest that sessions had been shown 100 times in vain. A point
+    whose last three votes were harmful still rests, if none of them is weak or undone."""
+    path = tmp_path / "playbook.db"
+    shutil.copy(_FROZEN / "0010.db", path)
+    live = "SELECT id, helpful FROM key_points WHERE playbook_id = 1 AND retired_in IS NULL ORDER BY id LIMIT 5"
+    weak = '[{"weak": true}]'
+    three: list[str | None] = [None] * 3
+    cast = {"in vain": [], "harmful": three, "weak": [None, weak, None], "helped": three, "undone": three}
+    with closing(sqlite3.connect(path)) as connection, connection:
+        points = dict(zip(cast, connection.execute(live).fetchall(), strict=True))
+        (last,) = connection.execute("SELECT max(number) FROM revisions WHERE playbook_id = 1").fetchone()
+        connection.execute("DROP TRIGGER votes_in_last_revision")  # the upgrade makes all triggers again
+        vote = "INSERT INTO votes (playbook_id, revision, seq, point_id, tag, evidence) VALUES (1, ?, ?, ?, ?, ?)"
+        for place, (name, votes) in enumerate(cast.items()):
+            point, _ = points[name]
+            revision = last - 1 if name == "undone" else last  # whose last revision undid the one before
+            connection.execute("UPDATE key_points SET resting = 1, harmful = ? WHERE id = ?", (len(votes), point))
+            for seq, evidence in enumerate(votes, 100 + 10 * place):
+                connection.execute(vote, (revision, seq, point, "harmful", evidence))
+        connection.execute(vote, (last, 200, points["helped"][0], "helpful", None))
+
+    migrate.ensure_current(f"sqlite:///{path}")
+
+    with closing(sqlite3.connect(path)) as connection:
+        changed_in = "SELECT max(revision) FROM changes WHERE playbook_id = 1 AND point_id = :id"
+        after = f"SELECT resting, rank, ({changed_in}) FROM key_points WHERE playbook_id = 1 AND id = :id"
+        found = {name: connection.execute(after, {"id": point}).fetchone() for name, (point, _) in points.items()}
+    assert [name for name, (resting, *_) in found.items() if resting] == ["harmful"]
+    for name, strong in (("in vain", 0), ("harmful", 3), ("weak", 2)):
+        _, rank, revision = found[name]
+        assert rank == pytest.approx(prompt_text.rank(points[name][1], strong, revision))
+
+
 def test_points_of_older_databases_are_confirmed_by_what_was_last_said_for_them(tmp_path: Path) -> None:
     """When they came, were last reworded or last voted helpful; a harmful vote confirms nothing."""
     path = tmp_path / "playbook.db"

@@ -110,7 +110,8 @@ def _use_lines(use: "Use") -> Iterator[str]:
     shown_in = f"{count_of(use.points_shown, 'point')} in {count_of(use.sessions_shown, 'session')}"
     cited_in = f"{count_of(use.points_cited, 'point')} in {count_of(use.sessions_citing, 'session')}, {cited_since}"
     rows = [("shown", use.shown, shown_in), ("cited", use.cited, cited_in)]
-    rows += [("helpful", use.helpful, "votes of sessions"), ("harmful", use.harmful, "votes of sessions")]
+    rows.append(("voted on", use.voted, "by a session that was shown the point"))
+    rows += [("helpful", use.helpful, "votes of these sessions"), ("harmful", use.harmful, "votes of these sessions")]
     shares = ["", *(f"{use.share_of_shown(count) or 0:.1%}" for _, count, _ in rows[1:])]
     cells = [(name, f"{count:,}", share, text) for (name, count, text), share in zip(rows, shares, strict=True)]
     yield from _table(cells, "<>><")

@@ -47,9 +47,9 @@ class PointUse:
 class Use:
     """How sessions used the points that they were shown.
 
-    `shown` and `cited` count a point once per session; `helpful` and `harmful` are votes of sessions since
-    `shown_since`. `most` are the live points cited most often, `least` those cited least often for the times that they
-    were shown.
+    `shown` counts a point once for each session that was shown it. `cited` and `voted` say how often such a session
+    cited the point, and voted it helpful or harmful; `helpful` and `harmful` are its votes in force. `most` are the
+    live points cited most often, `least` those cited least often for the times that they were shown.
     """
 
     shown_since: str | None
@@ -60,6 +60,7 @@ class Use:
     points_cited: int
     shown: int
     cited: int
+    voted: int
     helpful: int
     harmful: int
     most: tuple[PointUse, ...]
@@ -222,7 +223,7 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
         ),
         tuple((days, sum(point.created_at >= time for point in live)) for days, time in since),
         sum(each.unmatched for each in votes),
-        _use(answers, live, votes),
+        _use(answers, live),
         _learning(answers, live, calls),
         weeks_of(votes, calls, moment.astimezone(UTC).date()),
         dict(_sums((each.source, each.number) for each in revisions).most_common()),
@@ -239,7 +240,7 @@ def compare_sessions(project: Project) -> SessionComparison:
     return _comparison(statistics.compare(project.store, project.key))
 
 
-def _use(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], votes: Sequence[DayVotes]) -> Use:
+def _use(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint]) -> Use:
     (shown_since, sessions_shown), (cited_since, sessions_citing) = answers["shown in"][0], answers["cited in"][0]
     shown, cited = (Counter(dict(map(tuple, answers[title]))) for title in ("shown", "cited"))
     points = [
@@ -251,7 +252,7 @@ def _use(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], votes:
         (p for p in points if p.shown and p not in most),
         key=lambda p: (p.cited / p.shown, -p.shown, p.helpful - p.harmful, p.name),
     )
-    cast = [each for each in votes if each.is_by_session and each.day >= (shown_since or "~")[:10]]
+    by_event = event_uses(answers["uses"])
     return Use(
         shown_since=shown_since,
         cited_since=cited_since,
@@ -259,13 +260,14 @@ def _use(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], votes:
         sessions_citing=sessions_citing,
         points_shown=len(shown),
         points_cited=len(cited),
-        shown=shown.total(),
-        cited=cited.total(),
-        helpful=sum(each.helpful for each in cast),
-        harmful=sum(each.harmful for each in cast),
+        shown=sum(each.shown for each in by_event),
+        cited=sum(each.cited for each in by_event),
+        voted=sum(each.voted for each in by_event),
+        helpful=sum(each.helpful for each in by_event),
+        harmful=sum(each.harmful for each in by_event),
         most=tuple(most),
         least=tuple(least[:LISTED_POINTS]),
-        by_event=event_uses(answers["uses"]),
+        by_event=by_event,
     )
 
 

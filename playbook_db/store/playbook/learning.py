@@ -61,20 +61,6 @@ WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id AND r.source =
 _WAKE = sql("""
 UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
 """).bindparams(bindparam("names", expanding=True))
-# How many points lacked room at the last start of a session: those left out that don't rest.
-_CROWDED_OUT = sql("""
-SELECT i.left_out - (SELECT count(*) FROM key_points AS r
-                     WHERE r.playbook_id = :playbook_id AND r.retired_in IS NULL AND r.resting = 1)
-FROM injections AS i
-WHERE i.playbook_id = :playbook_id AND i.event = 'SessionStart' AND i.points <> '[]' ORDER BY i.time DESC LIMIT 1
-""")
-_REST_IN_VAIN = sql("""
-UPDATE key_points SET resting = 1 WHERE playbook_id = :playbook_id AND id IN (
-    SELECT w.point_id FROM showings AS w JOIN key_points AS k ON k.playbook_id = :playbook_id AND k.id = w.point_id
-    WHERE w.playbook_id = :playbook_id AND w.sessions - w.sessions_at_last_use >= :shown
-      AND k.retired_in IS NULL AND k.pinned = 0 AND k.resting = 0
-    ORDER BY w.sessions - w.sessions_at_last_use DESC, k.rank, k.id LIMIT :most)
-""")
 # Points with a harmful vote after a revision, if their last votes, without weak ones, were all harmful.
 _REST_HARMFUL = sql(f"""
 UPDATE key_points SET resting = 1
@@ -293,15 +279,11 @@ class LearningRows(PlaybookRows):
         self._execute(_WAKE, names=names)
 
     def rest_points(self) -> None:
-        """Let live points rest: those whose last votes were harmful, one of them in this transaction, and as many of
-        those shown often in vain as others lacked room.
+        """Let live points rest whose last votes were harmful, one of them in this transaction.
 
         No session starts with a resting point; all else stays. Pinned points never rest.
         """
         self._execute(_REST_HARMFUL, harmful=operations.REST_HARMFUL, since=self.revision)
-        most = self._execute(_CROWDED_OUT).scalar() or 0
-        if most > 0:
-            self._execute(_REST_IN_VAIN, shown=operations.REST_SHOWN, most=most)
 
     def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
         """The points, live or retired, that the session was shown or that were held back, by name. *more* are showings

@@ -54,7 +54,9 @@ SELECT session_id, analysis, curator_reasoning, model, input_tokens, output_toke
 FROM reflections WHERE playbook_id = :playbook_id AND revision = :revision ORDER BY id
 """
 USE_BY_EVENT = """
-SELECT event, sum(shown), sum(cited), sum(helpful), sum(harmful) FROM use_by_event
+SELECT event, sum(shown), sum(cited),
+       count(DISTINCT CASE WHEN helpful + harmful > 0 THEN session_id || ' ' || name END), sum(helpful), sum(harmful)
+FROM use_by_event
 WHERE playbook = (SELECT key FROM playbooks WHERE id = :playbook_id) GROUP BY event HAVING sum(shown) > 0
 """
 USE_OF_POINT = USE_BY_EVENT.replace("GROUP BY", "AND name = :name GROUP BY")
@@ -147,12 +149,13 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class EventUse:
-    """The use of the points that an event first showed in a session: in how many sessions each was shown and cited, and
-    the votes of these sessions. A session counts a point once."""
+    """The use of the points that an event first showed in a session: in how many sessions each was shown, cited and
+    voted helpful or harmful, and the votes of these sessions. A session counts a point once."""
 
     event: str
     shown: int
     cited: int
+    voted: int
     helpful: int
     harmful: int
 

@@ -29,7 +29,7 @@ GROUP BY day
 # `vote_log` would look up the point of each vote. Votes are summed by revision first: sorting all by day takes 4 times
 # as long.
 VOTES_BY_DAY = f"""
-SELECT substr(r.time, 1, 10) AS day, CASE WHEN r.session_id IS NULL THEN 0 ELSE 1 END AS by_session, {_WHO} AS who,
+SELECT substr(r.time, 1, 10) AS day, {_WHO} AS who,
        sum(v.helpful), sum(v.harmful), sum(v.neutral), sum(v.unmatched)
 FROM (
     SELECT playbook_id, revision,
@@ -43,7 +43,7 @@ JOIN revisions AS r ON r.playbook_id = v.playbook_id AND r.number = v.revision
 WHERE coalesce((SELECT t.last FROM undone_ranges AS t
                 WHERE t.playbook_id = v.playbook_id AND t.first <= v.revision
                 ORDER BY t.first DESC LIMIT 1), 0) < v.revision
-GROUP BY day, by_session, who
+GROUP BY day, who
 """
 _CALLS = """
 SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
@@ -126,7 +126,6 @@ class DayVotes(NamedTuple):
     """The votes in force of one day and actor, as in `Revisions`. `unmatched` votes are for no live point."""
 
     day: str
-    is_by_session: bool
     actor: str | None
     helpful: int
     harmful: int
