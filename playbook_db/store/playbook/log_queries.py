@@ -149,8 +149,8 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class EventUse:
-    """The use of the points that an event first showed in a session: in how many sessions each was shown, cited and
-    voted helpful or harmful, and the votes of these sessions. A session counts a point once."""
+    """The use of the points that an event first showed in a session. `shown`, `cited` and `voted` count sessions, each
+    once for a point; `helpful` and `harmful` count their votes."""
 
     event: str
     shown: int

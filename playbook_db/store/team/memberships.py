@@ -145,7 +145,7 @@ def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> 
     """When the session saw points of the team, their numbers in JSON, and those of the points held back, as far as they
     are known here."""
     rows = connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id})
-    return [row.tuple() for row in rows]
+    return [(time, points, held_back) for time, points, held_back in rows]
 
 
 def count_unsent(connection: Connection, playbook_id: int) -> int:
