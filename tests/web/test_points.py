@@ -460,7 +460,7 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
     assert "/sessions/sess%2Fion%201?" in body
     assert f"retire into {target}" in page
     assert "session s-lamp" in page
-    assert "told by prompt" in page
+    assert "shown by prompt" in page
     assert f"Merged from{name}, {other}" in words_of(site.see(f"/points/{target}")).replace(
         "Merged from ", "Merged from"
     )
