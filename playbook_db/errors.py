@@ -102,7 +102,7 @@ class SessionNotFoundError(ArgumentError):
             super().__init__(f"{len(matches)} sessions begin with {session!r}: {some}. Give more of the id.")
         else:
             remedy = Remedy("See the sessions with: {}", ("sessions",))
-            super().__init__(f"No revision came from a session {session!r}.", remedy)
+            super().__init__(f"No revision came from session {session!r}.", remedy)
 
 
 class SkippedSessionError(PlaybookError):
@@ -271,7 +271,7 @@ class WithheldError(NoModelError):
     def __init__(self, names: "list[str]") -> None:
         super().__init__(
             f"The session that started this worker belongs to a project that sets {', '.join(names)}, which hides "
-            "your own values. The next worker that a session of another project starts continues."
+            "your own values. The work continues with the next worker that a session of another project starts."
         )
 
 
@@ -295,7 +295,7 @@ class OtherProgramError(DatabaseError):
     """The database file belongs to another program; it must not be touched."""
 
     def __init__(self, where: str) -> None:
-        super().__init__(f"{where} is the database of another program. Name another with --db.")
+        super().__init__(f"{where} is the database of another program. Name another file with --db.")
 
 
 class DamagedError(DatabaseError):

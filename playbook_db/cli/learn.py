@@ -441,9 +441,9 @@ def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
 @click.argument("number", metavar="ID", type=int)
 @as_json
 def drop(number: int, as_json: bool) -> None:
-    """Remove the job ID of this project.
+    """Remove a job from this project's queue.
 
-    Nothing is learned from its transcript, unless that grows.
+    Its transcript isn't learned from, unless the session continues later.
     """
     from playbook_db.services.learning import queue
 

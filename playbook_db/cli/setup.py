@@ -24,7 +24,7 @@ _SHOWN_POINTS = 10  # of a file that could be imported
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN", "red")}
 
 
-_in_git = click.option("--git", "in_git", is_flag=True, help="Only how git merges playbooks in this repository.")
+_in_git = click.option("--git", "in_git", is_flag=True, help="Only change how git merges playbooks here.")
 _for_all_clones = click.option("--share", is_flag=True, help="With --git: use .gitattributes, which all clones get.")
 
 

@@ -127,7 +127,7 @@ def test_the_plugin_says_that_it_sets_itself_up_and_what_became_of_it(world: Wor
     wait_until(lambda: '"failed"' in (data_folder(world) / "runtime.json").read_text(), "the end of the set-up")
     second = _told(world, *AS_PLUGIN)
 
-    assert first.startswith("playbook: its environment is being set up in the background, this once")
+    assert first.startswith("playbook: its environment is being set up in the background, only this time")
     assert second.startswith("playbook's environment could not be set up (")
     assert "there is no network. It is tried again an hour later, or now with: python3 " in second
 

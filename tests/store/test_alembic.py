@@ -294,7 +294,7 @@ def test_the_database_of_another_program_is_refused_in_one_line(default: Path, c
 
     said = alembic(*command.split(), code=255)
 
-    assert said == f"FAILED: {default} is the database of another program. Name another with --db.\n"
+    assert said == f"FAILED: {default} is the database of another program. Name another file with --db.\n"
     assert default.read_bytes() == before
 
 

@@ -531,7 +531,7 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
     assert "/sessions/sess%2Fion%201?" in body
     assert f"retire into {target}" in page
     assert "session s-lamp" in page
-    assert "told by prompt" in page
+    assert "shown by prompt" in page
     assert "Shown in 1 session, followed in 1, ignored in 1, which cost 1 failed call." in page
     assert "ignored 1" in words_of(site.see("/points", q="lamp", sort="ignored", state="retired"))
     assert f"Merged from{name}, {other}" in words_of(site.see(f"/points/{target}")).replace(

@@ -93,7 +93,7 @@ def _set_up() -> str:
     try:
         state = projects.read_plain(settings.runtime_dir() + ".json")
     except OSError:
-        return "its environment is being set up in the background, this once; then it learns from your sessions"
+        return "its environment is being set up in the background, only this time; then it learns from your sessions"
     if b'"failed"' not in state:
         return ""
     from playbook_db.claude_code import plugin_env  # late: heavy

@@ -110,7 +110,7 @@ class ProjectFiles:
         return "\n".join(known) if len(known) == len(lines) or self.written.issuperset(changed) else None
 
     def names_own_only(self, text: str, folders: Iterable[str]) -> bool:
-        """Whether each line of *text*, printed by a search in one of *folders*, names one of these files."""
+        """Whether each line of *text*, the output of a search in one of *folders*, names a file of the project."""
         lines = (line for line in text.splitlines() if line.strip() and not _NO_HIT.match(line))
         names = (match[1] if (match := _HIT_PATH.match(line)) else line for line in lines)
         return all(any(self.holds(name, folder) for folder in folders) for name in names)

@@ -43,7 +43,7 @@ class _ReviewCommand(OwnCommand):
 
 
 def _spread(args: Iterable[str]) -> Iterable[str]:
-    """*args* with the option repeated before each of its names."""
+    """*args* with `--accept` or `--reject` repeated before each name after it."""
     option, is_first = "", False
     for word in args:
         if word.startswith("-"):

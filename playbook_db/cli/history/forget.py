@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool, dry_run: bool, as_json: bool) -> None:
     """Erase a key point's text for good.
 
-    It is erased from the playbook, its history, our files and our backups. First you see what will be erased, and are
-    asked. The point keeps only its name and its votes. With --match, points whose present text matches are erased as a
-    whole; everywhere else, only the matching words are. To keep the advice, edit the text first: playbook edit NAME
-    --text TEXT. One new backup replaces those that hold the text. Inside a session of Claude Code only --dry-run works.
-    To remove a point but keep its history, use playbook retire.
+    It is erased from the playbook, its history, and playbook's own files and backups. First you see what will be
+    erased, and are asked. The point keeps only its name and its votes. With --match, points whose present text matches
+    are erased as a whole; everywhere else, only the matching words are. To keep the point but erase a secret in its
+    text, use --match with the secret. One new backup replaces those that hold the text. Inside a session of Claude Code
+    only --dry-run works. To remove a point but keep its history, use playbook retire.
     """
     from playbook_db.domain.erasure import read_pattern
     from playbook_db.services.playbook import forget as forget_service

@@ -1,4 +1,4 @@
-"""Commands on playbook files: import, export, and for git merge-driver and textconv."""
+"""Commands on playbook files: import, export, and two that git runs (merge-driver, textconv)."""
 
 import os
 from typing import TYPE_CHECKING, cast
@@ -27,8 +27,8 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
 
     FILE is a playbook.json of any shape, Markdown notes such as CLAUDE.md, or - for standard input.
 
-    From a playbook.json, a point that the playbook has already keeps the higher of both counters. A point whose name
-    belongs to another text here gets a new name. If any entry can't be read, nothing is imported.
+    If the playbook already has a point of a playbook.json, each vote counter becomes the higher of the two. If its name
+    belongs to another point here, it gets a new name. If any entry can't be read, nothing is imported.
 
     From Markdown (CLAUDE.md, AGENTS.md, MEMORY.md, or a folder of such files), each bullet and short paragraph that is
     new becomes a proposal; accept it with playbook review. The files are only read.

@@ -395,7 +395,7 @@ def _has_their_order(base: Playbook, ours: Playbook, theirs: Playbook) -> bool:
 
 
 def _common_order(of: Playbook, *others: Playbook) -> list[str]:
-    """The names in *of* that all the *others* have, in the order of *of*."""
+    """Those names in *of* that are also in all *others*; their order stays."""
     return [point.name for point in of.points if all(point.name in other.by_name for other in others)]
 
 

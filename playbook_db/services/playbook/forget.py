@@ -47,7 +47,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """The erasure in one playbook: whole points (`forgotten`), parts of points (`shortened`), and all `fields`.
+    """The texts to erase from one playbook: points as a whole (`forgotten`) or in part (`shortened`), and all `fields`
+    of rows.
 
     `texts` are erased in every place; `matches` are those of the pattern. `revision` erased them (None: not yet).
     """

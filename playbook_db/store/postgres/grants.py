@@ -156,7 +156,7 @@ def _membership(connection: Connection, owner: Row[Any], statement: str) -> None
         _run(connection, statement)
     except InsufficientPrivilege:  # from 16 on not even for its own role
         raise ServerError(
-            f"Who has the role {owner.rolname} isn't for you to say; nothing was changed. A superuser of the server "
+            f"You may not grant or revoke the role {owner.rolname}; nothing was changed. A superuser of the server "
             f"may, with this command, or: {statement}"
         ) from None
 

@@ -326,7 +326,8 @@ def _row_of(table: Table, record: Record) -> Row | None:
 
 @functools.cache
 def _columns(table: Table) -> tuple[list[tuple[str, tuple[type, ...], bool]], int]:
-    """The table's columns, each with its Python types and whether it may be NULL; and the least number of values.
+    """The table's columns, each with its Python types and whether it may be NULL; and how many values a row has at
+    least.
 
     A column that a migration added may be missing.
     """
