@@ -92,7 +92,7 @@ def mcp_choice(folder: str) -> "tuple[str, str | None, list[str]]":
 
 
 def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -> "tuple[str, str | None, list[str]]":
-    """Return the mode that the user sets for *name* (or *default*), or a stricter (later) mode from a project's file."""
+    """Return the user's mode for *name* (or *default*), or a stricter (later) mode from a project's file."""
     users, *others = dict.fromkeys(settings_files(folder))  # home as project: two scopes, one file
     choice = _setting(name, users)
     mode, source = (choice, users) if choice in modes else (default, None)
