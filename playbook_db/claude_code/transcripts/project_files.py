@@ -120,7 +120,7 @@ class ProjectFiles:
         return tuple(map(os.path.realpath, self.folders))
 
     def _tracked(self) -> dict[str, str] | None:
-        """Return the files in the commit at the session's start, with git's ids of their content, or None without git."""
+        """Return the files in the commit at the session's start, with git's ids of their contents; None without git."""
         if not self._is_asked:
             self._is_asked = True
             try:
