@@ -1,4 +1,4 @@
-"""Learning from a whole transcript, chunk by chunk, from the cursor on.
+"""Learning from a transcript, chunk by chunk, from the cursor to the end.
 
 For the worker and the commands `learn` and `bootstrap`.
 """
@@ -35,7 +35,7 @@ _readers: dict[tuple[str, str, frozenset[str]], ChunkReader] = {}  # by path, fo
 
 @dataclass(frozen=True, slots=True)
 class TranscriptResult:
-    """How many `chunks` of a transcript were read, the results of those that were new, and the model's refusals."""
+    """The number of `chunks` that were read from a transcript, the results of new ones, and the model's refusals."""
 
     chunks: int
     learned: tuple[LearnResult, ...]
@@ -43,18 +43,18 @@ class TranscriptResult:
 
     @property
     def tokens(self) -> int:
-        """The tokens used, as a budget counts them: cached ones, too."""
+        """Return the number of tokens used, including cached ones, as a budget counts them."""
         calls = [call for each in self.learned for call in each.calls]
         return sum(call.input_tokens + call.cached_tokens + call.output_tokens for call in calls)
 
     @property
     def proposals(self) -> int:
-        """How many proposals it made."""
+        """Return how many proposals were made."""
         return sum(each.proposals for each in self.learned)
 
     @property
     def revisions(self) -> list[int]:
-        """The numbers of the revisions it made."""
+        """Return the numbers of the new revisions."""
         return [each.revision.revision for each in self.learned if each.revision and each.revision.revision]
 
 
@@ -68,12 +68,12 @@ def learn_transcript(
     until: float = math.inf,
     budget: Budget | None = None,
 ) -> TranscriptResult:
-    """Learn from what is new in the transcript at *path*.
+    """Learn from the new part of the transcript at *path*.
 
-    The job that it *finishes* ends in the last chunk's commit, unless the model refused to judge a chunk. *progress* is
+    The commit of the last chunk ends the job *finishes*, unless the model refused to judge a chunk. *progress* is
     called with the byte reached so far. No chunk is started after *until* (of `time.monotonic`). The default *budget*
     is the daily one. Raises SkippedSessionError, FileNotFoundError, ModelError, NoModelError, BudgetError,
-    TimeOverError, DatabaseError; what was learned before that is kept.
+    TimeOverError, DatabaseError. Lessons from before an error are kept.
     """
     source = Transcript(path)
     if pass_over(project, path):
@@ -117,8 +117,8 @@ def learn_transcript(
 
 
 def pass_over(project: Project, path: str) -> bool:
-    """Whether the user has excluded the session of the transcript at *path*. The transcript then counts as learned from
-    to its end, also for a fork of it."""
+    """Return whether the user has excluded the session of the transcript at *path*. If so, mark the whole transcript as
+    learned from, also for its forks."""
     source = Transcript(path)
     if not queue.is_skipped(source.session_id):
         return False
@@ -128,7 +128,7 @@ def pass_over(project: Project, path: str) -> bool:
 
 
 def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset[str]) -> ChunkReader:
-    """A reader of *source* at its cursor *at*: one that this process already has, or a new one."""
+    """Return a reader of *source* at its cursor *at*, reusing one of this process if possible."""
     folder = project.folder or project.key
     earlier = _readers.pop((source.path, folder, secrets), None)
     if earlier is not None and not at.is_new and earlier.end == at.offset:
@@ -150,13 +150,13 @@ def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset
 
 
 def _keep(project: Project, reader: ChunkReader, secrets: frozenset[str]) -> None:
-    """Keep *reader*, which is at the end, for later parts of its session."""
+    """Keep *reader*, which has reached the end of its file, for later parts of the same session."""
     _readers[reader.transcript.path, project.folder or project.key, secrets] = reader
     for key in list(_readers)[:-_MOST_READERS]:
         del _readers[key]
 
 
 def _uuids(path: str, end: int) -> set[str]:
-    """The uuids of the entries before the byte *end* of the transcript at *path*, if it still exists."""
+    """Return the uuids of the entries before the byte *end* of the transcript at *path*, if the file still exists."""
     lines = Transcript(path).lines(end) if os.path.isfile(path) else ()
     return {line.entry.uuid for line in lines if line.entry}

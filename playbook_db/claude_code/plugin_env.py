@@ -1,7 +1,7 @@
 """Setting up the environment for the plugin's worker and commands, once, in the background, in our data folder.
 
-For `hooks/setup.py` and doctor. Runs on any Python, with the standard library alone. The environment has a Python of
-3.11 or later and our dependencies. It is built in a folder of its own, and then put in place.
+For `hooks/setup.py` and doctor. Runs on any Python, with the standard library alone. The environment has Python 3.11 or
+later and our dependencies. It is built in a new folder, and a link is then pointed at it.
 """
 
 import hashlib
@@ -38,14 +38,14 @@ _WITHOUT_EXTRAS = "without_extras"  # in the state: why the MCP server and the p
 
 
 class SetupError(Exception):
-    """The environment can't be set up; the text says what to do."""
+    """The environment can't be set up. The text says what to do."""
 
 
 def main(arguments: "Sequence[str]") -> int:
-    """Set up the environment, unless that is done or under way, and start the worker in it. Returns the exit code.
+    """Set up the environment, unless it is ready or being set up, and start the worker in it. Return the exit code.
 
-    With `--status` and a command, say how far the set-up is; of the command only `sessions skip` is done at once, and
-    `mcp` runs a server that says so. With `--now` try it again, even after a failure in the last hour.
+    With `--status` and a command, print the state of the set-up instead. The command `sessions skip` is still carried
+    out, and `mcp` runs a server that explains the state. With `--now` try again, even after a failure in the last hour.
     """
     problem = platforms.unsupported()
     if list(arguments) == ["--status", "mcp"]:
@@ -80,12 +80,13 @@ def main(arguments: "Sequence[str]") -> int:
 
 
 def is_ready(root: str = ROOT) -> bool:
-    """Whether the environment exists, with the dependencies of the plugin in the folder *root*."""
+    """Return whether the environment exists and has the dependencies of the plugin in the folder *root*."""
     return os.access(settings.runtime_python(), os.X_OK) and read_state().get("made_for") == _made_for(root)
 
 
 def read_state() -> "dict[str, object]":
-    """The state of the set-up: `state` is working, failed or ready, since the time `at`; empty if it never began."""
+    """Return the state of the set-up, or `{}` if it never began. `state` is working, failed or ready, since the time
+    `at`."""
     try:
         with open(_state_path(), "rb") as file:
             state = json.load(file)
@@ -95,7 +96,7 @@ def read_state() -> "dict[str, object]":
 
 
 def describe(root: str = ROOT) -> str:
-    """The state of the set-up of the plugin in *root*, in one line, and what to do if it failed."""
+    """Describe in one line the state of the set-up of the plugin in *root*, and what to do if it failed."""
     known = read_state()
     state = known.get("state")
     if is_ready(root):
@@ -114,12 +115,12 @@ def describe(root: str = ROOT) -> str:
 
 
 def retry_command(root: str = ROOT) -> str:
-    """The command that tries the set-up of the plugin in *root* again at once."""
+    """Return the command that immediately retries the set-up of the plugin in *root*."""
     return f"python3 {shlex.quote(os.path.join(root, 'hooks', 'setup.py'))} --now"
 
 
 def _keep_out(session: str) -> None:
-    """Do what `playbook sessions skip` does, since a worker may learn from the session before the set-up is done."""
+    """Skip a session as `playbook sessions skip` does, because a worker may learn from it before the set-up is done."""
     path = settings.skip_mark(os.path.basename(session))
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with open(path, "wb"):
@@ -169,7 +170,7 @@ def _put_in_place(target: str) -> None:
 
 
 def _find_python() -> str:
-    """The path of a Python of 3.11 or later: this one, or one on the PATH."""
+    """Find Python 3.11 or later: this one, or one on the PATH. Return its path."""
     if sys.version_info >= OLDEST:
         return os.path.realpath(sys.executable)
     for minor in range(_NEWEST_MINOR, OLDEST[1] - 1, -1):
@@ -182,9 +183,9 @@ def _find_python() -> str:
 
 
 def _run(command: "Sequence[str]") -> str:
-    """Run *command* and return its output. Raises SetupError with the end of its error messages.
+    """Run *command* and return its output. If it fails, raise SetupError with the end of its error messages.
 
-    It runs in `/`, since `python -m` imports from the current folder, and uv reads settings there.
+    It runs in `/`, because `python -m` imports from the current folder and uv reads settings there.
     """
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_STEP_S, cwd="/")
     if done.returncode:
@@ -194,7 +195,7 @@ def _run(command: "Sequence[str]") -> str:
 
 
 def _made_for(root: str) -> str:
-    """A digest of the dependencies, since another version of the plugin may need other packages."""
+    """Return a digest of the dependencies. Another version of the plugin may need other packages."""
     with open(os.path.join(root, "pyproject.toml"), "rb") as file:
         content = file.read()
     head, _, rest = content.partition(b"\ndependencies = [")

@@ -1,7 +1,7 @@
 """Our hooks in Claude Code's settings: their events, commands and files, and the switches that turn them off.
 
-For `install` and doctor, and for the hooks themselves, which notice here that they are registered twice or not wanted:
-the standard library alone, nothing heavy at the top.
+For `install`, doctor and the hooks. A hook checks here whether it is registered twice or switched off. So this module
+imports only the standard library, and slow modules late.
 """
 
 import os
@@ -45,54 +45,54 @@ MCP_MODES = ("live", "propose")  # it counts at once, or waits for a person
 
 
 def own_scope() -> str:
-    """The scope in which the running hook is registered: its first argument, or else `plugin`."""
+    """Return the scope in which the running hook is registered: its first argument, or else `plugin`."""
     return sys.argv[1] if len(sys.argv) > 1 else PLUGIN
 
 
 def settings_file(scope: str, folder: str) -> str:
-    """The settings file of *scope* for the project in *folder*."""
+    """Return the settings file of *scope* for the project in *folder*."""
     if scope == "user":
         return os.path.join(settings.claude_dir(), "settings.json")
     return os.path.join(folder, ".claude", "settings.json" if scope == "project" else "settings.local.json")
 
 
 def settings_files(folder: str) -> "list[str]":
-    """The settings files of a project in *folder*: the user's, the project's and the local one. The last one wins."""
+    """Return the user's, the project's and the local settings file for the project in *folder*. The last one wins."""
     return [settings_file(scope, folder) for scope in SCOPES]
 
 
 def is_on(switch: str, folder: str) -> bool:
-    """Whether *switch* is on for the project in *folder*; it is on by default."""
+    """Return whether *switch* is on for the project in *folder*. It is on by default."""
     return switch_choice(switch, folder)[0]
 
 
 def switch_choice(switch: str, folder: str) -> "tuple[bool, str | None]":
-    """As `is_on`, with the file that says so; None if it is the default."""
+    """Return the result of `is_on`, and the file that sets it, or None if it is the default."""
     return _last(switch, folder, True, lambda value: isinstance(value, bool))
 
 
 def review_mode(folder: str) -> str:
-    """Which lessons in the project in *folder* become proposals: `none`, `fetched` (from a web page, or without
-    evidence) or `all`. A project's file, which may come with a clone, can only ask for more than the user."""
+    """Return which lessons of the project in *folder* become proposals: `none`, `fetched` (from a web page, or without
+    evidence) or `all`. A project's file, which may come with a clone, can only choose a stricter mode than the user."""
     return review_choice(folder)[0]
 
 
 def review_choice(folder: str) -> "tuple[str, str | None, list[str]]":
-    """As `review_mode`, with the file that says so (None if it is the default) and the files that are ignored."""
+    """Return the `review_mode`, the file that sets it (None if it is the default) and the files that are ignored."""
     return _strictest(REVIEW, REVIEW_MODES, "fetched", folder)
 
 
 def mcp_choice(folder: str) -> "tuple[str, str | None, list[str]]":
-    """Whether points that a session adds by MCP count at once (`live`) or wait (`propose`), in the project in *folder*.
+    """Return whether points that a session adds by MCP count at once (`live`) or wait (`propose`) in *folder*.
 
-    With the file that says so (None if it is the default), and the project's files that are ignored: only the user can
-    say `live`, as a project's file may come with a clone.
+    Also return the file that sets it (None if it is the default) and the project's files that are ignored. Only the
+    user can choose `live`, because a project's file may come with a clone.
     """
     return _strictest(MCP_WRITES, MCP_MODES, "propose", folder)
 
 
 def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -> "tuple[str, str | None, list[str]]":
-    """The mode that the user sets for *name*, or *default*, or a stricter (later) one that a project's file sets."""
+    """Return the user's mode for *name* (or *default*), or a stricter (later) mode from a project's file."""
     users, *others = dict.fromkeys(settings_files(folder))  # home as project: two scopes, one file
     choice = _setting(name, users)
     mode, source = (choice, users) if choice in modes else (default, None)
@@ -107,13 +107,13 @@ def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -
 
 
 def is_shown_to_subagent(agent_type: str, folder: str) -> bool:
-    """Whether subagents of that type get the playbook of the project in *folder*."""
+    """Return whether subagents of this type get the playbook of the project in *folder*."""
     types, _ = subagents_choice(folder)
     return agent_type in types or (ALL_TYPES in types and agent_type not in ("", *LOOKING))
 
 
 def subagents_choice(folder: str) -> "tuple[list[str], str | None]":
-    """The types of subagents that get the playbook in *folder*, and the file that says so (None: the default)."""
+    """Return the types of subagents that get the playbook in *folder*, and their file (None: the default)."""
 
     def is_list(value: object) -> bool:
         return isinstance(value, list) and all(isinstance(each, str) for each in value)
@@ -122,7 +122,8 @@ def subagents_choice(folder: str) -> "tuple[list[str], str | None]":
 
 
 def _last(name: str, folder: str, default: "Any", is_one: "Callable[[object], bool]") -> "tuple[Any, str | None]":
-    """The last valid value (*is_one*) of *name* in the settings files, and its file; or else *default* and None."""
+    """Return the last value of *name* in the settings files that *is_one* accepts, and its file; else *default* and
+    None."""
     value, source = default, None
     for path in settings_files(folder):
         choice = _setting(name, path)
@@ -132,11 +133,11 @@ def _last(name: str, folder: str, default: "Any", is_one: "Callable[[object], bo
 
 
 def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_python: str) -> str:
-    """The shell command that runs *hook*, one of those in EVENTS, under *python*; the worker will use *worker_python*.
+    """Return the shell command that runs *hook*, a name in EVENTS, with *python*. The worker will use *worker_python*.
 
-    It exits with 0 if an interpreter or a file is gone: Python's exit code for a missing file is 2, with which a
-    hook blocks a compaction. The shell waits for it, so that it ends with exit code 0 whatever becomes of Python. For
-    most tool calls the script `touched` ends it before Python starts.
+    The command exits with 0 if an interpreter or a file is gone. Python's exit code for a missing file is 2, with which
+    a hook would block a compaction. The shell waits for Python and then exits with 0, even if Python was killed. For
+    most tool calls the script `touched` ends the command before Python starts.
     """
     file = os.path.join(hooks_folder, f"{hook}.py")
     run = f"{_quoted(python)} -I -S {_quoted(file)} {scope} {_quoted(worker_python)}"
@@ -147,14 +148,15 @@ def command(hook: str, *, scope: str, python: str, hooks_folder: str, worker_pyt
 
 
 def guard_command(guard: str, *, python: str, hooks_folder: str) -> str:
-    """The shell command of *guard*, its mode, its pattern and its point's name. It ends as those of `command` do."""
+    """Return the shell command for *guard*: a mode, a pattern and a point's name. Its exit code is as for `command`."""
     file = os.path.join(hooks_folder, "guard.py")
     run = f"{_quoted(python)} -I -S {_quoted(file)} guard {_quoted(guard)}"
     return f"[ -x {_quoted(python)} ] && [ -r {_quoted(file)} ] && {run}; exit 0 {GUARD_MARKER}"
 
 
 def programs(command: str) -> "tuple[str, str, str]":
-    """The hook's interpreter, its file and the worker's interpreter in a command of ours; `""` for a missing one."""
+    """Return the hook's interpreter, the hook's file and the worker's interpreter from our command; `""` if one is
+    missing."""
     quoted = command.split("'")
     if len(quoted) in (11, 15) and quoted[0] == "[ -x ":  # as `command` writes it, with no quote inside a word
         return quoted[1], quoted[3], quoted[-2]
@@ -168,25 +170,25 @@ def programs(command: str) -> "tuple[str, str, str]":
 
 
 def is_guard(hook: object) -> bool:
-    """Whether a hook, as a settings file has it, is a guard of ours."""
+    """Return whether a hook from a settings file is one of our guards."""
     command = hook.get("command") if isinstance(hook, dict) else None
     return isinstance(command, str) and command.rstrip().endswith(GUARD_MARKER)
 
 
 def is_live(command: str) -> bool:
-    """Whether the interpreter and the file that a command of ours names are there."""
+    """Return whether the interpreter and the file that our command names exist."""
     python, file, _ = programs(command)
     return os.access(python, os.X_OK) and os.access(file, os.R_OK)
 
 
 def is_ours(hook: object) -> bool:
-    """Whether a hook, as a settings file has it, is ours."""
+    """Return whether a hook from a settings file is ours."""
     command = hook.get("command") if isinstance(hook, dict) else None
     return isinstance(command, str) and command.rstrip().endswith(MARKER)
 
 
 def groups_of_hooks(document: object) -> "Iterator[tuple[str, dict[str, Any]]]":
-    """The events and groups of hooks in a settings file's content; entries of another form are skipped."""
+    """Yield the events and groups of hooks in a settings file's content. Malformed entries are skipped."""
     hooks = document.get("hooks") if isinstance(document, dict) else None
     for event, groups in [*hooks.items()] if isinstance(hooks, dict) else ():
         for group in [*groups] if isinstance(groups, list) else ():
@@ -195,18 +197,18 @@ def groups_of_hooks(document: object) -> "Iterator[tuple[str, dict[str, Any]]]":
 
 
 def our_hooks(document: object, event: str) -> "list[dict[str, Any]]":
-    """Our hooks for *event* in a settings file's content."""
+    """Return our hooks for *event* in a settings file's content."""
     groups = [group for name, group in groups_of_hooks(document) if name == event]
     return [hook for group in groups for hook in group["hooks"] if is_ours(hook)]
 
 
 def has_live_hook(path: str, event: str) -> bool:
-    """Whether the settings file at *path*, if any, registers our hook for *event*, with files that are there."""
+    """Return whether the settings file at *path* exists and registers our hook for *event*, with existing files."""
     return any(is_live(hook["command"]) for hook in our_hooks(read_settings(path, MARKER), event))
 
 
 def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
-    """Whether a settings file that comes before *scope* registers our hook for *event*, with files that are there."""
+    """Return whether a settings file that comes before *scope* registers our hook for *event*, with existing files."""
     before = SCOPES if scope == PLUGIN else SCOPES[: SCOPES.index(scope)] if scope in SCOPES else ()
     own = settings_file(scope, folder) if scope in SCOPES else ""  # home as project: two scopes, one file
     paths = [settings_file(other, folder) for other in before]
@@ -219,7 +221,7 @@ def _setting(name: str, path: str) -> "Any":
 
 
 def read_settings(path: str, word: str = "") -> object:
-    """The content of the settings file at *path*; None if it can't be read, or (unparsed) if *word* isn't in it."""
+    """Return the content of the settings file at *path*, or None if it can't be read or its text lacks *word*."""
     try:
         content = projects.read_plain(path)
         if word.encode() not in content:
@@ -232,5 +234,5 @@ def read_settings(path: str, word: str = "") -> object:
 
 
 def _quoted(text: str) -> str:
-    """*text* as one word for the shell; `shlex.quote` without its imports."""
+    """Quote *text* as one word for the shell, like `shlex.quote` but without its imports."""
     return "'" + text.replace("'", "'\"'\"'") + "'"

@@ -1,9 +1,9 @@
-"""The background worker: it learns from what the hooks have queued. One at a time for each data folder.
+"""The background worker, which learns from the queued transcripts. Each data folder has at most one at a time.
 
 Hooks start it as a program; `playbook work` calls `run`. It reads the spool, syncs mirrors and teams' replicas, finds
-sessions whose end no hook noted, learns from what is due, finishes erasures and takes the daily backup. It folds the
-write-ahead log into the database, so that the next hook opens it quickly. It ends if nothing is left, or after half an
-hour.
+sessions whose end no hook recorded, and learns from transcripts that are due. It also finishes erasures and makes the
+daily backup. It merges the write-ahead log into the database, so that the next hook opens it quickly. It ends if
+nothing is left to do, or after half an hour.
 """
 
 import contextlib
@@ -76,11 +76,11 @@ _WAITED_FOR = (
 
 @dataclass(slots=True)
 class WorkResult:
-    """What a run of the worker did.
+    """The result of a run of the worker.
 
-    It read `spooled` jobs from the spool, updated `replicas` and `mirrors`, and queued `lost` sessions. Of the jobs it
-    `learned` from some; others were `put_off`, `away` of them until a team's server answers, or `failed`. `changed` are
-    the keys of the projects with new revisions.
+    It read `spooled` jobs from the spool, updated `replicas` and `mirrors`, and queued `lost` sessions. It `learned`
+    from some jobs; others `failed` or were `put_off`, `away` of these until a team's server answers. `changed` has the
+    keys of the projects with new revisions.
     """
 
     spooled: int = 0
@@ -95,7 +95,7 @@ class WorkResult:
 
 
 def main() -> None:
-    """Run the worker as a program; problems go to the log alone."""
+    """Run the worker as a program, which reports problems only in the log."""
     gc.set_threshold(settings.COLLECT_AFTER)
     try:
         if not settings.is_disabled():
@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def run(url: str) -> WorkResult | None:
-    """Do the waiting work for the database at *url*; None if another worker runs. Raises DatabaseError."""
+    """Do the waiting work for the database at *url*. Return None if another worker runs. Raises DatabaseError."""
     result = WorkResult()
     models: _Models = {}
     ends_at = time.monotonic() + MAX_MINUTES * 60
@@ -125,7 +125,7 @@ def run(url: str) -> WorkResult | None:
 
 
 def is_at_work() -> bool:
-    """Whether a worker runs now."""
+    """Return whether a worker is running now."""
     if not os.path.exists(settings.worker_lock()):
         return False
     with alone(settings.worker_lock()) as is_alone:
@@ -133,7 +133,7 @@ def is_at_work() -> bool:
 
 
 def note(problem: str, *, once: bool = False) -> None:
-    """Append *problem* as a line to the worker's log; with *once* only if the last lines don't say it."""
+    """Append *problem* as a line to the worker's log. With *once*, only do so if the last lines don't have it."""
     path = os.path.join(settings.logs_dir(), "worker.log")
     line = f"worker: {' '.join(redact_message(problem, os.environ).split())}"
     if once:
@@ -145,15 +145,16 @@ def note(problem: str, *, once: bool = False) -> None:
 
 
 def take_in_spool(store: Store) -> int:
-    """Import the spool; how many jobs that queued. Learning needs its showings: only shown points are judged."""
+    """Import the spool, and return how many jobs were queued. Learning needs the showings, as only shown points are
+    judged."""
     return sum(_take_in(store, path) for path in spool.waiting())
 
 
 def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None]]]:
-    """The projects and jobs of sessions whose end no hook noted, as after a kill or on a full disk.
+    """Return the projects and jobs of sessions whose end no hook recorded, as after a kill or on a full disk.
 
-    Their starts are noted. Their transcripts have grown since they were learned from, have no job, and have been silent
-    for SILENT_S. All other sessions, such as those before the installation, are for `playbook bootstrap`.
+    The start of such a session is recorded. Its transcript has grown since it was last learned from, has no job, and
+    hasn't changed for SILENT_S seconds. `playbook bootstrap` handles all others, such as those before the installation.
     """
     known: dict[str, tuple[Mapping[str, int], Collection[str]] | None] = {}
     for path in spool.waiting((spool.STARTED, spool.ENDED)):
@@ -180,7 +181,7 @@ def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None
 
 
 def list_transcripts(key: str) -> list[str]:
-    """All transcripts that Claude Code keeps of sessions in the folder *key*, subagents' included, oldest first."""
+    """Return all transcripts that Claude Code keeps of sessions in the folder *key* and of subagents, oldest first."""
     patterns = ("*.jsonl", os.path.join("*", "subagents", "*.jsonl"))
     folder = glob.escape(os.path.join(settings.claude_dir(), "projects", session_folder_name(key)))
     paths = [path for each in patterns for path in glob.iglob(os.path.join(folder, each), include_hidden=True)]
@@ -196,7 +197,7 @@ def _environment(folder: str) -> frozenset[tuple[str, str]]:
 
 
 def _model(folder: str, models: _Models) -> "Model":
-    """The model for the project in *folder*. Raises NoModelError, SettingError, AccountError."""
+    """Return the model for the project in *folder*. Raises NoModelError, SettingError, AccountError."""
     from playbook_db.llm import choose
 
     environment = _environment(folder)
@@ -239,7 +240,7 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
 
 
 def _tidy_touched() -> None:
-    """Remove the records of touched files of sessions that were compacted, or that touched no new file for a week."""
+    """Remove the records of touched files for sessions that were compacted or that touched no new file for a week."""
     with contextlib.suppress(OSError):
         for session in os.scandir(settings.touched_dir()):
             if "." in session.name or time.time() - session.stat().st_mtime > _KEEP_TOUCHED_S:
@@ -247,7 +248,7 @@ def _tidy_touched() -> None:
 
 
 def _has_come_in(url: str) -> bool:
-    """Whether something arrived after the last round, from a hook that found this worker running."""
+    """Return whether a hook that found this worker running queued something after the last round."""
     if spool.waiting():
         return True
     with open_store(url) as store:
@@ -255,7 +256,7 @@ def _has_come_in(url: str) -> bool:
 
 
 def _take_in(store: Store, path: str) -> bool:
-    """Import the spool file at *path* and remove it; whether that queued a job. An unreadable file is moved aside."""
+    """Import and remove the spool file at *path*. Return whether a job was queued. Rename an unreadable file."""
     is_queued = False
     try:
         content = json.loads(projects.read_plain(path))
@@ -292,7 +293,7 @@ def _sync(store: Store, result: WorkResult) -> None:
 
 
 def _learn(store: Store, servers: Servers, result: WorkResult, models: _Models, ends_at: float) -> bool:
-    """Learn from the jobs that are due, one after the other; whether there were any."""
+    """Learn from the jobs that are due, one after the other. Return whether there were any."""
     was_any = False
     while time.monotonic() < ends_at and (job := queue.claim(store)) is not None:
         was_any = True
@@ -331,12 +332,12 @@ def _do(store: Store, servers: Servers, job: "Job", result: WorkResult, models: 
 
 
 def _described(error: Exception) -> str:
-    """The text of *error*; of one that isn't ours, a bug, with its type."""
+    """Return the text of *error*, with its type if it isn't our own and so a bug."""
     return str(error) if isinstance(error, PlaybookError) else f"{type(error).__name__}: {error}"
 
 
 def _until(error: PlaybookError) -> str | None:
-    """Until when *error* puts a job off; None: until the next worker."""
+    """Return until when *error* delays a job, or None if the job waits for the next worker."""
     if isinstance(error, BudgetError):
         return error.until
     if isinstance(error, TimeOverError):
@@ -345,7 +346,7 @@ def _until(error: PlaybookError) -> str | None:
 
 
 def _transcripts_of(path: str) -> list[str]:
-    """The transcript at *path* of a session, after those of its subagents."""
+    """Return the transcripts of a session: those of its subagents, then its own at *path*."""
     pattern = os.path.join(glob.escape(os.path.splitext(path)[0]), "subagents", "*.jsonl")
     return [*filter(os.path.isfile, (*sorted(glob.iglob(pattern, include_hidden=True)), path))]
 
@@ -355,9 +356,11 @@ def _is_subagents(path: str) -> bool:
 
 
 def _is_lost(path: str, learned_to: int, until: float, folder: str) -> bool:
-    """Whether the transcript at *path* has more than was *learned_to*, all of it from before *until*, and is silent.
+    """Return whether the transcript at *path* has grown beyond the byte *learned_to*, but not after *until* or
+    recently.
 
-    Nobody knows if the session in *folder* was cleared or killed: so its settings must allow learning after any end.
+    The session in *folder* was cleared or killed, which nobody knows. So its settings must allow learning in both
+    cases.
     """
     status = os.stat(path)
     if status.st_size <= learned_to or status.st_mtime > min(until, time.time() - SILENT_S):

@@ -1,4 +1,4 @@
-"""The command config: every setting, and the user's own."""
+"""The command config, which shows every setting and changes the user's own."""
 
 from typing import TYPE_CHECKING
 

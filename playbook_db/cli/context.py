@@ -1,4 +1,4 @@
-"""Shared by all commands: global options, opening the project that they name, input, and messages."""
+"""Code that all commands share: global options, opening the project, input, and messages."""
 
 import os
 import sys
@@ -52,7 +52,7 @@ _OF_ONE_PLAYBOOK = {
 
 
 class _GlobalOptions(click.Command):
-    """Adds to a command or a group the rule for `--user`, and the names of the global options in its help."""
+    """Adds the check of `--user`, and the names of the global options in the help, to a command or a group."""
 
     def invoke(self, ctx: click.Context) -> Any:
         is_users = (ctx.find_object(dict) or {}).get("is_user")
@@ -75,7 +75,7 @@ class Command(_GlobalOptions):
 
 
 class OwnCommand(Command):
-    """A command that also takes `--user` if it is on one playbook. Commands outside a group are of this class."""
+    """A command that also takes `--user` if it works on one playbook. Commands outside a group are of this class."""
 
     def __init__(self, *args: Any, **attrs: Any) -> None:
         super().__init__(*args, **attrs)
@@ -90,7 +90,7 @@ class Group(_GlobalOptions, click.Group):
 
 
 def database_url() -> str:
-    """The URL of the database that the options and the environment name."""
+    """Return the URL of the database that the options and the environment name."""
     url = _options().get("db")
     if url or not os.environ.get(project_env.DATABASE):
         return settings.database_url(url)
@@ -98,8 +98,8 @@ def database_url() -> str:
 
 
 def project_folder(*, must_exist: bool = False) -> str:
-    """The folder of the project that the options and the environment name. Raises SettingError if it *must_exist*
-    and doesn't."""
+    """Return the folder of the project that the options and the environment name. With *must_exist*, raise SettingError
+    if it doesn't exist."""
     named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR")
     if not named and settings.session():  # the folder that its hooks use, wherever its shell is now
         from playbook_db.claude_code.hooks import events
@@ -112,13 +112,13 @@ def project_folder(*, must_exist: bool = False) -> str:
 
 
 def named_project() -> str | None:
-    """The folder that `--project` names, None without it."""
+    """Return the folder that `--project` names, or None without that option."""
     return _options().get("project")
 
 
 def is_users_own(names: Iterable[str] = ()) -> bool:
-    """Whether `--user` or the *names* of points mean the user's personal playbook. Raises a usage error if `--user`
-    comes with a project, or if the names belong to two playbooks."""
+    """Return whether `--user` or the *names* of points mean the user's personal playbook. Raises a usage error if
+    `--user` is combined with a project, or if the names belong to two playbooks."""
     if _options().get("is_user"):
         if named_project():
             raise click.UsageError(
@@ -136,25 +136,25 @@ def is_users_own(names: Iterable[str] = ()) -> bool:
 
 
 def of_user() -> str:
-    """What follows `playbook` in a suggested command: `--user` if that was given."""
+    """Return the option that follows `playbook` in a suggested command: `--user` if the user gave it, else `""`."""
     return " --user" if _options().get("is_user") else ""
 
 
 def database_and_folder(names: Iterable[str] = ()) -> tuple[str, str | None]:
-    """The URL of the database and the project's folder, which must exist; no folder for the user's personal playbook,
-    which the *names* of its points can also mean."""
+    """Return the URL of the database and the project's folder, which must exist. There is no folder for the user's
+    personal playbook, which `--user` or the *names* of points choose."""
     return database_url(), None if is_users_own(names) else project_folder(must_exist=True)
 
 
 def playbook_here() -> str:
-    """The playbook that the options and the environment name, in words; with its database, if `--db` names that."""
+    """Describe the playbook that the options and the environment name, and its database if `--db` names one."""
     url, folder = database_and_folder()
     name = playbook_of(projects.USER_KEY if folder is None else projects.project_key(folder))
     return f"{name} in {settings.sqlite_file(url) or 'this database'}" if _options().get("db") else name
 
 
 def source_of(*names: str) -> "ReadSource":
-    """The source for a command that only reads: the playbook that the options, the environment and the *names* of
+    """Return the source for a command that only reads the playbook that the options, the environment and the *names* of
     points mean."""
     from playbook_db.services.reading.sources import ReadSource
 
@@ -173,10 +173,10 @@ def opened(
     """Open the project that the options and the environment name, or the user's personal playbook if they or the
     *names* of points mean that.
 
-    A project in a team is opened on the team's database, unless *is_own*. A command that only *reads* gets what
-    this machine last knew if that database is away. A mirror is brought up to date before and after, unless
-    *sync* is off. If the database is gone but has backups, a new one is only created with *begins_anew*. A command that
-    may create a project's playbook passes *may_be_new*: it asks the person first if the folder looks like no project.
+    A project in a team is opened in the team's database, unless *is_own*. If that can't be reached, a command that only
+    *reads* gets the local copy. A mirror is updated before and after, unless *sync* is off. If the database is gone but
+    has backups, only *begins_anew* creates a new one. A command that may create a project's playbook passes
+    *may_be_new*. Then the user is asked first if the folder doesn't look like a project.
     """
     from playbook_db.services.opening import open_project
     from playbook_db.services.project import Project, is_known, open_store
@@ -202,7 +202,7 @@ def opened(
 
 
 def _ask_for_a_playbook(folder: str) -> None:
-    """Raise ProjectError unless the person wants a playbook for *folder*."""
+    """Ask the user, and raise ProjectError unless they want a playbook for *folder*."""
     question = (
         f"{folder} doesn't look like a project: neither it nor a folder above has a .git or .claude but your home's."
     )
@@ -215,7 +215,7 @@ def _ask_for_a_playbook(folder: str) -> None:
 
 
 def notify(lines: Iterable[str]) -> None:
-    """Print *lines* on stderr for the person, each at most once per command."""
+    """Print *lines* on stderr for the user, each at most once per command."""
     context = click.get_current_context(silent=True)
     printed = context.meta.setdefault("playbook_db.printed", set()) if context else set()
     for line in lines:
@@ -225,12 +225,12 @@ def notify(lines: Iterable[str]) -> None:
 
 
 def is_interactive() -> bool:
-    """Whether stdin is a terminal, so that somebody can be asked."""
+    """Return whether stdin is a terminal, so that the user can be asked."""
     return sys.stdin.isatty()
 
 
 def read_input(file: str) -> bytes:
-    """The bytes of *file*, or of standard input for `-`. Raises a usage error if it can't be read."""
+    """Read the bytes of *file*, or of standard input for `-`. Raises a usage error if it can't be read."""
     try:
         if file == "-":
             data = sys.stdin.buffer.read(settings.MAX_FILE_BYTES + 1)
@@ -245,8 +245,8 @@ def read_input(file: str) -> bytes:
 
 
 def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The names of live points that begin with *incomplete*, for shell completion: those of the project and of the
-    personal playbook. Errors give no names."""
+    """Return the names of live points that begin with *incomplete*, for shell completion. They come from the project
+    and the personal playbook. After an error there are none."""
     from playbook_db.services.reading import quick_reads
 
     ctx.obj = ctx.find_root().params
@@ -260,7 +260,7 @@ def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 @contextmanager
 def needing(what: str, *, extra: str) -> Iterator[None]:
-    """Raise MissingExtraError if an import inside lacks a package of the *extra*, which *what* needs."""
+    """Raise MissingExtraError if an import in the `with` block lacks a package of *extra*, which *what* needs."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -177,7 +177,7 @@ def _print_list(listed: "list[tuple[Backup, int | None]]", *, as_json: bool) -> 
 
 
 def _show(chosen: "Candidate") -> None:
-    """Show on stderr what the backup holds, next to what the database holds."""
+    """Show the content of the backup on stderr, next to the content of the database."""
     current, restored = ({held.key: _state_text(held) for held in each} for each in (chosen.here, chosen.holds))
     notify([f"{chosen.path} is {chosen.state}" if chosen.state != "sound" else f"{chosen.path} would be replaced:"])
     for key in sorted(current | restored):

@@ -138,13 +138,13 @@ def bootstrap(yes: bool, as_json: bool) -> None:
 
 
 def _to_review(results: "Sequence[TranscriptResult]") -> str:
-    """What to do about the resulting proposals, if there are any."""
+    """Tell how to review the resulting proposals, if there are any."""
     count = sum(each.proposals for each in results)
     return f"; {count_of(count, 'proposal')} to review: playbook review" if count else ""
 
 
 def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> dict[str, Any]:
-    """What was learned, as JSON."""
+    """Return the results of learning as a JSON object."""
     return {
         "transcripts": transcripts,
         "chunks": sum(len(each.learned) for each in results),
@@ -156,8 +156,8 @@ def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> 
 
 
 def estimate_of_bootstrap(project: "Project") -> str:
-    """What `bootstrap` would learn from and what it would cost, in words; `""` if some sessions were learned from
-    already, nothing is new, or there is no model to ask."""
+    """Describe the sessions that `bootstrap` would learn from, and the cost. Return `""` if some sessions were learned
+    from already, nothing is new, or no model is available."""
     from playbook_db.llm import choose
     from playbook_db.services.reading import history
 
@@ -169,7 +169,7 @@ def estimate_of_bootstrap(project: "Project") -> str:
 
 
 def _unread(project: "Project") -> dict[str, int]:
-    """The transcripts of the project's sessions, oldest first, and how many bytes of each are new."""
+    """Return the transcripts of the project's sessions, oldest first, and how many bytes of each are new."""
     from playbook_db.claude_code import learner, worker
     from playbook_db.services.learning import cursor
 
@@ -287,7 +287,7 @@ def why(name: str, as_json: bool) -> None:
 
 
 def _life_in_words(life: "Life", lifespan: "PointLifespan") -> str:
-    """Where the point came from, and what happened since, in two sentences."""
+    """Describe in two sentences the origin of the point, and its later changes."""
     first, *later = life.events
     if life.merged:
         came = f"Merged from {', '.join(map(one_line, life.merged))}"
@@ -304,13 +304,13 @@ def _life_in_words(life: "Life", lifespan: "PointLifespan") -> str:
 
 
 def _details(event: "LifeEvent") -> str:
-    """The text or reason, then each piece of evidence on its own line."""
+    """Return the text or reason, then each piece of evidence on its own line."""
     texts = (event.text, event.message if event.source == "undo" else None, IGNORED if event.ignored else None)
     return "\n".join(["; ".join(filter(None, texts)), *map(evidence_line, event.evidence)]).strip()
 
 
 def _by(event: "LifeEvent") -> str:
-    """Who did it: the session (and its member, if known), else the actor."""
+    """Return who made the change: the session (with its member, if known), or else the actor."""
     if event.session_id is None:
         return event.actor
     session = f"session {session_name(event.session_id)}"
@@ -318,7 +318,7 @@ def _by(event: "LifeEvent") -> str:
 
 
 def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
-    """About how many tokens learning from transcripts of these *sizes* (bytes) takes at most; and that in words."""
+    """Estimate the most tokens that learning from transcripts of *sizes* bytes takes; return it also in words."""
     from playbook_db.claude_code.learner import CHUNK_CHARS
     from playbook_db.domain.prompt_text import render_points
     from playbook_db.llm import choose
@@ -335,7 +335,7 @@ def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
 
 @contextmanager
 def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar if stderr is a terminal; yields a function to call with the progress so far."""
+    """Show a progress bar if stderr is a terminal. Yield a function to call with the progress so far."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -99,11 +99,11 @@ _OF_THE_DISK = (
 
 
 class _OutputClosedError(Exception):
-    """The reader of our output has closed it, as `head` does."""
+    """The reader of our output has closed the pipe, as `head` does."""
 
 
 class _Commands(Group):
-    """A group that imports a command's module, which adds the command, when somebody calls it."""
+    """A group that imports a command's module when the command is called. The module adds the command."""
 
     command_class = OwnCommand
     group_class = Group
@@ -275,7 +275,7 @@ def _explain(text: str, code: int) -> int:
 
 
 def _redacted(text: str) -> str:
-    """*text* without secrets: it may quote another program."""
+    """Return *text* without secrets, because it may quote another program."""
     from playbook_db.domain.redaction.redact import redact_message
 
     return redact_message(text, os.environ, max_chars=len(text))

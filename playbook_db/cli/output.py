@@ -38,14 +38,14 @@ _STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with thes
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document; characters that `shown` would change are escaped."""
+    """Print one JSON document. Characters that `shown` would change are escaped."""
     import json
 
     click.echo(shown_json(json.dumps(document, indent=2, ensure_ascii=False)))
 
 
 def print_answer(text: str, *, as_json: bool, **record: Any) -> None:
-    """Print what a command did: in words, or with *as_json* as the JSON object *record*."""
+    """Print the result of a command in words, or with *as_json* as the JSON object *record*."""
     if as_json:
         print_json(record)
     else:
@@ -53,19 +53,19 @@ def print_answer(text: str, *, as_json: bool, **record: Any) -> None:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print sentences for a person, wrapped on a terminal, without control characters; a path keeps its bytes."""
+    """Print sentences for the user, wrapped on a terminal, without control characters. A path keeps its bytes."""
     lines = (_NO_BYTES.sub(lambda part: shown(part[0]), line) for line in text.splitlines())
     click.echo(folded("\n".join(lines), err=err), err=err)
 
 
 def shown_json(text: str) -> str:
-    """The JSON *text* with the same values, without characters that may not be shown."""
+    """Return the JSON *text* with unprintable characters escaped, so that its values stay the same."""
     return (text if text.isascii() else text.translate(_unseen())).replace("\x7f", "\\u007f").replace("</", "<\\/")
 
 
 @functools.cache
 def _unseen() -> dict[int, str]:
-    """The JSON escape of each character that may not be shown."""
+    """Return a map from unprintable characters to their JSON escapes."""
     import json
 
     return {code: json.dumps(chr(code))[1:-1] for first, last in NEVER_SHOWN for code in range(first, last + 1)}
@@ -74,8 +74,8 @@ def _unseen() -> dict[int, str]:
 def print_points(
     points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks] | None" = None, *, by_section: bool = True
 ) -> None:
-    """Print the points: on a terminal in tables, one for each section, or one in all if *by_section* is off. In a pipe
-    each point is a line with tabs. *marks* say which points are pinned or resting."""
+    """Print the points. A terminal shows a table for each section, or one table if *by_section* is off. A pipe gets a
+    line with tabs for each point. *marks* tell which points are pinned or resting."""
     if sys.stdout.isatty():
         tables = _sections(points, marks or {}) if by_section else [_points_table(points, marks or {})]
         print_texts(tables, paged=True)
@@ -87,7 +87,7 @@ def print_points(
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, nothing: str) -> None:
-    """Print *rows*: a table with *titles* on a terminal, else a line with tabs for each. Without rows, print *nothing*
+    """Print *rows* as a table with *titles* on a terminal, else each as a line with tabs. Without rows, print *nothing*
     on stderr."""
     rows = list(rows)
     if not rows:
@@ -100,7 +100,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, nothing
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The lines of a table that fits the terminal: numbers to the right, long texts wrapped in their column."""
+    """Return the lines of a table that fits the terminal, with numbers to the right and long texts wrapped."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -126,7 +126,7 @@ def _is_number(cell: str) -> bool:
 
 @contextmanager
 def busy(step: str) -> Iterator[None]:
-    """Name the *step* on stderr while it runs, if that is a terminal, and if it takes longer than a second."""
+    """Name the *step* on stderr while it runs, if stderr is a terminal and the step takes longer than a second."""
     if not sys.stderr.isatty():
         yield
         return
@@ -144,7 +144,7 @@ def busy(step: str) -> Iterator[None]:
 
 
 def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
-    """Print *texts* as they come; with *paged*, through a pager on a terminal."""
+    """Print *texts* as they arrive. With *paged*, use a pager on a terminal."""
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if paged and on_terminal and (os.environ.get("PAGER") or shutil.which("less")):
         os.environ.setdefault("LESS", "-FRX")  # as git does: colors, and no pager if the text fits on the screen
@@ -169,7 +169,7 @@ def print_revised(revised: "RevisionResult", *, dry_run: bool = False) -> None:
 
 
 def write_text(text: str, output: str | None) -> None:
-    """Write *text* in UTF-8 to the file *output*, or to stdout, whatever the terminal's encoding."""
+    """Write *text* to the file *output* or to stdout, always in UTF-8."""
     data = text.encode("utf-8")
     if output is None:
         sys.stdout.buffer.write(data)
@@ -179,7 +179,7 @@ def write_text(text: str, output: str | None) -> None:
 
 
 def write_file(data: bytes, output: str) -> None:
-    """Write *data* to the file *output*, all of it or nothing."""
+    """Write *data* to the file *output*, completely or not at all."""
     from playbook_db import files
 
     try:
@@ -189,14 +189,14 @@ def write_file(data: bytes, output: str) -> None:
 
 
 def readable_size(size_bytes: int) -> str:
-    """A size in bytes, from 1 KiB on in KiB, from 1 MiB on in MiB."""
+    """Return a size with its unit: bytes, from 1 KiB on KiB, from 1 MiB on MiB."""
     if size_bytes < 1024:
         return f"{size_bytes} bytes"
     return f"{size_bytes / 1024:,.0f} KiB" if size_bytes < 1024**2 else f"{size_bytes / 1024**2:,.1f} MiB"
 
 
 def evidence_line(evidence: "Evidence") -> str:
-    """A piece of evidence in one line: the quote (shortened on a terminal) and its source."""
+    """Return a piece of evidence in one line: the quote (shortened on a terminal) and its source."""
     quote = one_line(evidence.quote)
     if sys.stdout.isatty():
         quote = shortened(quote, _LONGEST_QUOTE)
@@ -204,8 +204,8 @@ def evidence_line(evidence: "Evidence") -> str:
 
 
 def event_cells(use: "EventUse") -> tuple[str, ...]:
-    """The cells of a line about points that one event showed: the event, the number of sessions, and how many cited or
-    voted, with shares if there are enough sessions."""
+    """Return the cells of a line about points that one event showed. They are the event, the number of sessions, and
+    how many cited or voted, with shares if there are enough sessions."""
     from playbook_db.domain.trust.outcomes import EVENTS, FEWEST_SESSIONS  # late: few commands come here
 
     counts = (("cited", use.cited), ("helpful", use.helpful), ("harmful", use.harmful))
@@ -216,28 +216,28 @@ def event_cells(use: "EventUse") -> tuple[str, ...]:
 
 
 def session_name(session_id: str) -> str:
-    """A session's id; on a terminal only the beginning of a long one, which commands accept, too."""
+    """Return a session's id. A terminal only gets the beginning of a long id, which commands accept, too."""
     return session_id[:8] if len(session_id) == _UUID_LENGTH and sys.stdout.isatty() else one_line(session_id)
 
 
 def count_of(number: int, word: str) -> str:
-    """*number* with the word for what is counted: `1 point`, `2,000 points`."""
+    """Return *number* with the word for what is counted: `1 point`, `2,000 points`."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def playbook_of(key: str) -> str:
-    """The playbook of *key* in words: its project's folder, or `your personal playbook`."""
+    """Describe the playbook of *key*: its project's folder, or `your personal playbook`."""
     return "your personal playbook" if is_users(key) else one_line(key)
 
 
 def readable(text: str) -> str:
-    """*text* with its line breaks, but without other control characters."""
+    """Return *text* with its line breaks, but without other control characters."""
     return "\n".join(map(shown, text.splitlines()))
 
 
 def folded(text: str, indent: str = "", *, err: bool = False) -> str:
-    """*text*, free of control characters, with each line indented by *indent* and wrapped to the width of stdout, or
-    with *err* of stderr, if that is a terminal. Longer words stay whole."""
+    """Return *text* without control characters, each line indented by *indent*. Lines are wrapped to the width of
+    stdout (with *err*, of stderr) if that is a terminal. Longer words stay whole."""
     stream = sys.stderr if err else sys.stdout
     is_terminal = bool(stream and stream.isatty())
     if not is_terminal and not indent:
@@ -248,13 +248,13 @@ def folded(text: str, indent: str = "", *, err: bool = False) -> str:
 
 
 def beside(head: str, text: str, margin: int) -> str:
-    """*text* after *head*, which is *margin* columns wide; further lines of *text* are indented as far."""
+    """Return *text* after *head*, which is *margin* columns wide. Further lines of *text* are indented as far."""
     return head + folded(text, " " * margin)[margin:]
 
 
 def wrapped(line: str, width: int, *, cuts_words: bool = True) -> list[str]:
-    """*line* in parts of at most *width* columns. A wider word stays whole, so that a path can be copied, unless
-    *cuts_words*. Scripts without spaces may be cut anywhere."""
+    """Split *line* into parts of at most *width* columns. Unless *cuts_words*, a wider word stays whole, so that a path
+    can be copied. Scripts without spaces may be cut anywhere."""
     if width_of(line) <= width:
         return [line]
     if line.isascii():
@@ -266,7 +266,7 @@ def wrapped(line: str, width: int, *, cuts_words: bool = True) -> list[str]:
 
 
 def shortened(line: str, width: int) -> str:
-    """*line*, cut to *width* columns with `…` if it is longer."""
+    """Return *line*, cut to *width* columns with `…` if it is longer."""
     if width_of(line) <= width:
         return line
     if line.isascii():
@@ -277,7 +277,7 @@ def shortened(line: str, width: int) -> str:
 
 
 def width_of(text: str) -> int:
-    """How many columns *text* takes on a terminal: a Chinese character or an emoji takes two."""
+    """Return how many columns *text* takes on a terminal. A Chinese character or an emoji takes two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -305,7 +305,7 @@ def _points_table(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMa
 
 
 def mark_of(point: "PromptPoint", marks: "Mapping[str, StoredMarks]") -> str:
-    """The mark of *point* in a listing: whether it is pinned, or rests, and how many sessions ignored it."""
+    """Return the mark of *point* in a listing: whether it is pinned or resting, and how many sessions ignored it."""
     known = marks.get(point.name)
     return known.in_words if known else ""
 

@@ -1,4 +1,4 @@
-"""The group project: list the projects, and ignore, trust or move them."""
+"""The command group project, which lists, ignores, trusts and moves projects."""
 
 import os
 

@@ -114,7 +114,7 @@ def _git_of_project(in_git: bool) -> "ModuleType":
 
 
 def model_in_words(folder: str) -> str:
-    """Which model is asked, and with which key; or why there is none."""
+    """Describe which model is used and with which key, or why there is none."""
     from playbook_db.errors import PlaybookError
     from playbook_db.llm import choose
 
@@ -125,7 +125,8 @@ def model_in_words(folder: str) -> str:
 
 
 def _take_out_older(folder: str) -> bool:
-    """Remove the older system's hooks from all settings files, and rename its templates. False if there are none."""
+    """Remove the older system's hooks from all settings files, and rename its templates. Return False without such
+    hooks."""
     from datetime import UTC, datetime
 
     from playbook_db.claude_code.setup import install, older_hooks
@@ -141,7 +142,7 @@ def _take_out_older(folder: str) -> bool:
 
 
 def _warn_of_older(folder: str) -> bool:
-    """Warn about hooks of the older system. False if there are none."""
+    """Warn about hooks of the older system. Return False if there are none."""
     from playbook_db.claude_code.setup import older_hooks
 
     older = older_hooks.find(folder)
@@ -227,7 +228,7 @@ def uninstall_hooks(
 
 
 def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
-    """List what a purge removes, and ask. Returns the paths, or None if the user doesn't agree."""
+    """List the files that a purge removes, and ask. Return their paths, or None if the user doesn't agree."""
     from playbook_db.claude_code.setup import purge
 
     if database and settings.session():
@@ -314,7 +315,7 @@ def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
 
 
 def _is_wanted(project: "Project", yes: bool) -> bool:
-    """Show on stderr what the file would add, and ask whether to import it. True if the user agrees."""
+    """Show on stderr what the file would add, and ask whether to import it. Return True if the user agrees."""
     from playbook_db.domain import playbook_file
     from playbook_db.projects import folder_of_mirror
     from playbook_db.services.playbook import import_export

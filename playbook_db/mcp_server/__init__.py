@@ -1,1 +1,1 @@
-"""The MCP server: its light beginning (`start`), and the whole of it (`tools`)."""
+"""The MCP server: a light server that starts fast (`start`), and the full server (`tools`)."""

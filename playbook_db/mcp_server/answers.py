@@ -1,4 +1,4 @@
-"""The answers of the tools, as text. Texts of points go out as data: neutralized and cut."""
+"""Formatting the answers of the tools as text. Texts of points are neutralized and cut, because they are data."""
 
 from typing import TYPE_CHECKING
 
@@ -21,19 +21,19 @@ _CUT = "… (cut)"
 
 
 def point_line(point: "PromptPoint", *, with_section: bool = True) -> str:
-    """A point as a line: its name, votes and text, with its section at the end."""
+    """Return a point as a line with its name, votes and text, and with its section at the end."""
     text = point.text if len(point.text) <= MAX_TEXT else point.text[:MAX_TEXT] + _CUT
     line = prompt_text.render_point(point.name, point.helpful, point.harmful, text)
     return f"{line} ({point.section})" if with_section else line
 
 
 def shortened(text: str) -> str:
-    """*text* on one line, cut to MAX_TEXT."""
+    """Return *text* on one line, cut to MAX_TEXT."""
     return prompt_text.one_line(text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + _CUT)
 
 
 def answer_of(lines: "Sequence[str]", notes: "Sequence[str]" = ()) -> str:
-    """*lines* and *notes* as an answer, in a length that clients take."""
+    """Return *lines* and *notes* as an answer that isn't too long for clients."""
     fitting: list[str] = []
     remaining = MAX_ANSWER
     for place, line in enumerate(lines):
@@ -46,7 +46,7 @@ def answer_of(lines: "Sequence[str]", notes: "Sequence[str]" = ()) -> str:
 
 
 def hits_answer(question: str, hits: "Sequence[PromptPoint]", notes: "Sequence[str]" = ()) -> str:
-    """The points that answer *question*, or why there are none."""
+    """Return the points that match *question*, or the reason if there are none."""
     if hits:
         return answer_of([point_line(point) for point in hits], notes)
     if not search_words.terms(question):
@@ -55,7 +55,7 @@ def hits_answer(question: str, hits: "Sequence[PromptPoint]", notes: "Sequence[s
 
 
 def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life", notes: "Sequence[str]" = ()) -> str:
-    """A point and the events of its life."""
+    """Return a point and its history."""
     from playbook_db.domain.times import local
     from playbook_db.domain.trust.evidence import FETCHED
 
@@ -75,8 +75,7 @@ def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life", note
 def page_of(
     live: "Sequence[PromptPoint]", section: str | None, offset: int, limit: int
 ) -> "tuple[Sequence[PromptPoint], int]":
-    """At most *limit* of the *live* points, those of *section* if it is given, from the place *offset* on; and how many
-    follow."""
+    """Return at most *limit* of the *live* points (of *section*, if given) from *offset* on, and how many follow."""
     matches = [point for point in live if section in (None, point.section)]
     page = matches[offset : offset + limit]
     return page, max(0, len(matches) - offset - len(page))
@@ -91,7 +90,7 @@ def page_answer(
     notes: "Sequence[str]" = (),
     is_empty: bool,
 ) -> str:
-    """A *page* of the list of points, below the names of their sections; *more* points follow."""
+    """Return a *page* of points, below the names of their sections, with a note that *more* points follow."""
     lines: list[str] = []
     for point in page:
         header = prompt_text.render_header(point.section)

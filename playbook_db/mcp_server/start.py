@@ -1,7 +1,7 @@
-"""The MCP server before a session writes: it answers a client's first questions and finds points without the SDK.
+"""The MCP server until a session writes. It answers a client's first requests and finds points without the SDK.
 
-`lists.json` has the SDK's answers to those questions; `search` and `list` read as the hooks do. Any other message, and
-any message that isn't plainly valid, starts the server of `tools`, which serves from then on.
+`lists.json` has the SDK's answers to those requests. `search` and `list` read as the hooks do. Any other message, and
+any message that isn't plainly valid, starts the server of `tools`, which then takes over.
 """
 
 import json
@@ -23,12 +23,11 @@ _UNHEEDED = {"notifications/cancelled", "notifications/roots/list_changed"}
 
 
 class ToSdkError(Exception):
-    """The SDK has to answer."""
+    """Only the SDK can answer the message."""
 
 
 def try_to_serve() -> bool:
-    """Serve the session of this process. Returns False, before anything is read, if the command `mcp` has to explain a
-    problem."""
+    """Serve the session of this process. If the command `mcp` has to explain a problem, return False before reading."""
     project_env.apply_user_settings()
     if platforms.unsupported() or PathFinder.find_spec("mcp") is None or os.environ.get(project_env.DATABASE):
         return False
@@ -71,7 +70,7 @@ def serve(url: str, folder: str) -> None:
 
 
 class LightServer:
-    """Answers without the SDK, for the project in `folder` and the database at `url`. `shown` are the points that the
+    """A server without the SDK, for the project in `folder` and the database at `url`. `shown` has the points that the
     session has seen here, `handshake` the client's first messages."""
 
     def __init__(self, url: str, folder: str) -> None:
@@ -82,7 +81,7 @@ class LightServer:
             self._lists: dict[str, Any] = json.load(file)
 
     def reply(self, line: bytes) -> bytes | None:
-        """The answer to the message in *line*; None for a notification. Raises ToSdkError."""
+        """Return the answer to the message in *line*, or None for a notification. Raises ToSdkError."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -105,7 +104,7 @@ class LightServer:
         return json.dumps(reply, separators=(",", ":")).encode("ascii")
 
     def _note(self, method: str, message: "dict[str, Any]") -> None:
-        """Take a notification."""
+        """Handle a notification."""
         if method == "notifications/initialized" and self.handshake:
             self.handshake.append(message)
         elif method not in _UNHEEDED:
@@ -129,7 +128,7 @@ class LightServer:
         return result | extra
 
     def _acknowledge(self, number: int | str, params: "dict[str, Any]") -> "dict[str, Any]":
-        """The first message of a stream of changes. The lists never change, so nothing follows."""
+        """Return the first message of a stream of changes. The lists never change, so nothing follows."""
         filters = params.get("notifications")
         if not self._extra(params.get("_meta")) or not isinstance(filters, dict) or not filters.keys() <= _LIST_CHANGES:
             raise ToSdkError
@@ -154,7 +153,7 @@ class LightServer:
         return {**self._lists["initialize"], "protocolVersion": version if version in versions else versions[-1]}
 
     def _extra(self, meta: object) -> "dict[str, Any]":
-        """The extra fields of a result in the protocol without a handshake, whose messages state their version."""
+        """Return the extra fields of a result in the protocol without a handshake, whose messages have a version."""
         if meta is None and self.handshake:
             return {}
         if not isinstance(meta, dict):

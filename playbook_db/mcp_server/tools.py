@@ -1,8 +1,8 @@
-"""The MCP server, with the SDK: a session's tools for its playbook, the playbook as resources, and a prompt.
+"""The MCP server with the SDK: tools for a session's playbook, the playbook as resources, and a prompt.
 
-Each call opens the project, so a database that was replaced or upgraded meanwhile answers. Changes wait for a person
-(`services.suggestions`), unless the user's setting says otherwise. Texts go out as data: neutralized, cut, and without
-quotes of fetched pages. Stdout belongs to the protocol; notes go to stderr.
+Each call opens the project, so that a database may be replaced or upgraded between calls. Changes wait for the user
+(`services.suggestions`), unless the user's setting says otherwise. Texts are neutralized, cut, and without quotes from
+fetched pages. Stdout is only for the protocol; notes go to stderr.
 """
 
 import os
@@ -74,7 +74,7 @@ _UNDOES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempoten
 
 @dataclass(slots=True)
 class PlaybookTools:
-    """The tools, as methods; a model reads their docstrings. The database is at `url`, the project in `folder`. The
+    """The tools, as methods whose docstrings a model reads. The database is at `url`, the project in `folder`. The
     `session` started the server, and has seen the points `shown` here."""
 
     url: str
@@ -85,8 +85,8 @@ class PlaybookTools:
 
     @contextmanager
     def opened(self, reads: Reads | None = HISTORY, *, writes: bool = False) -> Iterator[tuple[Project, list[str]]]:
-        """The project as it is now, with notes about that; a tool that only *reads* may get a team's replica. Raises
-        ProjectError for an ignored project, SettingError for a session that is held out."""
+        """Open the project, and yield it with notes about it. A tool that only *reads* may get a team's replica. Raises
+        ProjectError for an ignored project, and SettingError for a session that is held out."""
         notes: list[str] = []
         if not writes and self._is_held_out():
             raise SettingError(
@@ -117,7 +117,7 @@ class PlaybookTools:
             return False
 
     def mcp_session(self, context: "Context[Any, Any]") -> McpSession:
-        """The session that calls, for `suggestions`. Raises SettingError if it is private."""
+        """Return the calling session, for `suggestions`. Raises SettingError if it is private."""
         meta = context.request_context.meta or {}
         tool_use = meta.get(session_so_far.TOOL_USE)
         so_far = session_so_far.read(tool_use if isinstance(tool_use, str) else None, self.session, self.folder)
@@ -272,7 +272,7 @@ def serve(url: str, folder: str, shown: Iterable[str] = ()) -> None:
 
 
 def build_server(tools: PlaybookTools) -> MCPServer:
-    """The server for *tools*."""
+    """Return the server for *tools*."""
     server = MCPServer("playbook", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     for tool, name, title, hints in (
         (tools.search, "search", "Search the playbook", _READS),
@@ -294,7 +294,7 @@ def build_server(tools: PlaybookTools) -> MCPServer:
 
 
 def _add_resources(server: MCPServer, tools: PlaybookTools) -> None:
-    """The playbook and each point as resources, and the prompt."""
+    """Add the playbook and each point as resources, and add the prompt."""
 
     @server.resource(
         "playbook://points", name="playbook", title="The project's playbook", mime_type="text/plain",
@@ -330,7 +330,7 @@ def _add_resources(server: MCPServer, tools: PlaybookTools) -> None:
 
 
 def _outcome_text(suggested: SuggestionResult, what: str) -> str:
-    """The result of a proposal or a vote."""
+    """Describe the result of a proposal or a vote."""
     if suggested.revision is not None:
         lines = [f"{what}, in revision {suggested.revision.revision}; the tool undo undoes it"]
         lines += [point_line(change.point) for change in suggested.revision.changes]
@@ -347,7 +347,7 @@ def _points(project: Project) -> tuple[Sequence[Any], Any]:
 
 
 def _explained(tool: Callable[Parameters, str]) -> Callable[Parameters, Any]:
-    """*tool*; instead of raising an error, it returns the command's sentence about it."""
+    """Wrap *tool* so that, instead of raising an error, it returns the command's sentence about the error."""
 
     @wraps(tool)
     def answer(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
@@ -362,7 +362,7 @@ def _explained(tool: Callable[Parameters, str]) -> Callable[Parameters, Any]:
 
 @contextmanager
 def _raising(kind: type[Exception]) -> Iterator[None]:
-    """Raise *kind*, with a sentence and a remedy, for an error that a user can meet."""
+    """Turn an error that a user can meet into a *kind*, with a sentence and a remedy."""
     try:
         yield
     except (PlaybookError, OSError) as error:

@@ -1,4 +1,4 @@
-"""The pages as one application: it finds the page for an address, and answers errors."""
+"""The web application, which finds the page for an address, and answers errors."""
 
 import traceback
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _NO_PLAYBOOK = "There is no playbook of {}. Choose one on the page Projects."
 
 
 class Site:
-    """The pages of the database at *url*; the project in *folder*, or else the user's own, is shown first."""
+    """The pages of the database at *url*. The project in *folder*, or else the personal playbook, is shown first."""
 
     def __init__(self, url: str, folder: str | None) -> None:
         self._url, self._folder = url, folder
@@ -40,7 +40,7 @@ class Site:
         self._notices: list[Notice] = []  # for the next page
 
     def application(self) -> Starlette:
-        """The application that answers requests; `Guard` decides which requests it gets."""
+        """Return the application that answers requests. `Guard` decides which requests it gets."""
         routes: list[Route | Mount] = [
             Route(path, partial(self._answer, page), methods=[method])
             for pages in _PAGES
@@ -104,7 +104,7 @@ async def _none(request: Request, _: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Answer a bug: the page says so, and the terminal shows where it is."""
+    """Answer a request that met a bug. The page says so, and the terminal shows where the bug is."""
     traceback.print_exception(error)
     return _problem(request, "This page failed", _BUG, HTTPStatus.INTERNAL_SERVER_ERROR)
 

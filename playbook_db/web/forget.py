@@ -1,4 +1,4 @@
-"""The page that forgets a point: it shows first what would be erased, and erases it if the person confirms."""
+"""The page that forgets a point. It shows the texts that would be erased, and erases them if the user confirms."""
 
 from hashlib import sha256
 
@@ -17,13 +17,13 @@ _NOT_SURE = "Nothing was erased. To erase it, tick the box."
 
 
 def ask(request: PageRequest) -> Response:
-    """Show what would be erased with a point."""
+    """Show the texts that would be erased with a point."""
     request = of_name(request)
     return _preview(request, service.preview(request.project, service.Request(request.path["name"])))
 
 
 def forget(request: PageRequest) -> Response:
-    """Erase a point for good, if the person confirms exactly what was shown."""
+    """Erase a point for good, if the user confirms exactly the plan that was shown."""
     request, name = of_name(request), request.path["name"]
     if settings.session():
         raise PlaybookError(_IN_A_SESSION, Remedy("Run it in your own terminal: {}", ("forget", name)))
@@ -56,7 +56,7 @@ def _preview(request: PageRequest, planned: service.Forgotten, problem: str | No
 
 
 def _digest(planned: service.Forgotten) -> str:
-    """A digest by which two plans can be compared."""
+    """Return a digest by which two plans can be compared."""
     return sha256("\n".join(forget_lines.lines(planned, shows_texts=True)).encode()).hexdigest()
 
 

@@ -1,10 +1,10 @@
-"""Who may see the pages: only the browser that opened the address that the command printed.
+"""Restricting access to the pages to the browser that opened the address that the command printed.
 
-An ASGI application around another. Each request must name this machine as its host. The token in the printed address is
-exchanged once for a cookie, and all other requests need that cookie. A request that may change something must come from
-one of our pages. Each response forbids the browser all that the pages don't need.
+An ASGI application that wraps another. Each request must name this machine as its host. The token in the printed
+address is exchanged once for a cookie, which all other requests need. A request that may change something must come
+from one of our pages. Each response denies the browser everything that the pages don't need.
 
-Browsers send a cookie to all ports of a host, but only below the cookie's path. So the path of the pages is a secret.
+Browsers send a cookie to all ports of a host, but only below the cookie's path. So the pages' path is secret.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ _NO_COOKIE = "Open the address that `playbook web` has printed. It works once, i
 
 
 class Guard:
-    """Passes requests to *app* that come to *port* of this machine, from the browser that opened the printed address.
+    """An application that passes requests to *app* if they come to *port* from the browser with the printed address.
 
     `pages` is the secret path above all pages. `token` opens them, at that path or at "/". `last_used` is the time
     (monotonic, in seconds) of the last request that was passed on.
@@ -58,7 +58,7 @@ class Guard:
         self.last_used = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. *app* gets the path as it was sent, so a slash inside a name stays `%2F`."""
+        """Answer one request. *app* gets the path as the browser sent it, so a slash inside a name stays `%2F`."""
         scope = {**scope, "path": scope["raw_path"].decode("latin-1"), "root_path": self.pages[:-1]}
         send, headers = _with_headers(send), Headers(scope=scope)
         try:
@@ -78,7 +78,7 @@ class Guard:
             raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, "The request names another host.")
 
     def _takes_token(self, scope: Scope, headers: Headers) -> bool:
-        """Whether the request brings the token for the first time, or again in the same browser."""
+        """Return whether the request has the token, and is the first with it or comes from the same browser again."""
         tokens = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [])
         is_right = len(tokens) == 1 and _equal(tokens[0], self.token)
         if not is_right or scope["method"] != "GET" or scope["path"] not in ("/", self.pages):
@@ -120,7 +120,7 @@ def _equal(value: str, secret: str) -> bool:
 
 
 async def _body(scope: Scope, headers: Headers, receive: Receive) -> bytes:
-    """Read the whole body of a request, before anything is done."""
+    """Read the whole body of a request before it is handled."""
     too_large = HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"More than {MAX_BODY_BYTES >> 20} MiB were sent.")
     length = headers.get("content-length", "0")
     if not length.isascii() or not length.isdigit() or int(length) > MAX_BODY_BYTES:
@@ -140,7 +140,7 @@ async def _body(scope: Scope, headers: Headers, receive: Receive) -> bytes:
 
 
 def _with_body(body: bytes, receive: Receive) -> Receive:
-    """The messages that the application gets: the *body*, then whether the browser has disconnected."""
+    """Return a function that gives the application the *body*, and then tells if the browser has disconnected."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:

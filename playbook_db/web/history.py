@@ -1,4 +1,4 @@
-"""The pages of the history: revisions, differences between two states, the playbook as it was, and undo."""
+"""The pages of the history: revisions, differences between two states, the playbook at an earlier time, and undo."""
 
 from typing import Any, cast
 
@@ -31,7 +31,7 @@ _NONE_SUCH = (
 
 
 def list_revisions(request: PageRequest) -> Response:
-    """The revisions, newest first."""
+    """Show the revisions, newest first."""
     history.require_history(request.project)
     fields = {name: request.query.get(name, "").strip() for name in _FILTERS}
     filters = {name: value for name, value in fields.items() if value and (name != "source" or value in SOURCES)}
@@ -57,7 +57,7 @@ def list_revisions(request: PageRequest) -> Response:
 
 
 def revision(request: PageRequest) -> Response:
-    """One revision with its changes, votes and reflections, by pages."""
+    """Show one revision with its changes, votes and reflections, page by page."""
     history.require_history(request.project)
     try:
         before = (request.page_number - 1) * PAGE_ROWS
@@ -74,7 +74,7 @@ def revision(request: PageRequest) -> Response:
 
 
 def compare(request: PageRequest) -> Response:
-    """The differences between two states, by pages."""
+    """Show the differences between two states, page by page."""
     history.require_history(request.project)
     states = {name: request.query.get(name, "").strip() for name in ("from", "to")}
     values: dict[str, Any] = {"states": states, "examples": EXAMPLES, "problem": "", "sides": None}
@@ -89,7 +89,7 @@ def compare(request: PageRequest) -> Response:
 
 
 def playbook_at(request: PageRequest) -> Response:
-    """The playbook at a revision or a time, by pages."""
+    """Show the playbook at a revision or a time, page by page."""
     history.require_history(request.project)
     when = request.path.get("revision", "") or request.query.get("at", "").strip() or "now"
     values: dict[str, Any] = {"when": when, "examples": EXAMPLES, "problem": "", "then": None}
@@ -116,7 +116,7 @@ def change(request: PageRequest) -> Response:
 
 
 def ask_restore(request: PageRequest) -> Response:
-    """Show what would change if the playbook were restored."""
+    """Show the changes that restoring the playbook would make."""
     history.require_history(request.project)
     when = request.query.get("at", "").strip()
     try:
@@ -130,7 +130,7 @@ def ask_restore(request: PageRequest) -> Response:
 
 
 def restore(request: PageRequest) -> Response:
-    """Restore the playbook as it was."""
+    """Restore the playbook of an earlier revision or time."""
     when = request.form.get("at", "")
     try:
         return _done(request, [undo.go_back(request.project, when, was=as_number(request.form.get("was", "")))])
@@ -158,7 +158,7 @@ def _undo(request: PageRequest, number: int, session: str | None) -> Response:
 
 
 def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "Nothing changed.") -> Response:
-    """Go to the new revision, or back if there was nothing to undo."""
+    """Redirect to the new revision, or back if there was nothing to undo."""
     for each in results:
         if each.result.revision is not None:
             request.say(each.message or "Done", each.result)
@@ -171,7 +171,7 @@ def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "
 
 
 def _differences(request: PageRequest, before: SourcedPlaybook, after: SourcedPlaybook) -> dict[str, Any]:
-    """A page of the differences, each with its kind, in the order in which the command prints them."""
+    """Return a page of the differences, each with its kind, in the same order as the command's output."""
     comparison = history.difference(before, after)
     kinds = ("added", "retired", "reworded", "moved", "voted", "keys")
     entries = [(kind, each) for kind in kinds for each in getattr(comparison, kind)]
@@ -188,7 +188,7 @@ def _last(request: PageRequest) -> int:
 
 
 def _newer(filters: dict[str, str], first: int, last: int) -> int | None:
-    """The newest revision of the page before this one; 0 for the newest of all, None if this is the first page."""
+    """Return the newest revision of the previous page (0 for the newest of all), or None on the first page."""
     if first >= last or "until" not in filters:
         return None
     return first + PAGE_ROWS if len(filters) == 1 and first + PAGE_ROWS < last else 0

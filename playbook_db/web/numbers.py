@@ -1,4 +1,4 @@
-"""The page of charts, each with a table, and the picture of `playbook stats --svg`."""
+"""The page of charts, each with a table, and the image that `playbook stats --svg` writes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _MIN_STEP = 0.0001  # of values that have decimals
 
 @dataclass(frozen=True)
 class Chart:
-    """A bar chart, drawn by `charts.html`: rows with a label and its values (>= 0), one for each of the `series`.
+    """A bar chart, drawn by `charts.html`. Each row has a label and its values (>= 0), one for each of the `series`.
 
     The bars of a label are drawn side by side, or on top of each other if `is_stacked`. `unit` formats the text of a
     value, which has at least this many `decimals`; 0 means whole numbers.
@@ -37,17 +37,17 @@ class Chart:
 
     @cached_property
     def largest(self) -> float:
-        """The value of the highest column; 0 if there is nothing to draw."""
+        """Return the value of the highest column, or 0 if there is nothing to draw."""
         return max((end for _, bars in self.columns for _, _, end in bars), default=0)
 
     @property
     def values(self) -> int:
-        """How many bars aren't 0."""
+        """Return how many bars aren't 0."""
         return sum(value > 0 for _, bars in self.columns for _, value, _ in bars)
 
     @cached_property
     def guides(self) -> list[float]:
-        """The values of the guide lines from 0 on, in steps of 1, 2 or 5 times a power of ten."""
+        """Return the values of the guide lines from 0 on, in steps of 1, 2 or 5 times a power of ten."""
         exact = self.largest / _MAX_STEPS
         power = 10.0 ** floor(log10(max(exact, _MIN_STEP if self.decimals else 1)))
         step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= exact)
@@ -55,20 +55,20 @@ class Chart:
 
     @property
     def columns(self) -> Iterator[tuple[str, list[tuple[str, float, float]]]]:
-        """Each label with its bars: the series, the value, and the value at the upper end of the bar."""
+        """Yield each label with its bars: the series, the value, and the value at the upper end of the bar."""
         for label, *values in self.rows:
             ends = accumulate(values) if self.is_stacked else values
             yield label, list(zip(self.series, values, ends, strict=True))
 
     def text(self, value: float) -> str:
-        """*value* with its unit, and with enough decimals to tell two guide lines apart."""
+        """Format *value* with its unit, and with enough decimals to tell two guide lines apart."""
         decimals = max(self.decimals, -floor(log10(self.guides[1])))
         return self.unit.format(f"{value:,.{decimals}f}")
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart on the page: its id, its meaning in `words` (or why there is none), and the head of its table.
+    """A chart on the page, with its id, its meaning in `words` (or why there is no chart), and the head of its table.
 
     The table has the rows of the chart if it has no `rows` of its own.
     """
@@ -81,7 +81,7 @@ class Picture:
 
 
 def shown(request: PageRequest) -> Response:
-    """The page with all charts."""
+    """Show the page with all charts."""
     numbers = trends.gather(request.project)
     pictures = [_points(numbers), _votes(numbers), _uses(numbers), _costs(numbers)]
     return request.page("numbers.html", title="Numbers", pictures=pictures)
@@ -135,7 +135,7 @@ def _costs(numbers: Trends) -> Picture:
 
 
 def as_svg(numbers: Statistics, *, title: str, subtitle: str) -> bytes:
-    """The statistics as an SVG document: a title and six charts, without scripts or links."""
+    """Return the statistics as an SVG document with a title and six charts, without scripts or links."""
     period, votes = by_period(numbers.weeks, *numbers.votes)
     _, costs = by_period(numbers.weeks, "cost_usd")
     cost = f"What learning cost by {period}: ${numbers.learning.cost_usd:,.2f} in all"

@@ -1,4 +1,4 @@
-"""One request of a page: its project, its parameters, and making the response."""
+"""One request for a page: its project, its parameters, and the functions that make the response."""
 
 import json
 import re
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message for the person; `undo` is the address of the page that can undo its revision, if it has one."""
+    """A message for the user. `undo` is the address of the page that can undo the message's revision, if it has one."""
 
     text: str
     undo: str | None = None
@@ -39,7 +39,7 @@ class Notice:
 
 @dataclass(slots=True)
 class PageRequest:
-    """One request about a `project`: its `query` and `form`, the values in its `path`, and the whole path `at`.
+    """One request about a `project`, with its `query` and `form`, the values in its `path`, and the whole path `at`.
     `notices` are messages for this page, `later` those for the next page. `root` is the path above all pages."""
 
     project: Project
@@ -52,24 +52,24 @@ class PageRequest:
     at: str = "/"
 
     def link(self, *path: str, **query: object) -> str:
-        """The address of a page for the same project. Empty values of *query* are left out."""
+        """Return the address of a page for the same project. Empty values of *query* are left out."""
         parameters = {name: value for name, value in query.items() if value not in (None, "", 0, False)}
         project = str(parameters.pop("project", self.project.own.key))  # a team's playbook goes by its folder
         more = f"&{urlencode(parameters)}" if parameters else ""
         return f"{self.root}/{'/'.join(map(_quoted, path))}?project={_quoted(project)}{more}"
 
     def page(self, template: str, *, title: str, status: int = 200, **values: Any) -> Response:
-        """The page from *template* and *values*."""
+        """Return the page from *template* and *values*."""
         return HTMLResponse(rendered(template, root=self.root, request=self, title=title, **values), status)
 
     def back(self, *path: str, notice: str = "", **query: object) -> Response:
-        """A redirect to a page, which also shows the *notice*."""
+        """Return a redirect to a page, which also shows the *notice*."""
         if notice:
             self.later.append(Notice(notice))
         return RedirectResponse(self.link(*path, **query), 303)
 
     def say(self, what: str, *results: RevisionResult | None, project: Project | None = None) -> None:
-        """Show on the next page *what* was done and in which revision, with a link to the page that can undo it."""
+        """Show on the next page *what* was done and in which revision, with a link to undo that revision."""
         for result in filter(None, results):
             if result.revision is None:
                 self.later.append(Notice(f"{what}: nothing changed"))
@@ -84,16 +84,17 @@ class PageRequest:
         self.later.extend(map(Notice, lines))
 
     def ask(self, question: str, answer: str, *path: str) -> Response:
-        """The page that asks *question*. The button *answer* sends the form again, with `sure`, to the page *path*."""
+        """Return the page that asks *question*. Its button *answer* sends the form again, with `sure`, to the page
+        *path*."""
         fields = {**self.form, "sure": "yes"}
         return self.page("ask.html", title="Are you sure?", question=question, answer=answer, path=path, fields=fields)
 
     def text(self, name: str) -> str:
-        """The text that was typed for *name*, with `\\n` at the end of lines instead of the browser's."""
+        """Return the text that the user typed for *name*, with `\\n` at line ends instead of the browser's."""
         return self.form.get(name, "").replace("\r\n", "\n")
 
     def exact(self, name: str) -> str | None:
-        """The text in the hidden field *name*, which is JSON so that no character gets lost; None if there is none."""
+        """Return the text in the hidden field *name*, or None. It is JSON so that no character gets lost."""
         try:
             value = json.loads(self.form.get(name, ""))
         except ValueError:
@@ -102,7 +103,7 @@ class PageRequest:
 
     @property
     def waiting(self) -> int:
-        """How many proposals wait for the person; those of a team only if its database can be asked."""
+        """Return how many proposals wait for the user. A team's only count if its database can be reached."""
         count = 0
         for each in self.project.playbooks():
             if not isinstance(each, LastKnownProject):
@@ -112,11 +113,11 @@ class PageRequest:
 
     @property
     def page_number(self) -> int:
-        """Which page of a list to show, from 1 on."""
+        """Return which page of a list to show, counted from 1."""
         return max(1, as_number(self.query.get("page", "")) or 1)
 
     def rows_of(self, items: Sequence[T]) -> Sequence[T]:
-        """Those of *items* that are on the page to show."""
+        """Return those of *items* that are on the page to show."""
         return items[(self.page_number - 1) * PAGE_ROWS : self.page_number * PAGE_ROWS]
 
 
@@ -125,7 +126,7 @@ Routes = Mapping[tuple[str, str], Page]  # the page by method and path
 
 
 def as_number(text: str) -> int | None:
-    """The number in *text*, >= 0; None if it is no number, or too large for one of ours."""
+    """Parse *text* as a whole number >= 0. Return None if it isn't one or is too large."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
@@ -135,19 +136,19 @@ def _quoted(text: str) -> str:
 
 
 def as_shown(text: str) -> str:
-    """*text* as pages show it, in fields, too: with `\\n` at the end of lines, and no invisible characters."""
+    """Return *text* as pages and fields show it, with `\\n` at line ends and without invisible characters."""
     return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def coded(text: str) -> Markup:
-    """*text* as `shown`, with each part between backticks as code."""
+    """Return *text* as `shown` does, with each part between backticks marked as code."""
     parts = [Markup("{}").format(as_shown(part)) for part in _CODE.split(shown(text))]
     parts[1::2] = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
     return Markup("").join(parts)
 
 
 def operation_in_words(text: str) -> str:
-    """The operation in the JSON *text*: what it would do, then its other fields by name."""
+    """Describe the operation in the JSON *text*: first its effect, then its other fields by name."""
     try:
         fields = dict(json.loads(text))
     except (TypeError, ValueError):
@@ -160,7 +161,7 @@ def operation_in_words(text: str) -> str:
 
 @cache
 def templates() -> Environment:
-    """The templates. All values are escaped, and texts go through the filter `shown`."""
+    """Return the templates. All values are escaped, and texts go through the filter `shown`."""
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         finalize=lambda value: as_shown(value) if type(value) is str else value,
@@ -177,5 +178,5 @@ def templates() -> Environment:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """The text of *template* with *values*."""
+    """Return the text of *template* with *values*."""
     return templates().get_template(template).render(**values)

@@ -1,4 +1,4 @@
-"""The page of one point: its life, and the actions on it."""
+"""The page of one point, with its history and the actions on it."""
 
 import json
 from collections.abc import Callable
@@ -18,13 +18,13 @@ from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_numb
 
 
 def point(request: PageRequest) -> Response:
-    """One point and its life."""
+    """Show one point and its history."""
     own = of_name(request)
     return _page(request) if own is request else own.back("points", request.path["name"])
 
 
 def change(request: PageRequest) -> Response:
-    """Carry out an action on a point. If it fails, its page says why, and the form keeps the typed text."""
+    """Carry out an action on a point. If the action fails, the page says why, and the form keeps the typed text."""
     name, action = request.path["name"], request.form.get("do", "")
     act = _ACTS.get(action)
     if act is None:
@@ -38,7 +38,7 @@ def change(request: PageRequest) -> Response:
 
 
 def of_name(request: PageRequest) -> PageRequest:
-    """The request for the playbook with a point of this name; `upat-001` is in the personal playbook."""
+    """Return the request for the playbook that has a point of this name; `upat-001` is in the personal playbook."""
     project = request.project.with_point(request.path["name"])
     return request if project is request.project else replace(request, project=project)
 
@@ -153,7 +153,7 @@ def _guard(request: PageRequest, name: str) -> None:
 
 
 def _guarded_folder(request: PageRequest) -> str:
-    """The project's folder, which keeps its guards; `""` if it isn't on this machine, or for the personal playbook."""
+    """Return the project's folder, which has its guards; `""` if not on this machine, or for the personal playbook."""
     folder = "" if request.project.is_users else request.project.own.folder or ""
     return folder if projects.has_folder(folder) else ""
 

@@ -28,19 +28,19 @@ _ORDERS = {
 
 
 def home(request: PageRequest) -> Response:
-    """Go to the points."""
+    """Redirect to the list of points."""
     return request.back("points")
 
 
 def list_points(request: PageRequest) -> Response:
-    """The points, filtered by words, section and state."""
+    """Show the points, filtered by words, section and state."""
     if request.query.get("state") == "proposed":
         return request.back("review")
     return _page(request)
 
 
 def add(request: PageRequest) -> Response:
-    """Add a point. If it can't be added, the text stays in the form."""
+    """Add a point. If that fails, the text stays in the form."""
     project, text, section = request.project, request.text("text"), request.form.get("section", "")
     is_like_a_project = project.is_users or projects.is_project(project.folder or project.key)
     if not (is_like_a_project or request.form.get("sure") or project_service.is_known(project)):
@@ -57,7 +57,7 @@ def add(request: PageRequest) -> Response:
 
 
 def list_projects(request: PageRequest) -> Response:
-    """All projects in the database."""
+    """Show all projects in the database."""
     own = request.project.own
     return request.page(
         "projects.html",

@@ -1,4 +1,4 @@
-"""The pages of the sessions: lessons and cost of each, the queue, and whether the playbook helps."""
+"""The pages of the sessions, with their lessons and cost, the queue, and the effect of the playbook."""
 
 import os
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ _REVISIONS = 10  # of one session, on a page: each with all that it did
 
 
 def list_sessions(request: PageRequest) -> Response:
-    """The queue, the sessions, the costs of the last days, and a comparison if some sessions are held out."""
+    """Show the queue, the sessions, the costs of the last days, and a comparison if some sessions are held out."""
     offset = (request.page_number - 1) * PAGE_ROWS
     sessions, count = service.listed(request.project, most=PAGE_ROWS, offset=offset)
     jobs_page = max(1, as_number(request.query.get("jobs", "")) or 1)
@@ -54,7 +54,7 @@ def list_sessions(request: PageRequest) -> Response:
 
 
 def show_session(request: PageRequest) -> Response:
-    """One session: its revisions with their changes, votes and reflections, and the calls of models for it."""
+    """Show one session, with its revisions (changes, votes and reflections) and its model calls."""
     offset = (request.page_number - 1) * _REVISIONS
     details = service.details(request.project, request.path["session"], most=_REVISIONS, offset=offset)
     summary = details.session
@@ -88,7 +88,7 @@ def change(request: PageRequest) -> Response:
 
 
 def _titles(project: Project, session_ids: Iterable[str]) -> dict[str, str]:
-    """What each session is called: its first prompt, or if its transcript isn't on this machine, by its id."""
+    """Return the title of each session: its first prompt, or its id if its transcript isn't on this machine."""
     folder = os.path.join(settings.claude_dir(), "projects", session_folder_name(project.key))
     titles = {}
     for each in session_ids:

@@ -1,8 +1,8 @@
-"""The hook of PreCompact, SubagentStop and SessionEnd: it queues the transcript to learn from, and ends.
+"""The hook of PreCompact, SubagentStop and SessionEnd, which queues the session's transcript for learning.
 
 Started by `hooks/enqueue.py`. Standard library only. The job is a row in the database, or a file in the spool if the
-database can't be written; the worker does the rest, apart from the session. Nothing is ever printed: what PreCompact
-prints goes into the summary.
+database can't be written. The worker does the rest in the background. The hook never prints anything, because the
+client adds the output of PreCompact to the summary.
 """
 
 import os
@@ -45,7 +45,7 @@ def main() -> "NoReturn":
 
 
 def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
-    """The job for the event on standard input; None if there is nothing to learn from."""
+    """Return the job for the event on standard input, or None if there is nothing to learn from."""
     read = events.read(hook, ("PreCompact", "SubagentStop", "SessionEnd"), "nothing was queued")
     if read is None:
         return None
@@ -79,7 +79,7 @@ def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":
 
 
 def _may_be_learned_from(event: events.Event, folder: str) -> bool:
-    """Whether the user's settings let us learn from *event*."""
+    """Return whether the user's settings allow learning from *event*."""
     if event.hook_event_name == "PreCompact":
         return True
     end = "clear" if event.reason == "clear" else "exit"
@@ -89,7 +89,7 @@ def _may_be_learned_from(event: events.Event, folder: str) -> bool:
 
 
 def _store(job: "dict[str, str | None]") -> "str | None":
-    """Queue *job* in the database. Returns why it can't be queued, or `""`."""
+    """Queue *job* in the database. Return `""`, or the reason if that fails."""
     path = None
     try:
         path = settings.sqlite_file(project_env.database_url(job["folder"] or ""))
@@ -105,7 +105,7 @@ def _store(job: "dict[str, str | None]") -> "str | None":
 
 
 def _spool(hook: hook_runner.Hook, job: "dict[str, str | None]", why: str) -> bool:
-    """Keep *job* in the spool because of *why*. Returns whether that worked."""
+    """Write *job* to the spool and *why* to the log. Return whether that worked."""
     try:
         path = spool.keep(job)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""What Claude Code gives a hook: the JSON object on its standard input, and its environment.
+"""Reading the input that Claude Code gives a hook: a JSON object on standard input, and environment variables.
 
-For the hooks. Nothing in it is trusted: a field that is missing or of another kind is None. Standard library only, and
-little of it.
+For the hooks. The input isn't trusted: a field that is missing or has the wrong type becomes None. Imports only a small
+part of the standard library.
 """
 
 import os
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Event:
-    """One event of a session; each field a text, or None."""
+    """One event of a session. Each field is a string or None."""
 
     hook_event_name: "str | None"
     session_id: "str | None"
@@ -37,10 +37,10 @@ class Event:
         self.project_dir = os.environ.get("CLAUDE_PROJECT_DIR")
 
     def project_folder(self) -> "str | None":
-        """The folder of the session's project; None if it isn't known: no playbook is better than a wrong one.
+        """Return the folder of the session's project, or None if it isn't known.
 
-        That is `CLAUDE_PROJECT_DIR`. Without it, `cwd` may have moved since the session began, but the transcript's
-        folder is named after where it began.
+        `CLAUDE_PROJECT_DIR` names it. Without that variable, the transcript's folder is named after where the session
+        began; `cwd` may have changed. No playbook is better than a wrong one.
         """
         if self.project_dir:
             return projects.project_dir(self.project_dir)
@@ -56,10 +56,9 @@ class Event:
 
 
 def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Event, str] | None":
-    """The event on the standard input of *hook* and its project's folder; None unless it is Claude Code's, by one of
-    these *names*. Another host gets no output at all. If the input can't be parsed, the log says so, with the
-    *consequence*.
-    """
+    """Read the event from the standard input of *hook*. Return it with its project's folder, or None unless Claude Code
+    sent it and its name is in *names*. Another host gets no output. If the input can't be parsed, log that and the
+    *consequence*."""
     event = parse(hook.payload())
     if event is None:
         hook.note(f"standard input is not a JSON object; {consequence}")
@@ -74,21 +73,21 @@ def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Eve
 
 
 def _is_of_another_host(event: Event) -> bool:
-    """Whether another agent sent *event*: Claude Code always names a transcript, `projects/FOLDER/SESSION.jsonl`.
-    Variables can't tell, as agents inherit them from one another."""
+    """Return whether another agent sent *event*. Claude Code always names a transcript,
+    `projects/FOLDER/SESSION.jsonl`. Environment variables can't tell, because one agent inherits them from another."""
     above, folder, name = f"//{event.transcript_path or ''}".split("/")[-3:]
     return name in ("", "events.jsonl") or name.startswith("rollout-") or "chats" in (above, folder)
 
 
 def parse(data: bytes) -> "Event | None":
-    """The event in *data*; None if that is no JSON object."""
+    """Parse *data* as an event. Return None if it isn't a JSON object."""
     text = data.decode("utf-8", "surrogateescape").strip(" \t\r\n\ufeff")
     payload = scanned(text)
     return Event(payload) if isinstance(payload, dict) else None
 
 
 def scanned(text: str) -> "Any":
-    """*text* parsed as JSON; None if it isn't JSON."""
+    """Parse *text* as JSON. Return None if it isn't valid."""
     try:
         return _scan(text)
     except Exception:  # no JSON, or a Python without that scanner
@@ -101,19 +100,20 @@ def scanned(text: str) -> "Any":
 
 
 def storable(value: object) -> "str | None":
-    """A text of a payload, made storable: without NUL and halves of surrogate pairs; None if it is no text."""
+    """Return a payload's value without NUL and lone surrogates, so that it can be stored. Return None if it isn't a
+    string."""
     if not isinstance(value, str):
         return None
     return projects.as_text(value).encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
 
 
 def session_folder_name(folder: str) -> str:
-    """Claude Code's name for the folder with the transcripts of sessions that began in *folder*."""
+    """Return the name of the folder in which Claude Code keeps the transcripts of sessions that began in *folder*."""
     return "".join([char if char.isascii() and char.isalnum() else "-" for char in folder])
 
 
 def _scan(text: str) -> object:
-    """*text* as JSON, read with the C scanner alone: `import json` costs more than a hook's whole work."""
+    """Parse *text* as JSON with the C scanner alone, because `import json` takes longer than all the work of a hook."""
     from _json import make_scanner
 
     class Context:
@@ -131,9 +131,9 @@ def _scan(text: str) -> object:
 
 
 def folder_of_session(session_id: str, cwd: str) -> "str | None":
-    """The folder in which the session began, if it is *cwd* (its shell's folder now) or above it; else None.
+    """Return the folder in which the session began if it is *cwd* (the shell's current folder) or above it, else None.
 
-    The shell isn't told `CLAUDE_PROJECT_DIR` (seen with client 2.1.329). A session without a transcript has just begun.
+    The shell has no `CLAUDE_PROJECT_DIR` (seen with client 2.1.329). A session without a transcript has just begun.
     """
     root = os.path.join(settings.claude_dir(), "projects")
     try:
@@ -145,7 +145,7 @@ def folder_of_session(session_id: str, cwd: str) -> "str | None":
 
 
 def _folder_named_as(start: str, transcript_path: "str | None") -> "str | None":
-    """The folder at or above *start* that the transcript's folder is named after."""
+    """Return the folder, *start* or one above it, that the transcript's folder is named after."""
     name = os.path.basename(os.path.dirname(transcript_path or ""))
     for here in projects.upwards(os.path.normpath(start)) if name else ():
         if name in (session_folder_name(here), session_folder_name(os.path.realpath(here))):

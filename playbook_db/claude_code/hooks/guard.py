@@ -1,8 +1,8 @@
 """The hook of a guard: before a tool call that matches its pattern, it asks the user or refuses the call.
 
-The message is a key point. The hook counts how often it asked or refused, and how often the user went on.
-`hooks/guard.py` starts it, as `claude_code.setup.guards` registers it. Standard library only. If it isn't sure, it says
-nothing: Claude Code starts it for every command that it can't parse itself.
+The message is a key point. The hook logs each time it asks or refuses, and each time the user allows the call.
+`claude_code.setup.guards` registers `hooks/guard.py`, which starts it. Standard library only. If the hook isn't sure,
+it prints nothing, because Claude Code also starts it for every command that it can't parse.
 """
 
 import os
@@ -29,12 +29,12 @@ def main() -> "NoReturn":
 
 
 def log_path() -> str:
-    """The path of the log. It has one line for each use of a guard."""
+    """Return the path of the log, which has one line for each use of a guard."""
     return os.path.join(settings.logs_dir(), "guards.log")
 
 
 def log_line(name: str, what: str, key: str) -> str:
-    """The text of a log line: *what* the guard of the point *name* did in the project *key*."""
+    """Return the log line that says *what* the guard of the point *name* did in the project *key*."""
     return " ".join(f"guard {name} {what} in {key}".split())
 
 
@@ -64,9 +64,9 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
 
 
 def fits(pattern: str, tool: object, command: object) -> bool:
-    """Whether *pattern* matches a call of *tool*, or of the shell with *command*.
+    """Return whether *pattern* matches a call of *tool* or, for the shell, *command*.
 
-    Claude Code compares the patterns of other tools itself. A command is split into its parts, and each is compared
+    Claude Code compares the patterns of other tools itself. A command is split into its parts. Each part is compared
     without quoted texts, leading keywords and variables.
     """
     import re  # late, as above
@@ -88,16 +88,16 @@ def fits(pattern: str, tool: object, command: object) -> bool:
 
 
 def parts(argument: str) -> "tuple[str, str, str]":
-    """The name of the point, the pattern and the mode in the *argument* of a guard's command. A pattern has no bracket
-    inside, and a name may have spaces."""
+    """Split the *argument* of a guard's command into the point's name, the pattern and the mode. A pattern has no
+    bracket inside. A name may have spaces."""
     mode, _, rest = argument.partition(" ")
     pattern, bracket, name = rest.partition(")")
     return name[1:], pattern + bracket, mode
 
 
 def text_of(name: str, folder: str) -> "str | None":
-    """The point *name* as a session in *folder* is shown it; `""` if it isn't live. None if that can't be known: the
-    project's playbook isn't here, or is ignored. Raises UnusableError or the driver's Error."""
+    """Return the text of the point *name* as sessions in *folder* see it, or `""` if the point isn't live. Return None
+    if the project's playbook isn't on this machine or is ignored. Raises UnusableError or the driver's Error."""
     path = settings.sqlite_file(project_env.database_url(folder))
     if path is None or not os.path.exists(path):
         return None

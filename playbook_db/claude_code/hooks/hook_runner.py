@@ -1,7 +1,7 @@
-"""The frame of every hook: whatever fails inside, the session gets valid output in time, and exit code 0.
+"""The frame of every hook: even if the work fails, the session gets valid output in time, and exit code 0.
 
-For the hooks; the worker writes its log with it. Standard library only, and of that only what an interpreter has loaded
-anyway or loads in no time.
+For the hooks; the worker uses it to write its log. Imports only modules of the standard library that the interpreter
+has loaded already or loads quickly.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` itself would bring `enum`
@@ -25,8 +25,7 @@ _GRACE_S = 0.4  # beyond its deadline, for a hook to keep its job and to say in 
 
 
 class Hook:
-    """The input, output and log of a hook. `fallback` is printed if the work ends, or its time is over, before it has
-    an output."""
+    """The input, output and log of a hook. If the work ends or times out without an output, `fallback` is printed."""
 
     def __init__(self, name: str, fallback: bytes) -> None:
         self.name, self.fallback = name, fallback
@@ -35,7 +34,7 @@ class Hook:
         self._problems: list[str] = []
 
     def payload(self) -> bytes:
-        """All of standard input; empty if it is closed."""
+        """Read all of standard input. Return `b""` if it is closed."""
         chunks = []
         try:
             while chunk := os.read(0, _CHUNK_BYTES):
@@ -45,9 +44,9 @@ class Hook:
         return b"".join(chunks)
 
     def say(self, output: bytes, *, wait_s: float = -1) -> bool:
-        """Write *output* to standard output, unless an output was written already. Returns whether it was written.
+        """Write *output* to standard output, unless an output was written already. Return whether *output* was written.
 
-        Output that is under way is waited for; with *wait_s*, not longer than that: its reader may be stuck.
+        If another thread is writing, wait until it ends, or at most *wait_s* seconds, because its reader may be stuck.
         """
         if not self._saying.acquire(timeout=wait_s):
             return False
@@ -64,7 +63,7 @@ class Hook:
         return True
 
     def note(self, problem: str) -> None:
-        """Log *text* when the hook ends: the answer never waits for the log."""
+        """Log *problem* when the hook ends, so that the answer never waits for the log."""
         self._problems.append(problem)
 
     def write_notes(self) -> None:
@@ -85,11 +84,11 @@ def run(
 ) -> "NoReturn":
     """Do *work* and end this process with exit code 0.
 
-    If the work says nothing, *silence* is printed, or the hook's `fallback` if it has another. After *deadline_s*
-    seconds the process ends whatever the work is waiting for, after *at_deadline*, which keeps what isn't kept yet. It
-    ends without the interpreter's own goodbye, which takes milliseconds and would close the database. If even that
-    can't end it, a signal does, a little later: the shell that started it makes exit code 0 of that (see `hooks/start`
-    and `registration.command`).
+    If the work prints nothing, *silence* is printed, or the hook's `fallback` if the work changed it. After
+    *deadline_s* seconds *at_deadline* runs, to save unsaved records. Then the process ends, even if the work is still
+    waiting. The interpreter's own shutdown is skipped, because it takes milliseconds and would close the database. If
+    the process still runs, a signal ends it a little later. The shell that started it turns that into exit code 0 (see
+    `hooks/start` and `registration.command`).
     """
     hook = Hook(name, silence)
     gc.disable()  # collecting would close an unused connection, which makes SQLite move the whole log into the file
@@ -108,7 +107,7 @@ def run(
 
 
 def append_line(path: str, text: str) -> None:
-    """Append the time and *text* as one line to the log at *path*, if it can be written."""
+    """Append a line with the time and *text* to the log at *path*, if the log can be written."""
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {' '.join(text.split())[:2000]}\n"
     try:
         for folder in (settings.data_dir(), os.path.dirname(path)):  # the mode is the last folder's alone
@@ -128,9 +127,10 @@ def append_line(path: str, text: str) -> None:
 
 
 def without_secrets(text: str) -> str:
-    """*text* on one line, without the values of secret variables, and with no user in a URL.
+    """Return *text* on one line, without the values of secret variables and without users in URLs.
 
-    `redact_message` knows much more; to load it takes longer than a hook may, and a Python of 3.11 or later.
+    `redact_message` recognizes many more secrets. But it takes longer to load than a hook may run, and needs Python
+    3.11 or later.
     """
     for name, value in os.environ.items():
         is_secret = any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSW", "AUTH"))
@@ -145,14 +145,15 @@ def _without_user(word: str) -> str:
 
 
 def timestamp() -> str:
-    """Now, as the database has it: UTC, ISO 8601, microseconds."""
+    """Return the current time in the database's format: UTC, ISO 8601, with microseconds."""
     microseconds = int(time.time() * 1e6)
     seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(microseconds // 10**6))
     return f"{seconds}.{microseconds % 10**6:06d}+00:00"
 
 
 def _end_in_time(hook: Hook, deadline_s: float, at_deadline: "Callable[[Hook], None] | None") -> None:
-    """End the process after *deadline_s*. A signal handler wouldn't help: it only runs after a call into C returns."""
+    """End the process after *deadline_s*. A signal handler wouldn't help, because it only runs after a call into C
+    returns."""
     time.sleep(deadline_s)
     try:
         is_late = hook.say(hook.fallback, wait_s=_GRACE_S / 2)

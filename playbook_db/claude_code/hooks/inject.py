@@ -1,7 +1,7 @@
-"""The hook of SessionStart: it gives the session its playbook. If in doubt, it prints nothing.
+"""The hook of SessionStart, which gives the session its playbook. If in doubt, it prints nothing.
 
-Started by `hooks/inject.py`. Standard library only. It opens the database to read; which points were shown is recorded
-afterwards: in the spool where the database can't take it at once.
+Started by `hooks/inject.py`. Standard library only. It opens the database read-only. Afterwards it records which points
+were shown: in the database, or in the spool if the database is locked.
 """
 
 import os
@@ -102,7 +102,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
 
 
 def _keep_start(hook: hook_runner.Hook, event: events.Event, folder: str, key: str) -> None:
-    """Record that the session began, so that the worker finds it even if no hook records its end."""
+    """Record that the session began. The worker then finds the session even if no hook records its end."""
     path = event.transcript_path
     if not event.session_id or not path:
         return
@@ -138,7 +138,7 @@ def _keep(hook: hook_runner.Hook, record_message: "Callable[[], object]") -> Non
 
 
 def _is_old(path: str, seconds: float) -> bool:
-    """Whether the file at *path* was last written longer than *seconds* ago, or isn't there."""
+    """Return whether the file at *path* is missing, or was last written more than *seconds* ago."""
     try:
         return not 0 <= time.time() - os.stat(path).st_mtime < seconds
     except OSError:
@@ -146,17 +146,17 @@ def _is_old(path: str, seconds: float) -> bool:
 
 
 def _is_worker_overdue() -> bool:
-    """Whether a worker should look for sessions that ended without a hook, as after a kill."""
+    """Return whether it is time for a worker to look for sessions that ended without a hook, for example by a kill."""
     return _is_old(settings.worker_lock(), _WORKER_EVERY_S) and os.path.exists(settings.data_dir())
 
 
 def _is_set_up_missing() -> bool:
-    """Whether this is the plugin, and its worker's environment isn't set up yet."""
+    """Return whether this hook belongs to the plugin and the environment of the plugin's worker isn't set up yet."""
     return sys.argv[1:2] in ([], ["plugin"]) and not os.path.exists(settings.runtime_dir())
 
 
 def _has_mirror_changed(connection: "at_hand.Connection", project: hook_sql.StoredProject, folder: str) -> bool:
-    """Whether the project has a mirror that differs from the file of the last sync."""
+    """Return whether the project has a mirror that differs from the file of the last sync."""
     if project.mirror not in ("on", "found"):
         return False
     path = projects.mirror_path(folder)

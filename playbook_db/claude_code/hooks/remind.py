@@ -1,8 +1,8 @@
-"""The hook of UserPromptSubmit, PostToolUseFailure and SubagentStart: it shows the few points that fit.
+"""The hook of UserPromptSubmit, PostToolUseFailure and SubagentStart, which shows a few matching points.
 
-They fit the prompt, the error or the tool call; a subagent gets the best ones. If no point fits well, it says nothing.
-`hooks/remind.py` starts it. Standard library only. Somebody waits for the answer, so it stops at a deadline and writes
-the reason to the log only. It never starts the worker.
+The points match the prompt, the error or the tool call. A subagent gets the best points. If no point matches well, the
+hook prints nothing. `hooks/remind.py` starts it. Standard library only. The user waits for the answer, so the hook
+stops at a deadline and only logs the reason. It never starts the worker.
 """
 
 import os
@@ -60,7 +60,7 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
 def answer(
     hook: hook_runner.Hook, event: events.Event, folder: str, question: str, pending: "list[dict[str, Any]]"
 ) -> None:
-    """Show the session in *folder* the points that match *question* at *event*, if any, and record that."""
+    """Show the session in *folder* the points that match *question* at *event*, if any, and record the showing."""
     if not _is_wanted(hook, event, folder):
         return
     path = settings.sqlite_file(project_env.database_url(folder))
@@ -80,16 +80,16 @@ def answer(
 
 
 def moment_of(event: events.Event) -> str:
-    """What *event* is about: its name, or TASK for a subagent's task."""
+    """Return the name of *event*, or TASK if it is about a subagent's task."""
     name = event.hook_event_name or ""
     return TASK if name == FILE and event.payload.get("tool_name") == TASK else name
 
 
 def question_of(event: events.Event, folder: str) -> "str | None":
-    """The text to search the points with, for *event* of the project in *folder*.
+    """Return the text with which to search the points, for *event* of the project in *folder*.
 
-    It is the prompt, or the error with the command or file of the call. `""` for a subagent, which gets the best
-    points. None if nothing should be shown.
+    The text is the prompt, or the error with the command or file of the call. It is `""` for a subagent, which gets the
+    best points. It is None if nothing should be shown.
     """
     if event.hook_event_name == SUBAGENT:
         return ""
@@ -110,25 +110,26 @@ def question_of(event: events.Event, folder: str) -> "str | None":
 
 
 def beginning_and_end(prompt: object) -> str:
-    """The part of *prompt* to search the points with; `""` if it is no text."""
+    """Return the part of *prompt* with which to search the points, or `""` if *prompt* isn't a string."""
     return _read(prompt, search_words.READ_FIRST, search_words.READ_LAST)
 
 
 def _read(text: object, first: int, last: int) -> str:
-    """The *first* and the *last* so many characters of *text*; `""` if it is no text."""
+    """Return the *first* characters and the *last* characters of *text* (both are counts), or `""` if it isn't a
+    string."""
     if isinstance(text, str) and len(text) > first + last:
         text = f"{text[:first]} {text[-last:]}"
     return events.storable(text) or ""
 
 
 def _is_slash_command(prompt: str) -> bool:
-    """Whether *prompt* begins with the name of a slash command, and not with a path."""
+    """Return whether *prompt* begins with the name of a slash command, and not with a path."""
     first = prompt.split(None, 1)[:1]
     return bool(first) and first[0][0] == "/" and "/" not in first[0][1:]
 
 
 def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool:
-    """Whether the settings allow points at *event*, and this registration of the hook is the one that answers."""
+    """Return whether the settings allow points at *event* and no other registration of the hook answers it."""
     name, session = event.hook_event_name or "", event.session_id
     if moment_of(event) in (SUBAGENT, TASK):
         is_on = registration.is_shown_to_subagent(event.agent_type or "", folder)
@@ -141,7 +142,7 @@ def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool
 
 
 def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[showing.Source]":
-    """The playbooks whose points a session in *folder* is shown; none if the project is ignored."""
+    """Return the playbooks whose points are shown in *folder*. Return an empty list if the project is ignored."""
     key = projects.project_key(folder)
     project = hook_sql.find_project(connection, key)
     if project is not None and project.is_ignored:
@@ -155,7 +156,7 @@ def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[s
 def _show_best(
     hook: hook_runner.Hook, event: events.Event, sources: "Sequence[showing.Source]", pending: "list[dict[str, Any]]"
 ) -> None:
-    """Show a subagent the session's best points, in less space."""
+    """Show a subagent the session's best points, in a shorter text."""
     text, points_shown = showing.compose(hook, event, sources, limit_units=LIMIT_UNITS[SUBAGENT])
     if not text or hook.say(showing.output(SUBAGENT, text, "")):
         showing.keep(hook, event, points_shown, pending)
@@ -169,7 +170,7 @@ def _show_matches(
     question: str,
     pending: "list[dict[str, Any]]",
 ) -> None:
-    """Show the points that match *question* and that the session doesn't know yet, best first."""
+    """Show the points that match *question* and that the session hasn't seen yet, best first."""
     name = moment_of(event)
     matches = []
     for source in sources:
@@ -192,7 +193,7 @@ def _show_matches(
 
 
 def _with_task(event: events.Event, text: str) -> bytes:
-    """The answer that adds *text* to the task in the call of *event*."""
+    """Return the answer that adds *text* to the subagent's task in the tool call of *event*."""
     import json  # late: a subagent takes much longer
 
     inputs = event.payload["tool_input"]
@@ -202,7 +203,7 @@ def _with_task(event: events.Event, text: str) -> bytes:
 
 
 def _lock(connection: "at_hand.Connection") -> None:
-    """Take the write lock until the shown points are recorded, if that is possible at once."""
+    """Try to begin a transaction that holds the write lock until the shown points are recorded. Ignore a failure."""
     try:
         at_hand.allow_writes(connection)
         connection.execute("BEGIN IMMEDIATE")
@@ -215,8 +216,8 @@ def _chosen(
     sources: "Sequence[showing.Source]",
     matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]",
 ) -> "tuple[str, list[tuple[showing.Source, hook_sql.StoredPoint]]]":
-    """The text for the session at *event*, and the points in it: the best of *matches*, as many as are allowed and fit.
-    A point that is held back, or too long for the remaining space, is left out."""
+    """Return the text for the session at *event*, and the points in it. They are the best of *matches*, up to the
+    allowed number and length. A point that is held back, or too long for the remaining space, is left out."""
     from playbook_db.domain import prompt_text  # late: mostly nothing fits
 
     name = moment_of(event)
@@ -245,8 +246,8 @@ def _chosen(
 class _Known:
     """The points of *source* that the session already knows at *event*.
 
-    `points` are their numbers: those in its context, and those shown at an error. `units` is the length of all texts
-    that prompts, files and errors have shown.
+    `points` has the ids of the points in its context and of those shown at an error. `units` is the total length of the
+    texts shown at prompts and errors.
 
     A compaction removes earlier points. Only the subagent itself knows its points. An error may repeat a point of the
     session's start, because it shows that this point matters now. A file may, if the start was many calls ago.

@@ -24,8 +24,8 @@ SILENCE = b"{}\n"  # the answer if there is nothing to show
 def run(
     name: str, work: "Callable[[hook_runner.Hook, list[dict[str, Any]]], None]", *, deadline_s: float
 ) -> "NoReturn":
-    """Do *work* as the hook *name*, and end the process. It keeps a list of showings that aren't recorded yet. Those
-    left at the deadline go into the spool."""
+    """Do *work* as the hook *name*, and end the process. *work* gets a list for the showings that aren't recorded yet.
+    Showings that are left at the deadline go into the spool."""
     pending: list[dict[str, Any]] = []
 
     def at_deadline(hook: hook_runner.Hook) -> None:
@@ -38,10 +38,11 @@ def run(
 
 
 class Source:
-    """A playbook whose points sessions get: its `key` and its `book`.
+    """A playbook whose points are shown: its project's `key` and the playbook itself (`book`).
 
-    `home` is the project's own book, for the record. It differs from `book` only for a member of a team. `held_back`
-    has the numbers of the points that the session isn't shown, for comparison; None if it is shown all that fit.
+    `home` is the project's own playbook, in which showings are recorded. It differs from `book` only for a member of a
+    team. `held_back` has the ids of points that the session isn't shown, for comparison. It is None if nothing is held
+    back.
     """
 
     __slots__ = ("book", "held_back", "home", "key", "share")
@@ -52,7 +53,8 @@ class Source:
         self.share = ("", 0.0)  # the session, and how much is held back from it
 
     def is_held_back(self, point: hook_sql.StoredPoint) -> bool:
-        """Whether *point*, which fits, is held back: at each event of the session or at none. Pinned points aren't."""
+        """Return whether the matching *point* is held back. The result is the same for all events of a session. Pinned
+        points are never held back."""
         if self.held_back is None or point.pinned or not settings.is_held_out(*self.share, point.id):
             return False
         self.held_back[point.id] = None
@@ -60,9 +62,9 @@ class Source:
 
 
 def sources(connection: "at_hand.Connection", key: str, home: "Book | None", shown: "Book | None") -> "list[Source]":
-    """The playbooks whose points a session of the project *key* gets: the project's and the personal one.
+    """Return the playbooks whose points a session of the project *key* gets: the project's and the personal one.
 
-    *home* is the project's own; *shown* replaces it if the project has a team.
+    *home* is the project's own playbook. *shown* replaces it if the project has a team.
     """
     of_user = hook_sql.find_project(connection, projects.USER_KEY)
     users = Book(connection, of_user) if of_user is not None else None
@@ -71,8 +73,8 @@ def sources(connection: "at_hand.Connection", key: str, home: "Book | None", sho
 
 
 def of_team(replica: str, name: str) -> "Book | None":
-    """The team's playbook *name*, as the worker last copied it into the file *replica*; None if it hasn't yet. Raises
-    UnusableError or the driver's Error."""
+    """Open the team's playbook *name* in *replica*, the file into which the worker copies it. Return None if no copy
+    exists yet. Raises UnusableError or the driver's Error."""
     if not os.path.exists(replica):
         return None
     connection = at_hand.open_replica(replica)
@@ -81,20 +83,20 @@ def of_team(replica: str, name: str) -> "Book | None":
 
 
 def is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
-    """Whether the session is held out: it is shown nothing, for comparison with the others."""
+    """Return whether the session is held out. It then sees no points, for comparison with other sessions."""
     share = _share(hook, event, settings.HOLDOUT)
     return share > 0 and settings.is_held_out(event.session_id or "", share)
 
 
 def hold_back(hook: hook_runner.Hook, event: events.Event, sources: "Sequence[Source]") -> None:
-    """Hold back some points of *sources* if the settings say so."""
+    """Have *sources* hold back some of their points if the settings say so."""
     if share := _share(hook, event, settings.HOLDOUT_POINTS):
         for each in sources:
             each.share, each.held_back = (event.session_id or "", share), {}
 
 
 def _share(hook: hook_runner.Hook, event: events.Event, name: str) -> float:
-    """The share that the variable *name* sets; 0 for a session without an id."""
+    """Return the share that the variable *name* sets, or 0 for a session without an id."""
     if not os.environ.get(name) or not event.session_id:
         return 0.0
     try:
@@ -107,9 +109,9 @@ def _share(hook: hook_runner.Hook, event: events.Event, name: str) -> float:
 def compose(
     hook: hook_runner.Hook, event: events.Event, sources: "Sequence[Source]", *, limit_units: "int | None" = None
 ) -> "tuple[str, list[Shown]]":
-    """The text for the session with the best points of the playbooks *sources*, and these points, in *limit_units*
-    (default: the client's limit). A session that is held out gets no text, which is recorded.
-    """
+    """Write the text for the session from the best points of *sources*. Return the text and these points. The text is
+    at most *limit_units* long (default: the client's limit). A session that is held out gets no text, which is
+    recorded."""
     sources = [each for each in sources if each.book.project.live_points]
     if not sources:
         return "", []
@@ -131,7 +133,7 @@ def compose(
 
 
 def output(event_name: str, text: str, message: str) -> bytes:
-    """The answer to the event: *text* for the model, *message* for the user and not for the model."""
+    """Return the answer to the event. *text* is for the model; *message* is for the user only."""
     parts = [f'"systemMessage":{quoted(message)}'] if message else []
     if text:
         parts.append(f'"hookSpecificOutput":{{"hookEventName":"{event_name}","additionalContext":{quoted(text)}}}')
@@ -150,10 +152,10 @@ def quoted(text: str) -> str:
 def keep(
     hook: hook_runner.Hook, event: events.Event, shown: "Sequence[Shown]", pending: "list[dict[str, Any]]"
 ) -> None:
-    """Record which points the session was *shown*, if it has an id. *pending* keeps them until that is done.
+    """Record which points the session was *shown*, if it has an id. *pending* lists them until they are recorded.
 
-    That is one commit, of a transaction that may have begun; in the spool where that can't be at once, as somebody else
-    is writing.
+    All are recorded in one commit, in a transaction that may have begun already. If the database can't be written at
+    once, they go into the spool.
     """
     prepare(event, shown, pending)
     if not pending:
@@ -175,12 +177,12 @@ def keep(
 
 
 def prepare(event: events.Event, shown: "Sequence[Shown]", pending: "list[dict[str, Any]]") -> None:
-    """Put the record of the showing into *pending*, if the session has an id."""
+    """Replace the content of *pending* with the records of the showing. It stays empty if the session has no id."""
     pending[:] = [_described(source, points, event) for source, points in shown] if event.session_id else []
 
 
 def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: events.Event) -> "dict[str, Any]":
-    """The showing of *points* in the spool's form."""
+    """Return the record of showing *points*, in the spool's format."""
     described = {
         "project": source.key,
         "team": source.home.project.team_name,
@@ -196,7 +198,7 @@ def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: 
 
 
 def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -> None:
-    """Keep *showing* in the spool because of *why*, or `""`."""
+    """Write *showing* to the spool. Log the reason *why*, unless it is `""`."""
     from playbook_db.claude_code.hooks import spool  # late: mostly the database can be written
 
     try:
@@ -210,7 +212,7 @@ def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -
 
 
 def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]":
-    """The showings of *source* to the session that the database lacks, in the form of `hook_sql.shown_to`."""
+    """Return the session's showings of *source* that are only in the spool, in the format of `hook_sql.shown_to`."""
     try:
         names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
     except OSError:

@@ -1,8 +1,8 @@
 """The spool: files for jobs and showings that the database couldn't store, until the worker imports them.
 
-Each session that began has a file, too, with the path of its transcript. Hooks and the worker use this module, so it
-needs the standard library only. A file is written whole or not at all. Its `kind` names its content; one without a kind
-is a job. On a full disk, a job or a start overwrites a file of the reserve, which has its blocks already.
+Each session that began also has a file, with the path of its transcript. Hooks and the worker use this module, so it
+needs the standard library only. A file is written whole or not at all. Its `kind` names its content; without a kind it
+is a job. On a full disk, a job or a start overwrites a file of the reserve, whose blocks are already allocated.
 """
 
 import os
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def keep(content: "Mapping[str, object]") -> str:
-    """Write *content* to the spool; returns its file. On a full disk a job uses a file of the reserve; a showing
-    doesn't. Raises OSError if nothing can be written."""
+    """Write *content* to the spool and return the path of its file. On a full disk a job uses a file of the reserve; a
+    showing doesn't. Raises OSError if nothing can be written."""
     import json
 
     path = os.path.join(settings.spool_dir(), f"{time.time():.6f}-{os.getpid()}{SUFFIX}")
@@ -33,7 +33,7 @@ def keep(content: "Mapping[str, object]") -> str:
 def keep_start(session_id: str, content: bytes) -> None:
     """Record that the session began: *content* is JSON with its `project`, `folder` and `transcript_path`.
 
-    A session whose id is no plain name isn't kept. Raises OSError if nothing can be written.
+    A session whose id isn't a plain name is ignored. Raises OSError if nothing can be written.
     """
     path = _of_session(session_id, STARTED)
     if not path:
@@ -46,8 +46,8 @@ def keep_start(session_id: str, content: bytes) -> None:
 
 
 def note_end(session_id: str, *, is_kept: bool) -> None:
-    """Record that the session has ended: later lines of its transcript don't count. Unless it *is_kept*, remove its
-    record, so that nothing is learned from it."""
+    """Record that the session has ended, so that later lines of its transcript don't count. Unless *is_kept*, remove
+    its record, so that nothing is learned from it."""
     path = _of_session(session_id, STARTED)
     try:
         if is_kept:
@@ -60,7 +60,7 @@ def note_end(session_id: str, *, is_kept: bool) -> None:
 
 
 def keep_reserve() -> None:
-    """Create the reserve, files that can be overwritten on a full disk, as far as there is room."""
+    """Create the files of the reserve, which can be overwritten on a full disk, as far as there is room."""
     if os.path.exists(_reserve(0)):
         return
     try:
@@ -72,7 +72,7 @@ def keep_reserve() -> None:
 
 
 def is_disk_full() -> bool:
-    """Whether neither the disk nor the reserve has room for a job."""
+    """Return whether neither the disk nor the reserve has room for a job."""
     try:
         is_full = not os.statvfs(settings.claude_dir()).f_bavail
     except OSError:
@@ -81,7 +81,7 @@ def is_disk_full() -> bool:
 
 
 def waiting(suffix: "str | tuple[str, ...]" = SUFFIX) -> "list[str]":
-    """The files in the spool, oldest first: jobs and showings, or those that end with *suffix*."""
+    """List the files in the spool, oldest first: jobs and showings, or only files that end with *suffix*."""
     folder = settings.spool_dir()
     try:
         names = os.listdir(folder)
@@ -91,8 +91,8 @@ def waiting(suffix: "str | tuple[str, ...]" = SUFFIX) -> "list[str]":
 
 
 def _write(path: str, data: bytes, *, uses_reserve: bool, waits: bool = True) -> None:
-    """Write *data* to *path*; if it *waits*, until it is on the disk. On a full disk a file of the reserve is
-    overwritten. If even that needs room, reserve files are deleted to make some."""
+    """Write *data* to *path*; with *waits*, return once the data is on the disk. On a full disk overwrite a file of the
+    reserve. If even that needs room, delete files of the reserve."""
     reserve = range(RESERVE_FILES) if uses_reserve and len(data) <= RESERVE_FILE_BYTES else ()
     for taken in (None, *reserve, None):
         try:

@@ -1,8 +1,9 @@
-"""The hook of PreToolUse: the first time that a session reads or changes a file, it shows the point that best matches
-the file's path. The client passes it on with the call's result; it always reads a file before changing it. To a
-subagent's task the hook adds the points that match it.
+"""The hook of PreToolUse. When a session first reads or changes a file, it shows the point that best matches the file's
+path. The client passes the point on with the call's result, and always reads a file before changing it. The hook also
+adds matching points to a subagent's task.
 
-Started by `hooks/tool.py`; `hooks/touched` has ended the later calls on a file. Standard library only.
+Started by `hooks/tool.py`. For later calls on the same file, the script `hooks/touched` exits first. Standard library
+only.
 """
 
 from playbook_db.claude_code.hooks import events, hook_runner, remind, showing, touched

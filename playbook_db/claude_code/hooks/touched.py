@@ -1,7 +1,7 @@
-"""The files that a session's tools have read or changed: whether a call is the first on its file, and the latest ones.
+"""Recording the files that a session's tools have read or changed, to recognize the first call on each file.
 
-For the hooks; standard library only. That a file was touched is an empty file of its name, which the shell script
-`hooks/touched` looks for, too.
+For the hooks; standard library only. Each touched file is recorded as an empty file, named after it. The shell script
+`hooks/touched` looks for these files, too.
 """
 
 import os
@@ -15,8 +15,8 @@ _PROMPT, _CALL, _START = b'"promptSource":"', b'"sourceToolAssistantUUID":"', b'
 
 
 def is_first(session_id: "str | None", path: str) -> bool:
-    """Whether the session touches the file at *path* for the first time since it began or was compacted; then record
-    that. If that can't be recorded, each call counts as the first."""
+    """Return whether the session touches the file at *path* for the first time since it began or was compacted. Record
+    the first time. If that fails, each call counts as the first."""
     folder = _folder(session_id or "")
     name = path.replace("/", "!")
     if not folder or not os.path.isdir(settings.data_dir()):
@@ -32,7 +32,7 @@ def is_first(session_id: "str | None", path: str) -> bool:
 
 
 def forget(session_id: "str | None") -> None:
-    """Forget the files of the session: after a compaction, their points are no longer in its context."""
+    """Forget the session's touched files, because a compaction removes their points from its context."""
     folder = _folder(session_id or "")
     try:
         os.rename(folder, f"{folder}.{os.getpid()}")  # the worker removes it
@@ -41,7 +41,7 @@ def forget(session_id: "str | None") -> None:
 
 
 def since_prompt(transcript: "str | None", folder: str) -> "list[str]":
-    """The files of the project in *folder* that were touched since the last prompt in *transcript*, the latest ones."""
+    """Return the latest files of the project in *folder* that were touched since the last prompt in *transcript*."""
     tail = _tail(transcript, _TAIL_BYTES)
     paths: dict[str, None] = {}
     for part in reversed(tail[tail.rfind(_PROMPT) + 1 :].split(b'_path":"')[1:]):
@@ -52,13 +52,13 @@ def since_prompt(transcript: "str | None", folder: str) -> "list[str]":
 
 
 def calls_since_start(transcript: "str | None") -> int:
-    """How many tool calls have ended since the session's start last showed points, according to *transcript*."""
+    """Count the tool calls in *transcript* that ended after points were last shown at a session start."""
     tail = _tail(transcript, _MOST_BYTES)
     return tail[max(0, tail.rfind(_START)) :].count(_CALL)
 
 
 def in_project(path: str, folder: str) -> "str | None":
-    """*path* relative to the project's *folder*; None if it is elsewhere."""
+    """Return *path* relative to the project's *folder*, or None if it is outside of it."""
     path = os.path.normpath(path)
     for above in (folder, os.path.realpath(folder)):
         if path.startswith(f"{above}/"):
@@ -72,7 +72,7 @@ def _folder(session_id: str) -> str:
 
 
 def _tail(path: "str | None", most_bytes: int) -> bytes:
-    """The last *most_bytes* of the file at *path*; `b""` if it can't be read."""
+    """Return the last *most_bytes* bytes of the file at *path*, or `b""` if it can't be read."""
     try:
         file = projects.open_plain(projects.as_path(path or ""))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Starting the worker from a hook: with a Python that has its dependencies, as a process that outlives the session.
+"""Starting the worker from a hook, as a process that outlives the session, with a Python that has its dependencies.
 
 For the hooks and for the plugin's set-up. Standard library only.
 """
@@ -25,9 +25,9 @@ _OF_THE_SESSION = (  # the worker keeps what a user sets for Claude Code, such a
 
 
 def start(hook: "Hook", folder: str) -> None:
-    """Start the worker, which ends at once if another one runs. For the plugin, its environment is set up first.
+    """Start the worker. It ends at once if another worker runs. For the plugin, first set up the worker's environment.
 
-    It works for all projects: what that of *folder* brings to the environment of its sessions stays behind.
+    The worker works for all projects, so it doesn't inherit the variables that the project in *folder* sets.
     """
     environ = project_env.user_environment(folder)
     try:
@@ -42,15 +42,15 @@ def start(hook: "Hook", folder: str) -> None:
 
 
 def start_in_runtime(environ: "Mapping[str, str]" = os.environ) -> None:
-    """Start the worker in the plugin's environment; our own code runs from the plugin's folder."""
+    """Start the worker in the plugin's environment. Our own code runs from the plugin's folder."""
     start_detached([settings.runtime_python(), "-P", "-m", WORKER], {**environ, "PYTHONPATH": _ROOT})
 
 
 def start_detached(command: "Sequence[str]", environ: "Mapping[str, str]") -> None:
-    """Run *command*, a program and its arguments, detached from this process; its output is discarded.
+    """Run *command* (a program and its arguments) detached from this process, and discard its output.
 
-    It belongs to no tree of the client's, whatever that kills. Its environment is *environ* without the session's own
-    variables.
+    It is outside the client's process tree, so the client can't kill it. Its environment is *environ* without the
+    session's own variables.
     """
     from playbook_db import platforms  # late: most hooks start nothing
 

@@ -1,7 +1,7 @@
-"""Every setting: its value in this project's sessions, its source, and changing the user's own.
+"""Reading every setting as this project's sessions have it, with its source, and changing the user's own settings.
 
-In a session the `env` of the settings files replaces the shell's variables. In a terminal the shell's variables come
-first, then the `env` of the user's settings. A note says if the two differ.
+In a session, the `env` of the settings files overrides the shell's variables. In a terminal, the shell's variables
+override the `env` of the user's settings. A note tells if session and terminal differ.
 """
 
 import json
@@ -64,8 +64,8 @@ _NUMBERS: dict[str, Callable[[str], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting as this project's sessions have it; its `value` is in words, without secrets. `source` is the path of a
-    settings file, the environment or the default. `note` says anything else that matters."""
+    """A setting as this project's sessions have it. Its `value` is in words, without secrets. Its `source` is the path
+    of a settings file, the environment or the default. `note` has further remarks for the user."""
 
     name: str
     value: str
@@ -74,7 +74,7 @@ class Setting:
 
 
 def read_all(folder: str) -> list[Setting]:
-    """All settings as the project in *folder* has them, switches first."""
+    """Return all settings as the project in *folder* has them, switches first."""
     switches = {name: registration.switch_choice(name, folder) for name in SWITCHES}
     types, types_source = registration.subagents_choice(folder)
     note = f"* is all but {' and '.join(registration.LOOKING)}" if registration.ALL_TYPES in types else ""
@@ -89,8 +89,8 @@ def read_all(folder: str) -> list[Setting]:
 
 
 def write(name: str, value: str | None) -> tuple[str, bool]:
-    """Set the user's own setting *name* to *value*; None removes it. Returns the settings file, and whether it changed.
-    Raises SettingError for a value that can't be used, InstallError."""
+    """Set the user's own setting *name* to *value*; *value* None removes it. Return the settings file, and whether it
+    changed. Raises SettingError for an invalid value, and InstallError."""
     if reason := _NOT_IN_SETTINGS.get(name):
         raise SettingError(f"{name} isn't kept in Claude Code's settings: {reason}. Set it in your shell.")
     if name not in NAMES_IN_SETTINGS:
@@ -123,7 +123,7 @@ def _check(name: str, value: str) -> None:
 
 
 def _types(value: str) -> list[str]:
-    """The types of subagents in *value*: a JSON list, or names with commas between them."""
+    """Return the types of subagents in *value*, which is a JSON list or a comma-separated list."""
     try:
         types = json.loads(value) if value.lstrip().startswith("[") else [each.strip() for each in value.split(",")]
     except (ValueError, RecursionError):
@@ -137,7 +137,7 @@ def _types(value: str) -> list[str]:
 
 
 def _mode(name: str, choice: tuple[str, str | None, list[str]], users: str) -> Setting:
-    """The setting *name*; *users* says what only the user can do with it, not a project's file."""
+    """Return the setting *name*. *users* says what only the user, not a project's file, can do with it."""
     mode, source, unheard = choice
     note = f"ignored, since only you can {users}: {', '.join(unheard)}" if unheard else ""
     return Setting(name, mode, source or _DEFAULT, note)

@@ -1,6 +1,6 @@
-"""The checks of `playbook doctor`: each tries one part of the installation for real, and names the command that helps.
+"""The checks of `playbook doctor`. Each runs one part of the installation, and names the command that repairs it.
 
-For the command `playbook doctor`. Nothing of the user's changes.
+For the command `playbook doctor`. The checks change nothing of the user's.
 """
 
 import functools
@@ -57,8 +57,8 @@ _LONG_UNKNOWN = timedelta(days=1)  # without a comparison of the replica with th
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One result of a check: its `state` is `ok`, `note` (worth knowing) or `broken`. `remedy` is the command that
-    helps; `""` if nothing needs to be done."""
+    """One result of a check. Its `state` is `ok`, `note` (worth knowing) or `broken`. `remedy` is the command that
+    helps, or `""` if nothing needs to be done."""
 
     about: str
     state: str
@@ -67,7 +67,7 @@ class Finding:
 
 
 def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
-    """All findings for the database at *url* and the project in *folder*; if *online*, the model is asked, too."""
+    """Return all findings for the database at *url* and the project in *folder*. With *online*, ask the model, too."""
     findings: list[Finding] = []
     _report.cache_clear()
     checks = _CHECKS | {"model access": partial(_model, asks=online)}
@@ -89,7 +89,7 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
 
 
 def _remedy(finding: Finding, causes: Sequence[str]) -> str:
-    """The remedy of *finding*: none if it is ok, and for a broken hook that of the first of its *causes*."""
+    """Return the remedy of *finding*: `""` if it is ok, and the first of *causes*, if any, for a broken hook."""
     if finding.state == OK:
         return ""
     is_caused = causes and finding.about in ("inject", "remind") and finding.state == BROKEN
@@ -140,7 +140,8 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
-    """Whether the database can be used. Hooks never wait for a network, so they don't use one on a server."""
+    """Check whether the database can be used. Hooks never use a database on a server, because they must not wait for
+    it."""
     where, on_server = maintenance.location(url), settings.sqlite_file(url) is None
     if not on_server and not _is_there(url) and not at_hand.loss_of(where):
         yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")
@@ -226,7 +227,7 @@ def _team(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _replica(status: team.TeamStatus, path: str) -> Finding:
-    """The state of the file from which sessions are shown the team's playbook."""
+    """Check the local copy of the team's playbook, from which the hooks read it."""
     if status.replica_at is None:
         return Finding("replica", NOTE, f"{path} isn't there yet: sessions are shown nothing", "playbook work")
     if status.replica is None:
@@ -257,14 +258,14 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _held(jobs: Iterable[Job]) -> list[tuple[Job, str]]:
-    """Those of *jobs* that wait for something else, such as a model, each with the reason."""
+    """Return those of *jobs* that wait for something else, such as a model, each with the reason."""
     errors = [(job, job.error or "") for job in jobs if job.state == "queued"]
     return [(job, why.removeprefix(hook_sql.WAITS)) for job, why in errors if why.startswith(hook_sql.WAITS)]
 
 
 @contextmanager
 def _opened(url: str) -> Iterator[Store]:
-    """The database. Raises DatabaseError if it doesn't exist or can't be used; `_database` reports that."""
+    """Open the database. Raises DatabaseError if it doesn't exist or can't be used, which `_database` reports."""
     if not _is_there(url):
         raise DatabaseError(f"{url} isn't there.")
     with open_store(url) as store:
@@ -278,7 +279,7 @@ def _is_there(url: str) -> bool:
 
 @functools.cache
 def _report(url: str) -> maintenance.Report:
-    """What is wrong with the database on a server. It is asked once, since a server that is away answers late."""
+    """Return what is wrong with the database on a server. Ask only once, because an unreachable server answers late."""
     return maintenance.check_database(url, quick=True)
 
 
@@ -355,7 +356,7 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _plugin_env(registrations: install.Registrations, worker_path: str) -> Finding:
-    """The state of the environment that the plugin sets up for the worker."""
+    """Check the environment that the plugin sets up for the worker."""
     roots = (worker_path, registrations.plugin_root, plugin_env.ROOT)
     root = next((each for each in roots if each and os.path.isfile(os.path.join(each, "pyproject.toml"))), None)
     if root is None:
@@ -367,7 +368,7 @@ def _plugin_env(registrations: install.Registrations, worker_path: str) -> Findi
 
 
 def _model(url: str, folder: str, *, asks: bool = False) -> Iterator[Finding]:
-    """Which model is configured; if this *asks* it, whether it answers one tiny question."""
+    """Check which model is configured. With *asks*, also check whether it answers one short question."""
     try:
         access = choose.describe_access(folder)
     except NoModelError as error:
@@ -387,7 +388,7 @@ def _model(url: str, folder: str, *, asks: bool = False) -> Iterator[Finding]:
 
 
 def _refusals(url: str, folder: str) -> list[str]:
-    """Why jobs of the project wait for a model; the daily budget doesn't count."""
+    """Return why jobs of the project wait for a model, other than for the daily budget."""
     with suppress(DatabaseError), _opened(url) as store:
         held = _held(queue.list_jobs(store, Project.in_folder(store, folder).key))
         return [why for _, why in held if project_env.BUDGET not in why]

@@ -1,7 +1,8 @@
-"""Guards: key points that are shown before tool calls that match a pattern, as hooks in the project's local settings.
+"""Guards, which show a key point before tool calls that match a pattern. They are hooks in the project's local
+settings.
 
-Only a person creates one. That file isn't shared, and nothing else keeps guards. The client starts a guard only for
-calls that its pattern fits. Raises InstallError and SettingError.
+Only a person can create a guard. The settings file isn't shared, and guards are kept nowhere else. The client starts a
+guard only for calls that match its pattern. Functions raise InstallError and SettingError.
 """
 
 import os
@@ -48,13 +49,13 @@ class Uses:
 
 
 def read(folder: str) -> list[PointGuard]:
-    """The guards of the project in *folder*."""
+    """Return the guards of the project in *folder*."""
     path = registration.settings_file("local", folder)
     return _in(registration.read_settings(path, registration.GUARD_MARKER))
 
 
 def add(folder: str, guard: PointGuard) -> str:
-    """Create *guard*, which replaces other guards of its point. Returns the path of the settings file."""
+    """Create *guard*, replacing other guards of its point. Return the path of the settings file."""
     require_person()
     parts = _PATTERN.fullmatch(guard.pattern)
     if parts is None or not parts[2].strip("*: "):
@@ -74,14 +75,14 @@ def add(folder: str, guard: PointGuard) -> str:
 
 
 def remove(folder: str, names: Collection[str]) -> list[PointGuard]:
-    """Remove the guards of the points *names*. Returns those that were there."""
+    """Remove the guards of the points *names*. Return the removed guards."""
     removed = [each for each in read(folder) if each.name in names]
     _change(folder, lambda existing: [each for each in existing if each.name not in names])
     return removed
 
 
 def remove_retired(note: Callable[[str], object]) -> None:
-    """Remove the guards whose points are no longer live, in all projects of this machine. *note* gets problems."""
+    """Remove guards without a live point from all projects on this machine. *note* is called with problems."""
     with suppress(OSError):  # mostly there are no guards
         for link in os.scandir(_guarded()):
             try:
@@ -96,20 +97,20 @@ def remove_retired(note: Callable[[str], object]) -> None:
 
 
 def dead(folder: str) -> str | None:
-    """The command of a guard in *folder* whose programs are gone; None if there is none."""
+    """Return the command of a guard in *folder* whose programs are gone, or None if there is no such guard."""
     path = registration.settings_file("local", folder)
     commands = _commands(registration.read_settings(path, registration.GUARD_MARKER))
     return next((command for command in commands if not registration.is_live(command)), None)
 
 
 def renew(folder: str) -> None:
-    """Rewrite the guards' commands in *folder* for the present programs."""
+    """Rewrite the commands of the guards in *folder* with the current programs."""
     if read(folder):
         _change(folder, lambda existing: existing)
 
 
 def uses(folder: str) -> dict[str, Uses]:
-    """How often each point's guard was used in *folder*, as far as the log goes back."""
+    """Count how often the guard of each point was used in *folder*, as far as the log goes back."""
     log, counts = guard.log_path(), Counter[str]()
     for path in (f"{log}.1", log):
         if os.path.exists(path):
@@ -124,7 +125,7 @@ def uses(folder: str) -> dict[str, Uses]:
 
 
 def require_person() -> None:
-    """Raise SettingError within a session of Claude Code: a page must not have it create or remove a guard."""
+    """Raise SettingError inside a session of Claude Code: a web page must not make it create or remove a guard."""
     if settings.session():
         raise SettingError(
             "Only a person can create or remove guards, so this doesn't work inside a session. Nothing was changed.",
@@ -133,7 +134,7 @@ def require_person() -> None:
 
 
 def _guarded() -> str:
-    """The folder with a link to each project that has guards, for the worker."""
+    """Return the folder that has a link to each project with guards, for the worker."""
     return os.path.join(settings.data_dir(), "guarded")
 
 
@@ -143,13 +144,13 @@ def _commands(document: object) -> list[str]:
 
 
 def _in(document: object) -> list[PointGuard]:
-    """The guards in the content of a settings file."""
+    """Return the guards in the content of a settings file."""
     arguments = filter(None, map(_ARGUMENT.search, dict.fromkeys(_commands(document))))
     return [PointGuard(*guard.parts(each[1].replace("'\"'\"'", "'"))) for each in arguments]
 
 
 def _change(folder: str, choose: Callable[[list[PointGuard]], Sequence[PointGuard]]) -> str:
-    """Have the guards that *choose* makes of the existing ones. Returns the path of the settings file."""
+    """Replace the guards by those that *choose* returns for the existing ones. Return the path of the settings file."""
     programs = install.programs(folder)
 
     def edited(text: str) -> str:

@@ -1,8 +1,9 @@
 """Adding our hooks to Claude Code's settings files, removing them, and finding the files that have them.
 
-For the commands and doctor. The hooks' interpreter is fixed at the time of the install: Claude Code starts them from
-any folder, with any PATH, while an environment of pyenv, uv or conda may not be active. Other programs write these
-files, too: a file is only replaced if it is as we read it, and it is replaced whole. Every error is an InstallError.
+For the commands and doctor. The install fixes the hooks' interpreter, because Claude Code starts hooks from any folder,
+with any PATH, and maybe without an active environment of pyenv, uv or conda. Other programs write these files, too. So
+a file is only replaced if nobody has changed it since we read it, and it is replaced whole. Every error is an
+InstallError.
 """
 
 import contextlib
@@ -28,9 +29,9 @@ _NEW = b"{}\n"  # a settings file before it has settings
 
 @dataclass(frozen=True)
 class Installed:
-    """What an install did to the settings file at `path`.
+    """The result of an install in the settings file at `path`.
 
-    `changed` is false if it had our hooks already; `backup` is the path of a copy from before, if one was made.
+    `changed` is false if the file had our hooks already. `backup` is the path of a copy of the earlier file, if any.
     """
 
     path: str
@@ -43,9 +44,9 @@ class Installed:
 
 @dataclass(frozen=True)
 class Uninstalled:
-    """What an uninstall did to the settings file at `path`.
+    """The result of an uninstall in the settings file at `path`.
 
-    `removed` is true if the file held nothing else, and was removed. `backups` are copies that differ from it.
+    `removed` is true if the file had only our hooks and was removed. `backups` are copies that differ from the file.
     """
 
     path: str
@@ -55,7 +56,8 @@ class Uninstalled:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A settings file that has our hooks: their commands, events that have none, and the first missing program."""
+    """A settings file that has our hooks, with their commands, the events without a hook, and the first missing
+    program."""
 
     scope: str
     path: str
@@ -66,10 +68,10 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Registrations:
-    """What all settings files say about our hooks.
+    """The registrations of our hooks in all settings files.
 
-    `files` have our hooks; `plugin` is the name of our plugin if it is enabled, and `plugin_root` its folder. Files in
-    `off` switch all hooks off; `unreadable` are files that can't be read, each with the problem.
+    `files` have our hooks. `plugin` is the name of our plugin if it is enabled, and `plugin_root` its folder. Files in
+    `off` switch all hooks off. `unreadable` lists files that can't be read, each with the problem.
     """
 
     files: tuple[Registration, ...]
@@ -95,7 +97,7 @@ def install(scope: str, folder: str, *, now: datetime) -> Installed:
 
 
 def uninstall(scope: str, folder: str) -> Uninstalled | None:
-    """Remove our hooks from the settings file of *scope*. Returns None if it has none. Raises InstallError.
+    """Remove our hooks from the settings file of *scope*. Return None if the file has none. Raises InstallError.
 
     A backup that equals the result is removed. A file that holds nothing else is removed if it has no backup.
     """
@@ -123,8 +125,8 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
 
 
 def edit_local_settings(folder: str, edit: Callable[[str], str]) -> str:
-    """Edit the text of the local settings of the project in *folder*. Returns the path of the file; one that holds
-    nothing else is removed. Raises InstallError."""
+    """Edit the text of the local settings of the project in *folder*. Return the path of the file. A file without
+    settings is removed. Raises InstallError."""
     path = os.path.abspath(registration.settings_file("local", folder))
     data = _read(path)
     new = _edited(path, data, edit)
@@ -134,7 +136,7 @@ def edit_local_settings(folder: str, edit: Callable[[str], str]) -> str:
 
 
 def take_out(path: str, commands: Collection[str], *, now: datetime) -> str | None:
-    """Remove all hooks that run one of *commands* from the settings file at *path*. Returns the path of the backup.
+    """Remove all hooks that run one of *commands* from the settings file at *path*. Return the path of the backup.
     Raises InstallError."""
 
     def is_meant(hook: object) -> bool:
@@ -146,8 +148,8 @@ def take_out(path: str, commands: Collection[str], *, now: datetime) -> str | No
 
 
 def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
-    """Set the key path *way* of the user's settings to *value*, or remove it if *value* is None. Returns the path
-    of the file, and whether it changed. Raises InstallError."""
+    """Set the key path *way* of the user's settings to *value*, or remove it if *value* is None. Return the path of the
+    file, and whether the file changed. Raises InstallError."""
     path = os.path.abspath(registration.settings_file("user", ""))
     data = _read(path)
     new = _edited(path, data or None, lambda text: settings_json.with_value(text, way, value))
@@ -157,7 +159,7 @@ def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
 
 
 def find_registrations(folder: str) -> Registrations:
-    """Find where our hooks are registered for the project in *folder*."""
+    """Find the settings files that register our hooks for the project in *folder*."""
     registrations, off, unreadable = [], [], []
     root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set if the plugin itself runs the command
     plugin = f"playbook in {root}" if root else None
@@ -189,8 +191,8 @@ def find_registrations(folder: str) -> Registrations:
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The interpreter of the hooks, their folder, and the interpreter of the worker. `worker_path` is the folder in
-    which the worker finds our code; `""` if our package is installed in its Python."""
+    """The interpreter of the hooks, their folder, and the interpreter of the worker. `worker_path` is the folder from
+    which the worker imports our code, or `""` if our package is installed in its Python."""
 
     python: str
     hooks_folder: str
@@ -199,8 +201,8 @@ class Programs:
 
 
 def programs(folder: str) -> Programs:
-    """The programs that the user's settings register, else the plugin's, else those that an install would register. A
-    project's settings may come with a clone, so programs that they name don't count."""
+    """Return the programs in the user's settings, else the plugin's, else those that an install would register.
+    Programs in a project's settings don't count, because these may come with a clone."""
     registrations = find_registrations(folder)
     commands = [command for file in registrations.files if file.scope == "user" for command in file.commands]
     live = [command for command in commands if registration.is_live(command)]
@@ -216,7 +218,7 @@ def programs(folder: str) -> Programs:
 
 
 def interpreter() -> str:
-    """The path of the Python that runs the hooks: a real file that stays if an environment is removed.
+    """Return the path of the Python for the hooks, a real file that remains if an environment is removed.
 
     An environment's `python` is a link to it. Scripts, such as the shims of pyenv, don't count.
     """
@@ -232,17 +234,17 @@ def interpreter() -> str:
 
 
 def hooks_folder() -> str:
-    """Where the hooks are: in the installed package, else in the repository's own folder."""
+    """Return the folder of the hooks, in the installed package or else in the repository."""
     return os.path.dirname(shipped_file("hooks", "inject.py", what="its hooks", error=InstallError))
 
 
 def find_backups(path: str) -> list[str]:
-    """The copies of the settings file at *path* that we have left beside it, the oldest first."""
+    """Return the copies of the settings file at *path* that we have left next to it, oldest first."""
     return sorted(glob.glob(f"{glob.escape(path)}{_BACKUP}[0-9]*"))
 
 
 def _entries(scope: str, python: str, worker_python: str) -> dict[str, settings_json.Entry]:
-    """Our hooks by their events, as the settings file of *scope* should have them."""
+    """Return our hooks by event, as the settings file of *scope* should have them."""
     hooks = hooks_folder()
     for path in (python, worker_python, hooks):
         if any("\ud800" <= letter <= "\udfff" for letter in path):  # how Python keeps bytes that aren't UTF-8
@@ -255,8 +257,7 @@ def _entries(scope: str, python: str, worker_python: str) -> dict[str, settings_
 
 
 def _notes(path: str, scope: str, folder: str) -> Iterator[str]:
-    """What may keep the hooks in the settings file at *path* from answering: files that switch hooks off, other scopes
-    that register them."""
+    """Yield what may keep the hooks in the settings file at *path* from answering: other files or scopes."""
     registrations = find_registrations(folder)
     for off in registrations.off:
         yield f'{off} has "disableAllHooks": true; no hook runs until you remove that'
@@ -267,7 +268,7 @@ def _notes(path: str, scope: str, folder: str) -> Iterator[str]:
 
 
 def _missing_program(commands: list[str]) -> str | None:
-    """The missing program of the first of our *commands* that can't run, or that command if no program is missing."""
+    """Return the missing program of the first of *commands* that can't run, or that command if none is missing."""
     dead = next((command for command in commands if not registration.is_live(command)), None)
     if dead is None:
         return None
@@ -276,8 +277,8 @@ def _missing_program(commands: list[str]) -> str | None:
 
 
 def _plugin_root(name: str) -> str | None:
-    """The folder of the plugin *name*, as client 2.1.329 records it. The plugin of a marketplace that is a folder stays
-    in that folder; from others it is copied."""
+    """Return the folder of the plugin *name*, as client 2.1.329 records it. If the marketplace is a folder, the plugin
+    stays there. Otherwise the client copies it."""
     folder = os.path.join(settings.claude_dir(), "plugins")
     absent = (OSError, ValueError, RecursionError, LookupError, TypeError)
     with contextlib.suppress(*absent):
@@ -294,7 +295,7 @@ def _plugin_root(name: str) -> str | None:
 
 
 def _edited(path: str, data: bytes | None, edit: Callable[[str], str]) -> bytes:
-    """*data*, the bytes of the file at *path*, after *edit*. Raises InstallError with the problem."""
+    """Return *data*, the bytes of the file at *path*, after *edit*. Raises InstallError with the problem."""
     try:
         text = (_NEW if data is None else data).decode()
         bom = _BOM if text.startswith(_BOM) else ""
@@ -314,7 +315,7 @@ def _edited(path: str, data: bytes | None, edit: Callable[[str], str]) -> bytes:
 
 
 def _read(path: str) -> bytes | None:
-    """The file's bytes; None if there is no file."""
+    """Return the file's bytes, or None if there is no file."""
     with _os_errors_explained(path, "read"):
         try:
             return read_plain(path)
@@ -325,11 +326,10 @@ def _read(path: str) -> bytes | None:
 def _replace(
     path: str, data: bytes | None, *, expected: bytes | None, private: bool = True, backup_at: datetime | None = None
 ) -> str | None:
-    """Replace the content *expected* of the file by *data*; None means that there is no file. Returns the path of the
-    backup, if any.
+    """Replace the file's content *expected* by *data*; None means no file. Return the path of the backup, if any.
 
-    A backup is made next to the file if *backup_at*, its time, is given. An existing file keeps its mode; a new one is
-    for the user alone if *private*. Raises InstallError, also if another program has changed the file since we read it.
+    With *backup_at*, its time, a backup is made next to the file. An existing file keeps its mode. If *private*, only
+    the user can read a new file. Raises InstallError, also if another program has changed the file since we read it.
     """
 
     def check() -> None:

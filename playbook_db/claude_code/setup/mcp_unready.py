@@ -1,7 +1,7 @@
-"""An MCP server without tools, used until the real one can run: it says why, and what to do.
+"""An MCP server without tools, which says why the real one can't run yet, and what to do.
 
-So the client shows no error, and the model can tell the user. Runs on any Python, with the standard library alone: each
-message is one line of JSON.
+With it the client shows no error, and the model can tell the user. Runs on any Python, with the standard library alone.
+Each message is one line of JSON.
 """
 
 import json
@@ -23,7 +23,7 @@ _NOTHING: "dict[str, dict[str, Any]]" = {  # the result by method
 
 
 def serve(why: str) -> int:
-    """Answer each line of stdin, saying *why* there are no tools, until stdin ends. Returns the exit code."""
+    """Answer each line of stdin until stdin ends, saying *why* there are no tools. Return the exit code."""
     for line in filter(bytes.strip, sys.stdin.buffer):
         reply = answer(line, why)
         if reply is not None:
@@ -36,7 +36,7 @@ def serve(why: str) -> int:
 
 
 def answer(line: bytes, why: str) -> "dict[str, Any] | None":
-    """The answer to the message in *line*; None if it needs none."""
+    """Return the answer to the message in *line*, or None if it needs no answer."""
     try:
         message = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

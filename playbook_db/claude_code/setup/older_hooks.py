@@ -1,8 +1,7 @@
 """Finding the hooks of the older system, which kept the playbook in one JSON file, and renaming its templates.
 
-Its installer copies its scripts and `common.py` into `hooks/` of Claude Code's folder, and its templates into
-`prompts/`. It registers the scripts in the user's settings. Other people's hooks may have such names, too, but not the
-`common.py` next to them.
+The older installer copies scripts and `common.py` into `hooks/` of Claude Code's folder, and templates into `prompts/`.
+It registers the scripts in the user's settings. Other hooks may have the same names, but no `common.py` next to them.
 """
 
 import os
@@ -28,7 +27,7 @@ class OlderHooks:
 
 
 def find(folder: str) -> list[OlderHooks]:
-    """Find where the older system's hooks are registered for the project in *folder*."""
+    """Find the settings files that register the older system's hooks for the project in *folder*."""
     hooks = []
     for path in dict.fromkeys(registration.settings_files(folder)):
         groups = registration.groups_of_hooks(registration.read_settings(path))
@@ -40,7 +39,7 @@ def find(folder: str) -> list[OlderHooks]:
 
 
 def set_templates_aside() -> list[str]:
-    """Rename the older system's templates, which make learning fail. Returns the new paths. Raises OSError."""
+    """Rename the older system's templates, which make learning fail. Return the new paths. Raises OSError."""
     moved = []
     for name, place in TEMPLATES.items():
         path = os.path.join(settings.claude_dir(), "prompts", name)

@@ -1,7 +1,8 @@
-"""Adding our hooks to the text of a settings file, updating and removing them; the user's own settings stay.
+"""Adding our hooks to the text of a settings file, updating and removing them, without changing the user's own
+settings.
 
-Pure; for `install`. The text is parsed, changed and written again. The order of keys, the spelling of numbers,
-indentation and line breaks stay. The new text is only returned if nothing but our part has changed.
+Pure; for `install`. The text is parsed, changed and written again. The order of keys, the format of numbers,
+indentation and line breaks stay. The new text is only returned if only our part has changed.
 """
 
 import json
@@ -22,9 +23,10 @@ _BUG = "the edit would have changed more than it should. This is a bug in playbo
 
 
 def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
-    """*text* with exactly the hooks *entries*, one per event, as ours; *text* itself if it has them already.
+    """Return *text* with exactly the hooks *entries*, one per event, as our hooks. Return *text* itself if it has them
+    already.
 
-    Keys that someone added to one of ours stay. Raises ValueError.
+    Keys that someone added to one of our hooks stay. Raises ValueError.
     """
     content, current_ids = parse(text), set()
     for event, entry in entries.items():
@@ -44,15 +46,15 @@ def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
 
 
 def without_hooks(text: str, is_meant: IsMeant = registration.is_ours) -> str:
-    """*text* without our hooks, or without those that *is_meant* accepts. Raises ValueError. Lists and objects that
-    held nothing else are removed, too."""
+    """Return *text* without our hooks, or without the hooks that *is_meant* accepts. Lists and objects that become
+    empty are removed, too. Raises ValueError."""
     content = parse(text)
     _take_out(content, is_meant)
     return _written(text, content, lambda document: _rest(document, is_meant))
 
 
 def with_guards(text: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """*text* with exactly the groups *guards*, by their events, as guards of ours. Raises JSONDecodeError."""
+    """Return *text* with exactly *guards*, groups of hooks by event, as our guards. Raises JSONDecodeError."""
     content = parse(text)
     _take_out(content, registration.is_guard)
     for event, groups in guards.items():
@@ -62,9 +64,9 @@ def with_guards(text: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) ->
 
 
 def with_value(text: str, way: Sequence[str], value: object) -> str:
-    """*text* with *value* at the key path *way*; if *value* is None, without that key.
+    """Return *text* with *value* at the key path *way*, or without that key if *value* is None.
 
-    Raises ValueError, also if a value on that path is no object.
+    Raises ValueError, also if a value on that path isn't an object.
     """
 
     def rest(document: Any) -> Any:
@@ -83,7 +85,8 @@ def with_value(text: str, way: Sequence[str], value: object) -> str:
 
 
 def parse(text: str) -> Any:
-    """The settings in *text*; numbers keep their form. Raises RecursionError, and ValueError, also for equal keys."""
+    """Parse the settings in *text*. Numbers keep their format. Raises RecursionError, and ValueError, also for
+    duplicate keys."""
     try:
         content = read_json(text, read_int=SpelledNumber, object_pairs_hook=_unique, parse_constant=_refuse)
     except JSONDecodeError as error:
@@ -105,8 +108,8 @@ def _refuse(constant: str) -> None:
 
 
 def _container(content: Any, way: Sequence[str], kind: type = dict) -> Any:
-    """The object, or the list if that is the *kind*, at the key path *way* of *content*; added if missing. Raises
-    ValueError if another value is there."""
+    """Return the object or list (*kind*) at the key path *way* of *content*. Add it if it is missing. Raises ValueError
+    if another value is there."""
     container = _container(content, way[:-1]).setdefault(way[-1], kind()) if way else content
     if not isinstance(container, kind):
         name = json.dumps(".".join(way)) if way else "the content"
@@ -115,7 +118,7 @@ def _container(content: Any, way: Sequence[str], kind: type = dict) -> Any:
 
 
 def _take_out(content: dict[str, Any], is_meant: IsMeant) -> None:
-    """Remove the hooks that *is_meant* accepts from *content*, and the lists and objects that held nothing else."""
+    """Remove the hooks that *is_meant* accepts from *content*, and the lists and objects that become empty."""
     for event, group in registration.groups_of_hooks(content):
         others = [hook for hook in group["hooks"] if not is_meant(hook)]
         if others != group["hooks"]:
@@ -129,9 +132,9 @@ def _take_out(content: dict[str, Any], is_meant: IsMeant) -> None:
 
 
 def _rest(content: dict[str, Any], is_meant: IsMeant) -> list[Any]:
-    """*content* without the hooks that *is_meant* accepts, and without groups that hold nothing else.
+    """Return *content* without the hooks that *is_meant* accepts, and without groups that had only such hooks.
 
-    It proves that the edits are right, so it shares no code with them.
+    The result is used to check the edits, so this function shares no code with them.
     """
     hooks, rest = content.get("hooks", {}), []
     group: Any
@@ -146,9 +149,9 @@ def _rest(content: dict[str, Any], is_meant: IsMeant) -> list[Any]:
 
 
 def _written(text: str, content: Any, rest: Callable[[Any], Any]) -> str:
-    """*content* in the style of *text*; *text* itself if it says the same.
+    """Write *content* in the style of *text*. Return *text* itself if both have the same content.
 
-    *rest* removes all that the edit may change: without it, both texts must say the same, or ValueError is raised.
+    *rest* removes everything that the edit may change. If the two texts differ in anything else, raise ValueError.
     """
     old, target = parse(text), write_json(content)
     if write_json(old) == target:

@@ -1,6 +1,6 @@
 """Running the hooks for doctor, with made-up events, and timing them.
 
-Nothing of the user's changes: the hook that writes is run with a folder and a database of its own.
+The user's data stays as it is, because the hook that writes runs with a temporary folder and database.
 """
 
 import json
@@ -34,9 +34,9 @@ _Judge = Callable[[bytes, str], tuple[str, str]]
 
 
 def try_hooks(folder: str) -> Iterator[tuple[str, bool, str]]:
-    """Run each hook for the project in *folder*. Yields its name, whether it works, and a sentence about that.
+    """Run each hook for the project in *folder*. Yield its name, whether it works, and a sentence about the result.
 
-    Inject and remind run on the user's own database, but record nothing, since the session has no id.
+    Inject and remind run on the user's own database, but record nothing, because the session has no id.
     """
     silence = _silence(project_env.database_url(folder), folder)
     event = {"hook_event_name": "SessionStart", "source": "startup", "cwd": folder, "transcript_path": "s.jsonl"}
@@ -63,7 +63,7 @@ def try_hooks(folder: str) -> Iterator[tuple[str, bool, str]]:
 
 
 def _silence(url: str, folder: str) -> str:
-    """Why a session in *folder* is rightly shown nothing; `""` if it should be shown points."""
+    """Return why a session in *folder* should be shown nothing, or `""` if it should be shown points."""
     path = settings.sqlite_file(url)
     if path is None:
         return "the database is on a server"
@@ -152,7 +152,7 @@ def _try(
 
 
 def _log_text(log: str) -> str:
-    """The messages in *log*, without times and the hook's name."""
+    """Return the messages in *log*, without times and the hook's name."""
     try:
         lines = projects.read_plain(log).decode("utf-8", "replace").splitlines()
     except OSError:

@@ -1,7 +1,7 @@
-"""Cutting a transcript into chunks that fit into a prompt, along turns; and finding the key points that a text cites.
+"""Cutting a transcript into chunks that fit into a prompt, and finding the key points that a text cites.
 
-For the learner. Each chunk begins at the byte at which the one before ended; the same file and start always give the
-same chunks. If the file grows, a reader goes on from the end. Parts that are too long are shortened (`condensing`).
+For the learner. Each chunk begins at the byte where the previous one ended. The same file and start always give the
+same chunks. If the file grows, a reader continues from the end. Parts that are too long are shortened (`condensing`).
 """
 
 import re
@@ -36,9 +36,9 @@ class ChunkReader:
     """Cuts a `transcript` into chunks with texts of at most *max_chars* characters.
 
     Whole turns stay together if they fit; a larger turn is split between its entries, and a larger entry is shortened.
-    *redact* gets texts before they are shortened, since half a secret isn't recognized. The project's *files* decide
-    what can be evidence. The latest texts from outside are among the places of each later chunk. All reading raises
-    OSError if the file can't be read.
+    *redact* is applied to texts before they are shortened, because half a secret isn't recognized. The project's
+    *files* decide what can be evidence. The places of a chunk include the latest outside texts before it. All reading
+    raises OSError if the file can't be read.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class ChunkReader:
         self._outside: deque[Place] = deque(maxlen=_MAX_OUTSIDE)
 
     def skip(self, end: int) -> None:
-        """Skip everything before the byte *end*, which was learned from already."""
+        """Skip everything before the byte *end*, because it was learned from already."""
         for line in self.transcript.lines(end):
             self._skip(line)
         self.end = end
 
     def skip_entries(self, uuids: Collection[str]) -> None:
-        """Skip the entries with these *uuids*, which a fork has copied from its session."""
+        """Skip the entries with these *uuids*, which a fork has copied from the original session."""
         for line in self.transcript.lines():
             if line.entry and line.entry.uuid not in uuids:
                 self.transcript.put_back(line)
@@ -110,7 +110,7 @@ class ChunkReader:
 
 
 def cited_names(texts: Iterable[str]) -> tuple[str, ...]:
-    """The key points that *texts* cite, as `[pat-001]` or `[pat-001, kpt_002]`, each once, in order.
+    """Return the key points that *texts* cite, as `[pat-001]` or `[pat-001, kpt_002]`, in order and without duplicates.
 
     Source: reflector specification, REQ-REFL-001; lists in one pair of brackets: contract, section 6.
     """
@@ -126,13 +126,14 @@ class _Section:
 
     @property
     def size(self) -> int:
-        """The characters that it takes at most; fewer if the section before has the same heading."""
+        """Return the most characters that this section takes. It takes fewer if the section before has the same
+        heading."""
         return len(f"\n\n## {self.heading}\n\n") + len(self.body)
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A chunk that grows by lines or whole turns; `size` is in characters."""
+    """A chunk under construction, which grows by lines or whole turns. `size` is in characters."""
 
     start: int
     end: int
@@ -148,7 +149,7 @@ class _Draft:
     acts: list[Act] = field(default_factory=list)
 
     def append(self, later: "_Draft") -> None:
-        """Add the draft that begins at the end of this one."""
+        """Append the draft *later*, which begins where this one ends."""
         self.end = later.end
         self.size += later.size
         self.sections += later.sections
@@ -162,11 +163,11 @@ class _Draft:
         self.acts += later.acts
 
     def places(self) -> list[Place]:
-        """The places in it that can be evidence."""
+        """Return the places in this draft that can be evidence."""
         return [place for section in self.sections for place in section.places]
 
     def chunk(self, transcript: Transcript, outside: Iterable[Place]) -> Chunk:
-        """The finished chunk, with the places from *outside* that came before it."""
+        """Return the finished chunk, with the places in *outside*, which came before it."""
         notes = []
         if self.broken_lines:
             notes.append(f"{self.broken_lines} lines of the transcript could not be read.")
@@ -207,7 +208,7 @@ def _draft_line(line: Line, limit: int, writer: "_Writer") -> _Draft:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes entries as sections, after `redact`; the project's `files` decide what can be evidence."""
+    """Writes redacted entries as sections. The project's `files` decide what can be evidence."""
 
     redact: Callable[[str], str]
     files: ProjectFiles
@@ -220,7 +221,7 @@ class _Writer:
                 yield from filter(_is_outside, section.places)
 
     def sections(self, entry: Entry, limit: int) -> list[_Section]:
-        """The parts of *entry* as sections, which together take at most *limit* characters."""
+        """Return the parts of *entry* as sections, which together take at most *limit* characters."""
         parts = entry.parts
         sections = [self._section(part, entry.role) for part in parts]
         if sum(section.size for section in sections) <= limit:
@@ -245,7 +246,7 @@ class _Writer:
         return _Section(heading, body, self._places(part, body, is_clean=whole))
 
     def _places(self, part: Part, body: str, *, is_clean: bool) -> tuple[Place, ...]:
-        """The evidence in *part*: its *body*, as the model reads it, or the user's words in it."""
+        """Return the evidence in *part*: its *body*, as the model reads it, or the user's words in it."""
         if part.user_text and part.user_text != part.text:
             body, is_clean = condense(Part("text", self.redact(part.user_text))), True
         evidence = places.places_of(part, body, self.files)
@@ -254,7 +255,8 @@ class _Writer:
 
 
 def _acts(entry: Entry, corrects: str) -> Iterator[Act]:
-    """Yield the calls that *entry* answers, and the user's words in it if it *corrects* the answer of that time."""
+    """Yield the calls that *entry* answers. If it corrects the answer of the time *corrects*, also yield the user's
+    words."""
     for part in entry.parts:
         if part.kind == "result" and part.call:
             text = next(filter(None, map(part.call.inputs.get, _NAMING)), "")
@@ -270,9 +272,9 @@ def _is_outside(place: Place) -> bool:
 
 
 class _Tally:
-    """Counts how a session went, line by line.
+    """A counter of how a session went (corrections, failures, tokens), line by line.
 
-    An interruption, a rejection and the words about it count as one correction, if there is no answer between them.
+    Without an answer between them, an interruption, a rejection and the words about it count as one correction.
     """
 
     def __init__(self) -> None:
@@ -280,7 +282,7 @@ class _Tally:
         self.answered_at = ""
 
     def count(self, line: Line) -> SessionCounts:
-        """The counts that *line* adds."""
+        """Return the counts that *line* adds."""
         entry = line.entry
         if entry is None:
             return SessionCounts(tokens=line.tokens)

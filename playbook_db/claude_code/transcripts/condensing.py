@@ -1,7 +1,7 @@
-"""Shortening a part of a transcript that is too long: its ends stay, and the most important lines between them.
+"""Shortening long parts of a transcript. The ends of a part stay, and the most important lines between them.
 
-For the learner. Each gap says how many characters were left out. Exit codes, errors and summaries of tests stay. Pure;
-a result is never longer than its limit.
+For the learner. A note in each gap tells how many characters were left out. Exit codes, errors and test summaries stay.
+Pure. A result is never longer than its limit.
 """
 
 import json
@@ -24,7 +24,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1
 
 
 def condense(part: Part, limit: int | None = None) -> str:
-    """The text of *part*, within the limit of its kind and within *limit* (characters)."""
+    """Return the text of *part*, shortened to *limit* characters and to the limit of its kind."""
     limit = limit_of(part, limit)
     if part.kind == "call":
         return _condense_call(part.text, limit)
@@ -34,7 +34,7 @@ def condense(part: Part, limit: int | None = None) -> str:
 
 
 def cut_middle(text: str, limit: int, *, around: str = "\n") -> str:
-    """*text*, or its two ends with the number of characters left out between them; never longer than *limit*."""
+    """Return *text*, or its two ends with the number of characters left out, in at most *limit* characters."""
     if len(text) <= limit:
         return text
     kept_chars = limit - _MARK
@@ -45,7 +45,7 @@ def cut_middle(text: str, limit: int, *, around: str = "\n") -> str:
 
 
 def share(sizes: Sequence[int], total: int) -> tuple[int, ...]:
-    """How much of *total* each of *sizes* gets: its size, or an equal share of what the smaller ones leave."""
+    """Divide *total* among *sizes*. Each gets its size, or an equal share of what the smaller ones leave."""
     shares = [0] * len(sizes)
     smallest_first = sorted(range(len(sizes)), key=lambda index: sizes[index])
     for waiting, index in zip(range(len(sizes), 0, -1), smallest_first, strict=True):
@@ -55,13 +55,13 @@ def share(sizes: Sequence[int], total: int) -> tuple[int, ...]:
 
 
 def limit_of(part: Part, limit: int | None = None) -> int:
-    """How many characters *part* may take: those of its kind, and no more than *limit*."""
+    """Return how many characters *part* may take: the limit of its kind, but not more than *limit*."""
     own = ERROR_LIMIT if part.is_error else _LIMITS[part.kind]
     return own if limit is None else min(own, limit)
 
 
 def _plain_output(text: str) -> str:
-    """A tool's output without colors; text that overwrote a line becomes a line of its own."""
+    """Remove colors from a tool's output. Text that overwrote a line becomes a separate line."""
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
@@ -72,7 +72,7 @@ def _mark(count: int) -> str:
 
 
 def _condense_call(text: str, limit: int) -> str:
-    """`tool(NAME): ` and its input in one line, with long values shortened."""
+    """Return `tool(NAME): ` and the call's input in one line, with long values shortened."""
     name, _, arguments = text.partition(" ")
     try:
         values = json.loads(arguments)

@@ -1,6 +1,6 @@
-"""Leaving out of a transcript what isn't new: the playbook's own text, and that of the client's built-in memory.
+"""Removing text that isn't new from a transcript: the playbook's own, and that of the client's built-in memory.
 
-For the transcript's reader. A note replaces what is left out. What the user typed is never changed here.
+For the transcript's reader. A note replaces each removed text. Text that the user typed is never changed here.
 """
 
 import re
@@ -50,7 +50,7 @@ _REMEMBERED = re.compile(r"[Mm]emory|MEMORY|CLAUDE(?:\.local)?\.md|claudeMd|hook
 
 
 def without_memory(text: str) -> str:
-    """An assistant's *text* without the parts in the built-in memory's tags; an open tag ends with its line."""
+    """Return an assistant's *text* without the parts in the built-in memory's tags. An open tag ends with its line."""
     if "<" not in text:
         return text
     for start in reversed(_tagged(text, _CITED)[1]):
@@ -61,12 +61,12 @@ def without_memory(text: str) -> str:
 
 
 def without_reminders(text: str) -> str:
-    """The user's *text* without the reminders that the client added, if they are complete."""
+    """Return the user's *text* without the complete reminders that the client added."""
     return _replaced(text, _tagged(text, REMINDER)[0], "") if "<system-reminder>" in text else text
 
 
 def of_call(tool: str, inputs: Mapping[str, object]) -> str | None:
-    """The note that replaces a call's input if it writes the playbook or the memory; None if it doesn't."""
+    """Return the note that replaces a call's input if the call writes the playbook or the memory, else None."""
     if tool in _WRITERS:
         return next(iter(_notes_of_files(_path(inputs))), None)
     command = inputs.get("command")
@@ -76,7 +76,7 @@ def of_call(tool: str, inputs: Mapping[str, object]) -> str | None:
 
 
 def of_result(text: str, tool: str, inputs: Mapping[str, object], folder: str) -> str:
-    """The result of *tool*, called with *inputs* in *folder*, without the playbook's and the memory's text."""
+    """Return the result of *tool*, called with *inputs* in *folder*, without the playbook's and the memory's text."""
     if is_our_tool(tool):
         return OURS
     command = inputs.get("command")
@@ -94,7 +94,7 @@ def of_result(text: str, tool: str, inputs: Mapping[str, object], folder: str) -
 
 
 def without_quotes(text: str) -> str:
-    """A tool's output without key points, and without lines and reminders from the playbook's or the memory's files."""
+    """Return a tool's output without key points, and without lines and reminders from files of playbook or memory."""
     if " helpful=" in text:
         text = _ENTRIES.sub(OURS, text)
     if ".claude/" in text or "/memory/" in text:
@@ -108,7 +108,7 @@ def without_quotes(text: str) -> str:
 
 
 def is_our_tool(tool: str) -> bool:
-    """Whether *tool* is one of our MCP server's."""
+    """Return whether *tool* belongs to our MCP server."""
     return _OUR_TOOL.match(tool) is not None
 
 
@@ -121,7 +121,7 @@ def _path(inputs: Mapping[str, object]) -> str:
 
 
 def _tagged(text: str, tag: re.Pattern[str]) -> tuple[list[tuple[int, int]], list[int]]:
-    """The places of the outermost closed pairs of *tag*, in order, and the starts of tags that aren't closed."""
+    """Return the places of the outermost closed pairs of *tag*, in order, and the starts of unclosed tags."""
     spans: list[tuple[int, int]] = []
     opened: list[int] = []
     for match in tag.finditer(text):

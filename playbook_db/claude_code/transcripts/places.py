@@ -1,7 +1,7 @@
-"""How far a part of a transcript can be trusted as evidence: it depends on who wrote it.
+"""Deciding how far a part of a transcript can be trusted as evidence, by its author.
 
-The classes are the user, the project's tests and builds, and its files. All else is fetched, except for the assistant's
-own words, which are no evidence.
+The classes are the user, the project's tests and builds, and the project's files. Everything else is fetched. The
+assistant's own words aren't evidence at all.
 """
 
 import os
@@ -69,8 +69,9 @@ _STRANGERS = re.compile(
 
 
 def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
-    """The evidence in *part*, of which the model reads *text*. None if the client wrote it; two if some lines of a
-    test's output come from a dependency. Call it for all parts in order, since *files* follow the session."""
+    """Return the evidence in *part*, from which the model reads *text*. There is none if the client wrote the part, and
+    two if some lines of a test's output come from a dependency. Call this for all parts in order, because *files*
+    follow the session."""
     if part.user_text:
         return (Place(USER, THE_USER, text),)
     call = part.call or (ToolCall("?", {}) if part.kind == "result" else None)
@@ -94,7 +95,7 @@ def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
 
 
 def _follow(call: ToolCall, files: ProjectFiles) -> None:
-    """Record in *files* what *call* did to the project."""
+    """Record in *files* the changes that *call* made to the project."""
     path = next((call.inputs[name] for name in ("file_path", "notebook_path") if name in call.inputs), "")
     if call.tool in _WRITING_TOOLS and path:
         files.written.add(os.path.realpath(os.path.join(call.folder, path)))
@@ -106,8 +107,8 @@ def _follow(call: ToolCall, files: ProjectFiles) -> None:
 
 
 def _without_strangers_lines(text: str) -> tuple[str, str]:
-    """Split the output of a test: the lines of the project's tests and compilers, and those of other programs. Indented
-    lines below a dependency's line belong to it, and so does a whole note about its source."""
+    """Split the output of a test into lines of the project's tests and compilers, and lines of other programs. Indented
+    lines below a dependency's line belong to the dependency, and so does a whole note about its source."""
     own: list[str] = []
     others: list[str] = []
     for paragraph in text.split("\n\n"):
@@ -128,7 +129,7 @@ def _is_strangers(line: str) -> bool:
 
 
 def label(call: ToolCall, files: ProjectFiles) -> str:
-    """*call* in a few words; a path is relative to the project's folder."""
+    """Describe *call* in a few words. Paths are relative to the project's folder."""
     name = next((name for name in _LABELS if call.inputs.get(name)), "")
     value = call.inputs.get(name, "")
     if name.endswith("path"):
@@ -138,7 +139,7 @@ def label(call: ToolCall, files: ProjectFiles) -> str:
 
 
 def _judged(call: ToolCall, text: str, files: ProjectFiles) -> tuple[str, str]:
-    """The class of the result of *call*, and the part of *text* that has it; `""` for our own playbook."""
+    """Return the class of the result of *call* (`""` for our own playbook), and the part of *text* in this class."""
     if own_text.is_our_tool(call.tool):
         return "", ""
     files.read.clear()

@@ -1,7 +1,7 @@
-"""The files that a session found in its project: those that git tracked when it began.
+"""The files that git tracked in a project when the session began.
 
-A file that came later, a dependency's file, a log and a data file may hold anybody's words, so they don't count.
-Without git, a file counts if it is older than the session. Paths are compared as the file system resolves them.
+Later files, dependencies, logs and data files don't count, because anybody may have written their content. Without git,
+a file counts if it is older than the session. Paths are compared after the file system has resolved them.
 """
 
 import os
@@ -40,11 +40,12 @@ _NUMBERED = re.compile(r"^\s*(?:[^\s:]*:)?\d+[\u2192\t:|-]\s*|^[^\s:]+:\s*")
 
 @dataclass(slots=True)
 class ProjectFiles:
-    """The files of the project in `folders` that a session found; `commands` are those the user calls tests.
+    """The files of the project in `folders` when a session began. `commands` are the user's test commands.
 
-    `began_at`, its begin, is in seconds since 1970. The other fields follow the session. `written` are the real paths
-    of files that its tools wrote, `read` those of files and folders that its last command showed. `has_new_commits`
-    says that a command may have brought other commits to the branch, `has_strangers` that they may be another's.
+    `began_at`, the start of the session, is in seconds since 1970. The other fields follow the session. `written` has
+    the real paths of files that its tools wrote. `read` has those of files and folders that its last command showed.
+    `has_new_commits` tells that a command may have added commits to the branch, `has_strangers` that others may have
+    written them.
     """
 
     folders: tuple[str, ...]
@@ -61,7 +62,7 @@ class ProjectFiles:
 
     @classmethod
     def of(cls, folder: str, began_at: float) -> "ProjectFiles":
-        """The files of the project in *folder* and of the repository around it, unless that is the home folder."""
+        """Return the files of the project in *folder* and of its repository, unless that is the home folder."""
         folder = projects.as_path(folder)
         repository = projects.repository(folder)
         is_home = repository == os.path.realpath(os.path.expanduser("~"))
@@ -70,7 +71,7 @@ class ProjectFiles:
         return cls(tuple(dict.fromkeys(map(os.path.abspath, names))), commands, began_at)
 
     def holds(self, path: str, folder: str) -> bool:
-        """Whether *path*, as used in *folder*, is a file that the session found in the project, or a folder of such."""
+        """Return whether *path*, relative to *folder*, was a file or folder of the project when the session began."""
         real = os.path.realpath(os.path.join(folder, path))
         inner = next((posixpath.relpath(real, root) for root in self._roots() if _is_below(real, root)), None)
         if inner is None or not _DEPENDENCIES.isdisjoint(inner.split("/")):
@@ -81,22 +82,22 @@ class ProjectFiles:
         return name in self._tracked_folders or (name in (self._blobs or {}) and not _is_data(name))
 
     def shows(self, path: str, folder: str) -> bool:
-        """As `holds`, and record that a command showed the content of *path*."""
+        """Do the same as `holds`, and record that a command showed the content of *path*."""
         self.read.append(os.path.realpath(os.path.join(folder, path)))
         return self.holds(path, folder)
 
     def contains(self, path: str, folder: str) -> bool:
-        """Whether *path*, as used in *folder*, is in the project, maybe in a folder with others' code."""
+        """Return whether *path*, relative to *folder*, is in the project, maybe in a folder with others' code."""
         return bool(self.inside(path, folder))
 
     def inside(self, path: str, folder: str) -> list[str]:
-        """*path* relative to each of the project's folders that contain it."""
+        """Return *path* relative to each of the project's folders that contain it."""
         whole = posixpath.normpath(posixpath.join(folder, path))
         return [posixpath.relpath(whole, root) for root in self.folders if _is_below(whole, root)]
 
     def known_lines(self, text: str, paths: Collection[str]) -> str | None:
-        """The lines of *text* that the files at the real *paths* had when the session began. None if *text* has other
-        lines, and something else than the session's tools wrote the files."""
+        """Return the lines of *text* that were in the files at the real *paths* when the session began. Return None if
+        *text* has other lines and anything but the session's tools wrote the files."""
         changed = [path for path in paths if self._tracked() is not None and not self._is_older(path)]
         if not changed:
             return text
@@ -110,7 +111,7 @@ class ProjectFiles:
         return "\n".join(known) if len(known) == len(lines) or self.written.issuperset(changed) else None
 
     def names_own_only(self, text: str, folders: Iterable[str]) -> bool:
-        """Whether each line of *text*, the output of a search in one of *folders*, names a file of the project."""
+        """Return whether each line of *text*, the output of a search in *folders*, names a file of the project."""
         lines = (line for line in text.splitlines() if line.strip() and not _NO_HIT.match(line))
         names = (match[1] if (match := _HIT_PATH.match(line)) else line for line in lines)
         return all(any(self.holds(name, folder) for folder in folders) for name in names)
@@ -119,7 +120,7 @@ class ProjectFiles:
         return tuple(map(os.path.realpath, self.folders))
 
     def _tracked(self) -> dict[str, str] | None:
-        """The files of the commit at the session's begin, each with git's id of its content; None without git."""
+        """Return the files in the commit at the session's start, with git's ids of their contents; None without git."""
         if not self._is_asked:
             self._is_asked = True
             try:
@@ -138,8 +139,8 @@ class ProjectFiles:
             return []
 
     def _is_older(self, real: str, inner: str | None = None) -> bool:
-        """Whether the file at *real* is older than the session. With *inner*, its path in the project, it must also not
-        be data, hidden, or in a package inside the project."""
+        """Return whether the file at *real* is older than the session. With *inner*, its path in the project, the file
+        must also not be data, hidden, or in a package inside the project."""
         try:
             is_older = os.stat(real).st_ctime < self.began_at
         except OSError:
@@ -152,7 +153,7 @@ class ProjectFiles:
 
 
 def _above(name: str) -> Iterator[str]:
-    """Yield the folders above the file *name*, without the topmost one."""
+    """Yield the folders above the file *name*, except for the topmost one."""
     while name := posixpath.dirname(name):
         yield name
 

@@ -1,4 +1,4 @@
-"""The session that an MCP server works for, and its transcript up to now.
+"""Finding the session that calls an MCP server, and reading its transcript up to now.
 
 Seen with client 2.1.330, in print mode and interactive, by `claude mcp add` and as a plugin: the environment of a
 server has `CLAUDE_CODE_SESSION_ID` and `CLAUDE_PROJECT_DIR`, and its working directory is the project. Each call of a
@@ -31,8 +31,8 @@ UNKNOWN = (Place(FETCHED, "what the session read, which isn't known", ""),)
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """The session `id` up to now: the `places` in its transcripts that can be evidence, and the points it `cited`. Only
-    the labels of places are redacted. `secrets` must not be stored."""
+    """The session `id` up to now, with the `places` in its transcripts that can be evidence and the points it `cited`.
+    Only the labels of places are redacted. `secrets` must not be stored."""
 
     id: str
     places: tuple[Place, ...]
@@ -41,8 +41,8 @@ class SoFar:
 
 
 def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[str, list[str]]:
-    """The session in *folder* that makes the call *tool_use*, and its transcripts: its own and the subagent's. If no
-    transcript has that call, it is *session*, with the transcript of that name."""
+    """Find the session in *folder* that makes the call *tool_use*. Return it with its own transcript and the
+    subagent's. If no transcript has that call, return *session* and the transcript of that name."""
     until = time.monotonic() + _PATIENCE_S
     folders = {folder, os.path.realpath(folder)}
     while tool_use:
@@ -58,7 +58,7 @@ def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[st
 
 
 def read(tool_use: str | None, session: str, folder: str) -> SoFar:
-    """Read the transcripts of the session that `session_of_call` finds, up to now."""
+    """Read the transcripts, up to now, of the session that `session_of_call` finds."""
     session, paths = session_of_call(tool_use, session, folder)
     secrets = secret_values(os.environ) | secret_values(project_env.project_variables(folder))
     files = ProjectFiles.of(folder, min(map(transcript.began_at, paths), default=0.0))
@@ -85,7 +85,7 @@ def _transcripts_of(session: str, folder: str) -> list[str]:
 
 
 def _has_call(path: str, tool_use: str) -> bool:
-    """Whether the call *tool_use* is near the end of the transcript at *path*."""
+    """Return whether the call *tool_use* is near the end of the transcript at *path*."""
     try:
         with open(path, "rb") as file:
             file.seek(max(os.fstat(file.fileno()).st_size - _TAIL_BYTES, 0))

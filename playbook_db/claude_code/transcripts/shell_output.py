@@ -1,7 +1,7 @@
-"""How far the output of a shell command can be trusted: as a test or build of the project, as its files, or as neither.
+"""Deciding how far to trust a shell command's output: as a test or build of the project, as its files, or as fetched.
 
-A command line has the class of its worst command. If it can't be read for sure, as with substitutions, here-documents
-or loops, its class is "fetched": one proposal too many is better than a web page that passes for a test.
+A command line has the class of its least trusted command. If it can't be read for sure, as with substitutions,
+here-documents or loops, its class is "fetched". An extra proposal is better than a web page that passes for a test.
 """
 
 import re
@@ -124,8 +124,8 @@ class UnreadableCommandError(ValueError):
 
 @dataclass(slots=True)
 class ShellCommand:
-    """One command of a line: its `words` without redirections, and the files that it `reads` by `<`. If it `is_piped`,
-    it gets the output of the command before."""
+    """One command of a line, with its `words` without redirections, and the files that it `reads` by `<`. If it
+    `is_piped`, it reads the output of the command before it."""
 
     words: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
@@ -134,7 +134,7 @@ class ShellCommand:
 
 @dataclass(frozen=True, slots=True)
 class _Here:
-    """The project's `files` as commands in `folder` see them."""
+    """The project's `files`, and the `folder` in which commands run."""
 
     files: ProjectFiles
     folder: str
@@ -147,20 +147,20 @@ class _Here:
         return self.holds(path) and self.files.shows(path, self.folder)
 
     def is_test(self, words: Sequence[str]) -> bool:
-        """Whether *words* begin with one of the commands that the user calls tests."""
+        """Return whether *words* begin with one of the user's test commands."""
         plain = [word.removeprefix("./") for word in words]
         tests = ([word.removeprefix("./") for word in test.split()] for test in self.files.commands)
         return any(plain[: len(test)] == test for test in tests)
 
     def has(self, program: str) -> bool:
-        """Whether *program* is on the PATH, in one of the system's folders, or in the project."""
+        """Return whether *program* is on the PATH, in one of the system's folders, or in the project."""
         usual = "/" not in program or program.startswith(_SYSTEM_FOLDERS)
         return usual or self.files.contains(program, self.folder)
 
 
 def trust_of_output(line: str, files: ProjectFiles, folder: str) -> str:
-    """The class of the output of the command *line*, run in *folder* of the project with *files*. `""` if the command
-    only printed its own words, or our own playbook."""
+    """Return the class of the output of the command *line*, run in *folder* of the project with *files*. Return `""` if
+    the command only printed its own words or our own playbook."""
     here = _Here(files, folder)
     if not here.holds("."):
         return FETCHED
@@ -182,7 +182,7 @@ def trust_of_output(line: str, files: ProjectFiles, folder: str) -> str:
 
 
 def constants(line: str) -> set[str]:
-    """The texts in the command *line* that its output may repeat: what it echoes, and words with blanks in them."""
+    """Return the texts in the command *line* that its output may repeat: arguments of echo, and words with spaces."""
     try:
         commands = list(read_commands(line))
     except UnreadableCommandError:
@@ -196,8 +196,8 @@ def constants(line: str) -> set[str]:
 
 
 def read_commands(line: str) -> Iterator[ShellCommand]:
-    """The commands of a shell's *line*, in order. Raises UnreadableCommandError for substitutions, here-documents and
-    open quotations."""
+    """Split a shell's *line* into its commands, in order. Raises UnreadableCommandError for substitutions,
+    here-documents and open quotations."""
     command, target = ShellCommand(), ""
     for is_operator, text in _tokens(line):
         if not is_operator:
@@ -217,7 +217,7 @@ def read_commands(line: str) -> Iterator[ShellCommand]:
 
 
 def _tokens(line: str) -> Iterator[tuple[bool, str]]:
-    """The operators (True) and words (False) of *line*, without quotes and comments."""
+    """Split *line* into operators (True) and words (False), without quotes and comments."""
     at, word = 0, None
     line = line.replace("\\\n", "")
     while at < len(line):
@@ -238,7 +238,7 @@ def _tokens(line: str) -> Iterator[tuple[bool, str]]:
 
 
 def _program(words: list[str], here: _Here) -> list[str]:
-    """*words* without assignments, and without programs that only start another one."""
+    """Return *words* without assignments, and without programs that only start another one."""
     while words:
         if here.is_test(words):
             return words
@@ -260,7 +260,7 @@ def _program(words: list[str], here: _Here) -> list[str]:
 
 
 def _after_options(words: list[str], here: _Here, *, numbers: bool = False, until: str = "") -> list[str]:
-    """*words* without the options at the beginning; `?` instead of a program if an option leads out of the project."""
+    """Return *words* without leading options, or with `?` as the program if an option leads out of the project."""
     while words and words[0] != until:
         name, _, value = words[0].partition("=")
         if name == "--":
@@ -276,7 +276,7 @@ def _after_options(words: list[str], here: _Here, *, numbers: bool = False, unti
 
 
 def _trust(words: list[str], command: ShellCommand, here: _Here) -> str | None:
-    """The class of the output of one command; None if it prints nothing of its own."""
+    """Return the class of one command's output, or None if the command prints nothing of its own."""
     if not all(map(here.shows, command.reads)):
         return FETCHED
     if not words:  # assignments
@@ -320,7 +320,7 @@ def _is_test(program: str, rest: list[str]) -> bool:
 
 
 def _stays_inside(rest: Sequence[str], here: _Here) -> bool:
-    """Whether the words of a test name nothing outside the project."""
+    """Return whether the words of a test command name no path outside the project."""
     for before, word in zip(["", *rest], rest, strict=False):
         name, _, value = word.partition("=")
         path = value if name in _FOLDERS else word
@@ -348,7 +348,7 @@ def _trust_git(rest: list[str], here: _Here) -> str | None:
 
 
 def _trust_reader(program: str, rest: list[str], command: ShellCommand, here: _Here) -> str | None:
-    """The class of the output of a reader; None if it only passes on what comes through a pipe."""
+    """Return the class of a reading command's output, or None if it only passes on its piped input."""
     if program in _DANGEROUS and any(_DANGEROUS[program].search(word) for word in rest):
         return FETCHED
     values = [word.partition("=")[2] for word in rest if word.startswith("-")]

@@ -1,7 +1,7 @@
-"""Finding the lines of a tool's output that matter most: rare lines about errors, and the lines around them.
+"""Finding the most important lines of a tool's output: rare lines about errors, and the lines around them.
 
-Words such as "error:" and "FAILED" alone don't tell: expected errors and warnings come by the thousand, while the line
-that explains the failure mostly comes once. But hundreds of tests may fail for one reason. Pure.
+Words such as "error:" and "FAILED" aren't enough. Expected errors and warnings may occur a thousand times, while the
+line that explains the failure mostly occurs once. But hundreds of tests may fail for one reason. Pure.
 """
 
 import re
@@ -80,7 +80,7 @@ _NOT_SHAPE = dict.fromkeys(map(ord, string.ascii_letters + string.digits + " \t_
 
 
 def telling_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places (start, end) of the lines worth keeping: heavy and rare ones, then the lines around them."""
+    """Yield the places (start, end) of the most important lines: heavy and rare ones, then the lines around them."""
     groups: dict[tuple[int, str, str], list[tuple[int, int]]] = defaultdict(list)
     for start, (end, weight, stem) in sorted(_candidates(text).items()):
         groups[weight, stem, text[start : min(end, start + _SHAPE_CHARS)].translate(_NOT_SHAPE)].append((start, end))
@@ -136,7 +136,7 @@ def _around(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _heading(text: str, start: int) -> tuple[int, int] | None:
-    """The place of the heading of the indented line at *start*, if it is near."""
+    """Return the place of the heading of the indented line at *start*, if the heading is near."""
     if text[start : start + 1] not in (" ", "\t"):
         return None
     for _ in range(_HEADING_LINES):
@@ -149,8 +149,8 @@ def _heading(text: str, start: int) -> tuple[int, int] | None:
 
 
 def _candidates(text: str) -> dict[int, tuple[int, int, str]]:
-    """The lines with a word of _TELLING: by their start, the end, the weight and the word. Of a very long line, the
-    characters around the word count as a line."""
+    """Map the start of each line with a word of _TELLING to the line's end, its weight and the word. In a very long
+    line, the characters around the word count as the line."""
     lower = text.lower()
     if len(lower) != len(text):  # lower case can be longer
         lower = text
@@ -172,7 +172,8 @@ def _candidates(text: str) -> dict[int, tuple[int, int, str]]:
 
 
 def _whole_word(text: str, first: int, at: int) -> str:
-    """The part before *at* of an error's name (`FileNotFound`), if it begins the line or follows a colon."""
+    """Return the part before *at* of an error's name (`FileNotFound`) that begins the line or follows a colon, else
+    `""`."""
     before = text[first:at]
     if not before or not before[-1].isalnum():
         return ""
@@ -181,7 +182,7 @@ def _whole_word(text: str, first: int, at: int) -> str:
 
 
 def _searched(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of *text* that are searched: all of it, or both ends of a very large one."""
+    """Yield the places of *text* to search: the whole text, or both ends of a very large one."""
     if len(text) <= 2 * _SEARCHED:
         yield 0, len(text)
     else:
@@ -190,7 +191,7 @@ def _searched(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _line_at(text: str, at: int) -> tuple[int, int]:
-    """The place of the line with *at* in it, or of the part around *at* of a very long line."""
+    """Return the place of the line that contains *at*, or in a very long line the place of the part around *at*."""
     nearest = max(at - _WIDTH // 3, 0)
     begin = text.rfind("\n", nearest, at) + 1 or nearest
     end = text.find("\n", at, begin + _WIDTH)

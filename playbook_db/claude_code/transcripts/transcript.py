@@ -1,7 +1,7 @@
 """Reading Claude Code's transcript of a session, a file of JSON lines.
 
-`read_messages` gives programs the words of user and assistant. A `Transcript` also has the tool calls and results, by
-byte offsets. Both leave out what the client wrote in someone's name: summaries, echoes of commands, notes of finished
+`read_messages` returns the words of user and assistant. A `Transcript` also reads tool calls and results, with byte
+offsets. Both leave out text that the client wrote in someone's name: summaries, echoes of commands, notes of finished
 tasks, reminders, and the text that hooks added.
 """
 
@@ -59,8 +59,8 @@ _INPUTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "q
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The call that a result answers: the `tool`, its `inputs` (short texts only), the session's `folder`, and the time
-    then."""
+    """The call that a result answers, with the `tool`, its `inputs` (short texts only), and the session's `folder` and
+    time."""
 
     tool: str
     inputs: Mapping[str, str]
@@ -72,10 +72,10 @@ class ToolCall:
 class Part:
     """One piece of a message; *kind* is `text`, `thinking`, `call` or `result`.
 
-    A call's text is the tool's name, a blank, and its input as JSON. `user_text` is the part that the user typed, as a
-    message, as an answer to a question, or as the reason for a rejection. `call` is the call that a result answers, if
-    it is known. The output of a command that the user typed after `!` is a text with a call. A result that `is_stopped`
-    is an error because the user refused or interrupted the call.
+    The text of a call is the tool's name, a space, and the input as JSON. `user_text` is what the user typed: a
+    message, an answer to a question, or the reason for a rejection. `call` is the call that a result answers, if known.
+    The output of a command that the user typed after `!` is a text with a call. If a result `is_stopped`, it is an
+    error because the user refused or interrupted the call.
     """
 
     kind: str
@@ -90,9 +90,9 @@ class Part:
 class Entry:
     """The message, or part of one, in one line of a transcript.
 
-    An assistant's message comes as one entry per content block. The user's own words begin a turn; a tool's result or a
-    note about an interruption doesn't. An entry that `is_sidechain` is a subagent's, whose user is the assistant. Its
-    `time` is in UTC, to the millisecond.
+    An assistant's message has one entry per content block. The user's own words begin a turn; a tool's result or a note
+    about an interruption doesn't. If `is_sidechain`, the entry is a subagent's, whose user is the assistant. `time` is
+    in UTC, to the millisecond.
     """
 
     role: str
@@ -108,8 +108,8 @@ class Entry:
 class Line:
     """One whole line of a transcript, from byte *start* to *end*, with the entry in it, if any.
 
-    A line that `is_broken` holds no JSON object; one that `is_overlong`, over LINE_LIMIT, was not read. `tokens` is the
-    number that it adds to those of its message, cached ones included.
+    If `is_broken`, the line isn't a JSON object. If `is_overlong` (over LINE_LIMIT), it was not read. `tokens` is the
+    number of tokens, cached ones included, that it adds to those of its message.
     """
 
     start: int
@@ -131,8 +131,8 @@ class Conversation:
 class Transcript:
     """The transcript at `path`, of the session `session_id`, read once, line by line.
 
-    If the file grows, reading goes on from the last line. A line with a uuid from before has no entry, since some
-    clients repeat the history. A last line without its newline is still being written, and is read the next time. All
+    If the file grows, reading continues after the last line. A line with an earlier uuid has no entry, because some
+    clients repeat the history. A last line without a newline is still being written, and is read the next time. All
     reading raises OSError if the file can't be read.
     """
 
@@ -147,7 +147,7 @@ class Transcript:
 
     @property
     def first_uuid(self) -> str | None:
-        """The uuid of the first entry; None if there is none yet."""
+        """Return the uuid of the first entry, or None if there is no entry yet."""
         for line in self._read() if self._first_uuid is None else ():
             self._ahead.append(line)
             if self._first_uuid is not None:
@@ -155,7 +155,8 @@ class Transcript:
         return self._first_uuid
 
     def lines(self, until: float = math.inf) -> Iterator[Line]:
-        """Yield the lines that end by the byte *until*. If it splits a line, the rest comes next, without an entry."""
+        """Yield the lines that end by the byte *until*. If *until* splits a line, the rest of it comes next, without an
+        entry."""
         for line in chain(self._take_ahead(), self._read()):
             if line.end > until:
                 self.put_back(line if line.start >= until else Line(int(until), line.end, None))
@@ -163,7 +164,7 @@ class Transcript:
             yield line
 
     def put_back(self, line: Line) -> None:
-        """Make *line*, the last one, come again."""
+        """Push back *line*, the last one that was read, so that it is read again."""
         self._ahead.insert(0, line)
 
     def _take_ahead(self) -> Iterator[Line]:
@@ -171,7 +172,7 @@ class Transcript:
             yield self._ahead.pop(0)
 
     def _read(self) -> Iterator[Line]:
-        """Read the lines after those that were read before."""
+        """Read the lines after the last one that was read."""
         with open(open_plain(self.path), "rb") as file:
             for start, end, raw in _raw_lines(file, self._end):
                 self._end = end
@@ -196,7 +197,7 @@ class Transcript:
 
 
 def session_of(path: str) -> str:
-    """The session in the name of a transcript; for a subagent's, in the name of its folder."""
+    """Return the session that the name of a transcript contains; for a subagent's, the name of its folder."""
     folder, name = os.path.split(path)
     if os.path.basename(folder) == "subagents":
         return as_text(os.path.basename(os.path.dirname(folder)))
@@ -204,8 +205,8 @@ def session_of(path: str) -> str:
 
 
 def began_at(path: str) -> float:
-    """When the session of the transcript at *path* began, in seconds since 1970; 0 if that isn't known. It is the time
-    of the first entry; for a subagent, of the first entry of its session. Raises OSError if the file can't be read."""
+    """Return when the session of the transcript at *path* began, in seconds since 1970, or 0 if unknown. That is the
+    time of the session's first entry, also for a subagent. Raises OSError if the file can't be read."""
     folder = os.path.dirname(path)
     parent = f"{os.path.dirname(folder)}.jsonl"
     if os.path.basename(folder) == "subagents" and os.path.isfile(parent):
@@ -218,7 +219,7 @@ def began_at(path: str) -> float:
 
 
 def first_prompt(path: str) -> str:
-    """What the user said first in the transcript at *path*; `""` if nothing, or if the file can't be read."""
+    """Return the user's first words in the transcript at *path*; `""` if there are none or the file can't be read."""
     with suppress(OSError):
         for line in islice(Transcript(path).lines(), _FIRST_LINES):
             texts = [part.user_text for part in line.entry.parts if part.user_text] if line.entry else []
@@ -228,7 +229,7 @@ def first_prompt(path: str) -> str:
 
 
 def read_messages(path: str) -> Conversation:
-    """The words of user and assistant in the transcript at *path*, as `{"role", "content"}` with text content.
+    """Return the words of user and assistant in the transcript at *path*, as `{"role", "content"}` with text content.
 
     Tool calls, results, thinking, meta lines, command echoes and summaries are left out. Broken and half-written lines
     are skipped and counted. Raises OSError if the file can't be read.
@@ -246,7 +247,7 @@ def read_messages(path: str) -> Conversation:
 
 
 def assistant_texts(messages: Iterable[object]) -> Iterator[str]:
-    """Yield what the assistant wrote or thought in *messages*, whose content is text or a list of content blocks."""
+    """Yield the assistant's texts and thoughts in *messages*, whose content is text or a list of content blocks."""
     for message in messages:
         if not isinstance(message, dict) or message.get("role") != "assistant":
             continue
@@ -260,7 +261,7 @@ def assistant_texts(messages: Iterable[object]) -> Iterator[str]:
 
 
 def _raw_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield start, end and bytes of each whole line from the byte *start* on; no bytes of one over LINE_LIMIT."""
+    """Yield start, end and bytes of each whole line from the byte *start* on, without the bytes if over LINE_LIMIT."""
     file.seek(start)
     while raw := file.readline(LINE_LIMIT):
         end, last = start + len(raw), raw
@@ -274,7 +275,7 @@ def _raw_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _parse(raw: bytes) -> dict[str, Any] | None:
-    """The JSON object in a line; an empty one for a blank or overlong line, None for anything else."""
+    """Parse the JSON object in a line. Return `{}` for a blank or overlong line, and None for anything else."""
     text = raw.decode("utf-8", "replace")
     if not text.strip():
         return {}
@@ -286,7 +287,7 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
 
 
 def _speech(content: dict[str, Any]) -> str:
-    """The words of the user or the assistant in a line; `""` if there are none."""
+    """Return the words of the user or the assistant in a line, or `""` if there are none."""
     if content.get("type") not in _ROLES or any(content.get(mark) for mark in _NOT_SPEECH):
         return ""
     texts = (block.get("text") for block in _blocks(content) if block.get("type") == "text")
@@ -312,7 +313,7 @@ class _Calls:
                 self._keep_typed(_string(block.get("text")), _string(content.get("cwd")))
 
     def expands(self, content: dict[str, Any]) -> bool:
-        """Whether a user's line holds the text of a slash command; the client names the command in the line before."""
+        """Return whether a user's line has the text of a slash command, which the client names in the line before."""
         is_expansion = self._is_expanding and content.get("promptSource") != "typed"
         texts = [_string(block.get("text")).lstrip() for block in _blocks(content)]
         self._is_expanding = any(text.startswith(_COMMAND_ECHOES) for text in texts)
@@ -333,7 +334,7 @@ class _Calls:
             self.typed = ToolCall("Bash", {"command": match[1]} if _is_short(match[1]) else {}, folder)
 
     def answered(self, block: dict[str, Any]) -> ToolCall | None:
-        """The call that the result *block* answers."""
+        """Return the call that the result *block* answers."""
         return self._newest.get(_string(block.get("tool_use_id")))
 
 
@@ -344,7 +345,7 @@ class _Usage:
         self._by_message: dict[int, int] = {}
 
     def added(self, content: dict[str, Any]) -> int:
-        """The tokens that a line adds to those of its message."""
+        """Return the number of tokens that a line adds to those of its message."""
         message = content.get("message") if content.get("type") == "assistant" else None
         usage = message.get("usage") if isinstance(message, dict) else None
         if not isinstance(message, dict) or not isinstance(usage, dict):
@@ -369,7 +370,7 @@ def _tool(block: dict[str, Any]) -> str:
 
 
 def _blocks(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """The content blocks of a line's message."""
+    """Return the content blocks of a line's message."""
     message = content.get("message")
     blocks = message.get("content") if isinstance(message, dict) else None
     if isinstance(blocks, str):
@@ -406,7 +407,7 @@ def _entry(content: dict[str, Any], calls: _Calls) -> Entry | None:
 
 
 def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Calls) -> Iterator[Part]:
-    """Yield what can be learned from a content block; of a picture and the like only its kind."""
+    """Yield the parts of a content block to learn from; for a picture and the like, only its kind."""
     kind = _string(block.get("type"))
     if kind in ("text", "thinking"):
         text = _string(block.get(kind))
@@ -436,21 +437,21 @@ def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Ca
 
 
 def _decision(content: dict[str, Any], decision: str) -> str:
-    """Who made the *decision* about a call, `accept` or `reject`, by the client's mark; `""` if nobody did."""
+    """Return who made the *decision* (`accept` or `reject`) about a call, by the client's mark; `""` if nobody did."""
     mark = content.get("permissionDecision")
     return _string(mark.get("source")) if isinstance(mark, dict) and mark.get("decision") == decision else ""
 
 
 def _news(text: str, is_error: bool, call: ToolCall | None) -> str:
-    """A tool's output without the playbook's own text and the built-in memory's."""
+    """Return a tool's output without the text of the playbook and of the built-in memory."""
     if call is None or is_error:
         return own_text.without_quotes(text)
     return own_text.of_result(text, call.tool, call.inputs, call.folder)
 
 
 def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
-    """A text in the user's name: the user's words, the output of a command that they typed, or another sender's text. A
-    subagent's user is the assistant."""
+    """Return a text in the user's name as a part: the user's words, the output of a command that they typed, or another
+    sender's text. A subagent's user is the assistant."""
     bare = text.lstrip()
     if bare.startswith(INTERRUPTED):
         return Part("text", text)
@@ -466,21 +467,21 @@ def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
 
 
 def _is_persons(content: dict[str, Any]) -> bool:
-    """Whether the sender is the user, as far as the client says."""
+    """Return whether the sender is the user, according to the client."""
     origin = content.get("origin")
     is_human = not isinstance(origin, dict) or origin.get("kind", "human") == "human"
     return is_human and content.get("promptSource") != "system"
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a person could have typed *text*: it has no block of tags, except in code."""
+    """Return whether a person could have typed *text*, because it has no block of tags outside code."""
     bare = _CODE.sub("", text)
     has_block = _TAG.match(bare) or any(f"</{name}" in bare for name in set(_TAG.findall(bare)))
     return not (has_block or text.startswith(_SUMMARY) or "<task-notification" in text)
 
 
 def _answers(result: object) -> str:
-    """The user's answers, notes and free response in the client's *result* of a question."""
+    """Return the user's answers, notes and free response in the client's *result* of a question."""
     if not isinstance(result, dict):
         return ""
     answers, notes = result.get("answers"), result.get("annotations")
@@ -491,7 +492,7 @@ def _answers(result: object) -> str:
 
 
 def _users_own(text: str) -> str:
-    """*text* without the client's reminders; `""` if it is an echo or a hook's output."""
+    """Return *text* without the client's reminders, or `""` if it is an echo or a hook's output."""
     own = own_text.without_reminders(text)
     bare = own.lstrip()
     return "" if bare.startswith((*_ECHOES, "<local-command-caveat>")) or _INJECTED.match(bare) else own
@@ -512,7 +513,7 @@ def _json(value: object) -> str:
 
 
 def _string(value: object) -> str:
-    """*value* as text that any database and any request can hold; `""` for anything but a string."""
+    """Return *value* as text that any database and request can hold, or `""` if it isn't a string."""
     if not isinstance(value, str):
         return ""
     return value if value.isascii() and "\0" not in value else storable(value).replace("\0", "\ufffd")

@@ -85,7 +85,7 @@ def _print_candidates(candidates: "list[tuple[KeyPoint, KeyPoint, float]]", key:
 
 
 def _in_full(likeness: float, *points: "KeyPoint") -> str:
-    """Both points, one below the other, and how similar they are."""
+    """Return both points in full, one below the other, and their similarity."""
     width = max(len(one_line(point.name)) for point in points)
     lines = [f"{likeness:.0%} similar"]
     for point in points:

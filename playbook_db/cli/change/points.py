@@ -241,7 +241,7 @@ def _print_move(move: "Move", *, dry_run: bool, as_json: bool) -> None:
 
 
 def print_done(revised: "RevisionResult", *, as_json: bool, dry_run: bool = False) -> None:
-    """Print what a revision did, and warn about long texts."""
+    """Print the changes of a revision, and warn about long texts."""
     from playbook_db.services.playbook import edit
 
     notify(edit.notes_on_length(revised.changes))
@@ -252,7 +252,7 @@ def print_done(revised: "RevisionResult", *, as_json: bool, dry_run: bool = Fals
 
 
 def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
-    """The operations and the evaluations in *file*."""
+    """Return the operations and the evaluations in *file*."""
     import json
 
     try:

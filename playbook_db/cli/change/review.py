@@ -43,7 +43,7 @@ class _ReviewCommand(OwnCommand):
 
 
 def _spread(args: Iterable[str]) -> Iterable[str]:
-    """*args* with `--accept` or `--reject` repeated before each name after it."""
+    """Return *args* with `--accept` or `--reject` repeated before each of the names that follow it."""
     option, is_first = "", False
     for word in args:
         if word.startswith("-"):
@@ -102,7 +102,7 @@ def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool
 
 
 def print_proposals(items: Sequence["ReviewItem"], *, as_json: bool) -> None:
-    """Print the proposals that wait."""
+    """Print the waiting proposals."""
     if as_json:
         print_json([records.proposal_record(item) for item in items])
         return
@@ -113,7 +113,7 @@ def print_proposals(items: Sequence["ReviewItem"], *, as_json: bool) -> None:
 
 
 def _sessions(item: "ReviewItem") -> str:
-    """How many sessions proposed it; `-` if it came from a file."""
+    """Return how many sessions made the proposal, or `-` if it came from a file."""
     return str(item.proposal.sessions) if item.proposal.session_id else "-"
 
 
@@ -149,7 +149,7 @@ def _print(result: "ReviewResult") -> None:
 
 
 def _one_by_one(items: Sequence["ReviewItem"]) -> list["Decision"]:
-    """The person's decision on each; they are carried out at the end."""
+    """Ask the user for a decision on each proposal. The decisions are carried out at the end."""
     decisions: list[Decision] = []
     keys = ", ".join(f"[{key}]{word[1:]}" for key, word in _KEYS.items())
     for place, item in enumerate(items, 1):
@@ -185,7 +185,7 @@ def _show(item: "ReviewItem") -> None:
 
 
 def _reworded(item: "ReviewItem") -> str | None:
-    """The proposal's text as the person wants it; None if it has no text, or the editor failed."""
+    """Return the proposal's text after the user edited it, or None if it has no text or the editor failed."""
     before = readable(item.proposal.text)
     if not before:
         notify(["it has no text to edit"])
@@ -215,7 +215,7 @@ def _from_editor(project: "Project", items: Sequence["ReviewItem"]) -> list["Dec
 
 
 def _edited(text: str) -> str | None:
-    """*text* as saved in the person's editor, None if it wasn't saved. Raises SettingError if the editor fails."""
+    """Return *text* as saved in the user's editor, None if it wasn't saved. Raises SettingError if the editor fails."""
     try:
         return click.edit(text, extension=".txt")
     except (click.ClickException, OSError, UnicodeDecodeError) as error:

@@ -1,6 +1,6 @@
-"""All proposals as one text for an editor, and the decisions in the edited text.
+"""Writing all proposals as one text for an editor, and reading the decisions from the edited text.
 
-The texts of proposals are indented, so that none can look like a decision.
+The texts of proposals are indented, so that no text can look like a decision.
 """
 
 import re
@@ -28,7 +28,7 @@ _EXPLAINED = """\
 
 
 def written(items: Sequence["ReviewItem"], key: str) -> str:
-    """The text for the editor."""
+    """Return the text for the editor."""
     blocks = ["\n".join(_block(item)) for item in items]
     return "\n\n".join([_EXPLAINED.format(key=one_line(key)), *blocks]) + "\n"
 
@@ -42,7 +42,7 @@ def _block(item: "ReviewItem") -> Iterator[str]:
 
 
 def summary(item: "ReviewItem") -> str:
-    """What it would do to which points, in a few words."""
+    """Describe in a few words the change that the proposal would make, and to which points."""
     proposal = item.proposal
     section = proposal.operation.get("section")
     where = f" to {section}" if isinstance(section, str) and section else ""
@@ -52,7 +52,7 @@ def summary(item: "ReviewItem") -> str:
 
 
 def reasons(item: "ReviewItem") -> Iterator[str]:
-    """What helps to decide, a line each: the points as they are, the reason, the evidence."""
+    """Yield lines that help to decide: the current points, the reason and the evidence."""
     proposal = item.proposal
     for point in item.points:
         yield one_line(f"now: [{point.name}] +{point.helpful} -{point.harmful} {point.text}")
@@ -74,7 +74,7 @@ def reasons(item: "ReviewItem") -> Iterator[str]:
 
 
 def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
-    """The decisions in the edited *text* on *items*. Raises PlaybookError for a line that can't be read."""
+    """Return the decisions on *items* in the edited *text*. Raises PlaybookError for a line that can't be read."""
     from playbook_db.services.playbook.review import named  # late: it brings SQLAlchemy
 
     if not text.strip():
@@ -108,7 +108,7 @@ def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
 
 
 def decision(item: "ReviewItem", *, accepts: bool, text: str | None = None) -> "Decision":
-    """The decision on *item*; an accepted one may get another *text*."""
+    """Return the decision on *item*. An accepted proposal may get another *text*."""
     from playbook_db.services.playbook.review import Decision  # late, as above
 
     return Decision(item.proposal.id, accepts, text, item.is_users)

@@ -149,7 +149,7 @@ def _side(project: "Project", text: str) -> "SourcedPlaybook":
 
 
 def _json_list(items: Iterable[Any]) -> Iterator[str]:
-    """One JSON list, record by record."""
+    """Yield one JSON list, record by record."""
     import json
 
     begin = "[\n"
@@ -235,7 +235,7 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: 
 
 
 def _print_undone(undone: "UndoResult", *, as_json: bool, dry_run: bool) -> None:
-    """Print what was undone, each change, and the new revision."""
+    """Print the undone revisions, each change, and the new revision."""
     revised = undone.result
     notify(revised.notes)
     if as_json:

@@ -1,4 +1,4 @@
-"""The history as text: a log, one revision in full, the differences between two playbooks."""
+"""Formatting the history as text: a log, one revision in full, and the differences between two playbooks."""
 
 import shutil
 import sys
@@ -40,7 +40,7 @@ _KINDS = {
 
 
 def logged(revision: "LoggedRevision", *, of_point: bool = False) -> str:
-    """The revision in a few lines, the last one empty; with *of_point*, what it did to one point."""
+    """Describe the revision in a few lines, the last one empty; with *of_point*, its change to one point."""
     lines = list(_head(revision))
     lines += [f"    {_glance(change)}" for change in revision.changes[: None if of_point else MOST_LINES]]
     more = sum(revision.counts.values()) - MOST_LINES
@@ -55,7 +55,7 @@ def logged(revision: "LoggedRevision", *, of_point: bool = False) -> str:
 
 
 def in_full(full: "RevisionDetails") -> Iterator[str]:
-    """All that is kept of a revision, line by line."""
+    """Yield all that is recorded about a revision, line by line."""
     revision = full.revision
     yield from _head(revision)
     yield folded("; ".join([_counted(revision), *_others(revision, of_point=False)]), _INDENT)
@@ -83,7 +83,7 @@ def in_full(full: "RevisionDetails") -> Iterator[str]:
 
 
 def differences(comparison: "Comparison", before: "SourcedPlaybook", after: "SourcedPlaybook") -> Iterator[str]:
-    """The differences, line by line."""
+    """Yield the differences, line by line."""
     yield click.style(folded(f"{one_line(before.title)} -> {one_line(after.title)}"), fg="yellow")
     if comparison.is_empty:
         yield "no differences"
@@ -115,7 +115,7 @@ def _head(revision: "LoggedRevision") -> Iterator[str]:
 
 
 def _glance(change: "LoggedChange") -> str:
-    """The change in one line of the terminal, with the beginning of a new text."""
+    """Describe the change in one line of the terminal, with the beginning of a new text."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
     most = max(width - 13, 20)
     line = _summary(change)
@@ -125,7 +125,7 @@ def _glance(change: "LoggedChange") -> str:
 
 
 def _summary(change: "LoggedChange") -> str:
-    """What happened to the point, in one line, without its text."""
+    """Describe the change to the point in one line, without its text."""
     before, point = change.before, change.point
     parts = []
     if before is None:
@@ -145,14 +145,14 @@ def _summary(change: "LoggedChange") -> str:
 
 
 def _counted(revision: "LoggedRevision") -> str:
-    """How many changes of each kind."""
+    """Count the changes of each kind, in words."""
     total = sum(revision.counts.values())
     kinds = ", ".join(f"{revision.counts[kind]:,} {word}" for kind, word in _KINDS.items() if kind in revision.counts)
     return f"{count_of(total, 'change')}: {kinds}" if total else "no point changed"
 
 
 def _others(revision: "LoggedRevision", *, of_point: bool) -> list[str]:
-    """What a revision did besides its changes; with *of_point* only for that point."""
+    """Return what a revision has besides its changes, such as votes; with *of_point*, only for that point."""
     parts = [count_of(revision.neutral_votes, "neutral vote")] if revision.neutral_votes else []
     if of_point:
         return parts
@@ -201,7 +201,7 @@ def _way(moved: "Moved") -> str:
 
 
 def _votes(before: "KeyPoint", after: "KeyPoint") -> str:
-    """How the counters changed, and what they are now."""
+    """Describe how the counters changed, and their present values."""
     helpful, harmful = _growth(before, after)
     if min(helpful, harmful) >= 0:
         grown = f"+{helpful} -{harmful}"
@@ -216,19 +216,19 @@ def _growth(before: "KeyPoint", after: "KeyPoint") -> tuple[int, int]:
 
 
 def _marked_text(change: "LoggedChange") -> str:
-    """The point's whole text, with changed words marked if it was edited."""
+    """Return the point's whole text, with changed words marked if the text was edited."""
     if change.before is None or not change.is_reworded:
         return readable(change.point.text)
     return marked_words(change.before.text, change.point.text)
 
 
 def marked_words(before: str, after: str) -> str:
-    """The new text with the changed words marked, for a terminal."""
+    """Return the new text with the changed words marked, for a terminal."""
     return "".join(_coloured(piece) for piece in compare_words(before, after))
 
 
 def _coloured(piece: Piece) -> str:
-    """The piece without control characters, but with its line breaks."""
+    """Return the colored piece of text without control characters, but with its line breaks."""
     before, after = ("\n".join(map(one_line, text.split("\n"))) for text in (piece.before, piece.after))
     if piece.is_same:
         return after

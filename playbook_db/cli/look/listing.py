@@ -127,7 +127,7 @@ def _notify_of_more(listed: int, count: int) -> None:
 def _ordered(
     points: "Sequence[PromptPoint]", marks: "Mapping[str, StoredMarks]", order: str | None
 ) -> "Sequence[PromptPoint]":
-    """The points in the *order* asked for; equal ones keep the playbook's order."""
+    """Sort the points by *order*. Equal points keep the playbook's order."""
     keys: dict[str | None, Callable[[PromptPoint], int]] = {
         "votes": lambda point: point.helpful - point.harmful,
         "age": lambda point: marks[point.name].created_in,

@@ -1,4 +1,4 @@
-"""The output of `playbook` without a command: how many points there are, what waits, and what was learned last."""
+"""The output of `playbook` without a command: the numbers of points and of proposals, and the latest lessons."""
 
 import os
 from datetime import UTC, datetime
@@ -29,5 +29,5 @@ def print_overview() -> None:
 
 
 def waiting_in_words(count: int) -> str:
-    """How many proposals wait, in words."""
+    """Return how many proposals wait, in words."""
     return f"{count_of(count, 'proposal')} wait{'s' * (count == 1)}"

@@ -59,12 +59,12 @@ def search(words: tuple[str, ...], limit: int, is_whole: bool, as_json: bool) ->
 
 
 def answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]]":
-    """For each of *questions* the live points that match, best first; and what is known of each, by name."""
+    """Return for each of *questions* the matching live points, best first, and the details of each point by name."""
     return quick_reads.search(source_of(), questions, lambda line: notify([line]))
 
 
 def nothing(question: str, *, is_whole: bool = False) -> list[str]:
-    """What to try if nothing matches *question*."""
+    """Tell what to try if nothing matches *question*."""
     from playbook_db.domain import search_words
 
     if not search_words.terms(question):
@@ -74,7 +74,7 @@ def nothing(question: str, *, is_whole: bool = False) -> list[str]:
 
 
 def _beside(question: str) -> "tuple[tuple[HistoryHit, float], ...]":
-    """Other matches of *question*. A session must not read what a web page made another session propose."""
+    """Return other matches of *question*. A session must not read what a web page made another session propose."""
     from playbook_db.services.reading import listing
 
     in_session = bool(settings.session())

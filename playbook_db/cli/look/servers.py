@@ -64,7 +64,7 @@ def mcp() -> None:
 
 
 def _server() -> ModuleType:
-    """The server's module. Raises MissingExtraError or SettingError if its package isn't installed."""
+    """Import the server's module. Raises MissingExtraError or SettingError if its package isn't installed."""
     with _needing("playbook mcp", extra="mcp"):
         from playbook_db.mcp_server import tools
     return tools
@@ -72,7 +72,7 @@ def _server() -> ModuleType:
 
 @contextmanager
 def _needing(what: str, *, extra: str) -> Iterator[None]:
-    """As `needing`, but in the plugin's environment the error is a SettingError that says how to set it up."""
+    """Do the same as `needing`, but in the plugin's environment raise a SettingError that says how to set it up."""
     try:
         with needing(what, extra=extra):
             yield

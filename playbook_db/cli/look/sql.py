@@ -89,7 +89,7 @@ def _print_json(answer: "Answer") -> None:
 
 
 def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """The lines of a table as docs/sql.md prints it: titles, a rule, one line a row, two spaces between columns."""
+    """Return the lines of a table as in docs/sql.md: titles, a rule, one line a row, two spaces between columns."""
     titles, cells = [_line(title) for title in columns], ([_line(value) for value in row] for row in rows)
     first = list(islice(cells, _MEASURED_ROWS))
     widths = [max(map(width_of, column)) for column in zip(titles, *first, strict=True)]
@@ -99,7 +99,7 @@ def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[s
 
 
 def _on_terminal(answer: "Answer") -> Iterator[str]:
-    """Columns under their titles, which are repeated if there are many rows; by line if there are too many columns."""
+    """Yield tables, with the titles repeated if there are many rows, or one value a line if columns are too many."""
     rows = [[_cell(value) for value in row] for row in islice(answer.rows, _MEASURED_ROWS)]
     if not _fits(answer.columns, rows):
         yield from _by_line(answer.columns, chain(rows, answer.rows))
@@ -110,14 +110,14 @@ def _on_terminal(answer: "Answer") -> Iterator[str]:
 
 
 def _fits(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a table of them leaves each long column enough room to be read."""
+    """Return whether a table of the columns leaves each long column enough room to be read."""
     widths = [max(map(width_of, column)) for column in zip(columns, *rows, strict=True)]
     space = sum(min(width, _NARROWEST) + 2 for width in widths) - 2
     return space <= shutil.get_terminal_size().columns
 
 
 def _by_line(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Each value behind its title, an empty line between rows."""
+    """Yield each value after its title, with an empty line between rows."""
     titles = [_line(title) for title in columns]
     margin = max(map(len, titles)) + 2
     width = max(shutil.get_terminal_size().columns - margin, _NARROWEST) if sys.stdout.isatty() else 0
@@ -129,7 +129,7 @@ def _by_line(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[
 
 
 def _cell(value: Any) -> str:
-    """*value* as text: nothing for NULL, hexadecimal for a BLOB."""
+    """Return *value* as text: `""` for NULL, hexadecimal for a BLOB."""
     if value is None:
         return ""
     return value.hex() if isinstance(value, bytes) else str(value)

@@ -141,7 +141,7 @@ def _week_lines(numbers: "Statistics") -> Iterator[str]:
 
 
 def _member_lines(numbers: "Statistics") -> Iterator[str]:
-    """Who wrote, if several people may have."""
+    """Yield who made the changes, if several people may have made them."""
     if numbers.members and (numbers.is_shared or sum(member.actor is not None for member in numbers.members) > 1):
         yield _heading("members", "votes that count; more with: playbook log --by WHO")
         rows = [
@@ -154,7 +154,7 @@ def _member_lines(numbers: "Statistics") -> Iterator[str]:
 
 
 def _comparison_lines(comparison: "SessionComparison") -> Iterator[str]:
-    """Sessions with and without the playbook, if there are any."""
+    """Compare sessions with and without the playbook, if there are any."""
     if comparison.since is None or comparison.until is None:
         return
     span = f"{local(comparison.since)[:10]} to {local(comparison.until)[:10]}"
@@ -174,7 +174,7 @@ def _comparison_lines(comparison: "SessionComparison") -> Iterator[str]:
 
 
 def _verdict(difference: "Difference") -> tuple[str, str]:
-    """The interval, and what it means."""
+    """Describe the interval and its meaning."""
     low, high = difference.low, difference.high
     if low is None or high is None:
         return "", "too few sessions"
@@ -214,7 +214,7 @@ def _heading(title: str, text: str) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], align: str, *, indent: int = 2) -> Iterator[str]:
-    """The rows with aligned columns (`<` or `>` each), cut at the width of the terminal."""
+    """Return the rows with aligned columns (`<` or `>` each), cut at the width of the terminal."""
     longest = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -104,7 +104,7 @@ def _often_ignored(status: "Status") -> "Iterator[tuple[str, str]]":
 
 
 def in_dollars(tokens: int) -> str:
-    """What *tokens* of learning cost at most, in parentheses; empty if that isn't known."""
+    """Return the highest cost of *tokens* of learning, in parentheses, or `""` if it isn't known."""
     from playbook_db.llm import choose
 
     cost = choose.cost_in_words(tokens, project_folder())

@@ -1,4 +1,4 @@
-"""The commands on a project's team: join, leave, status."""
+"""The commands for a project's team: join, leave, status."""
 
 import sys
 from datetime import UTC, datetime
@@ -68,7 +68,7 @@ def _ask_for_password(where: str) -> str:
 
 
 def _agree(invitation: "Invitation", *, yes: bool) -> None:
-    """Show what joining would add, and raise TeamError unless the person agrees."""
+    """Show the points that joining would add, and raise TeamError unless the user agrees."""
     if invitation.made_tables:
         notify([f"{invitation.where} was empty; its tables were created, and belong to the user in the URL"])
     playbook = "a new playbook" if invitation.is_new else f"a playbook of {count_of(invitation.points, 'point')}"
