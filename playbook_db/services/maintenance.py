@@ -63,7 +63,7 @@ class Report:
 
 
 def upgrade(url: str) -> tuple[int, str | None]:
-    """Migrate the database at *url*; returns the schema, and the path of the backup made first, if any."""
+    """Migrate the database at *url*, and return the schema, and the path of the backup made first, if any."""
     return SCHEMA, migrate.ensure_current(url)
 
 
@@ -128,7 +128,7 @@ def take(url: str, file: str | None = None) -> Taken:
 
 
 def take_daily(url: str) -> Backup | None:
-    """Make the daily backup of the database at *url*, and remove the oldest; None if it isn't due.
+    """Make the daily backup of the database at *url*, and remove the oldest. Return None if it isn't due.
 
     It is due if the last one is a day old and something was written since; on a server never.
     """
@@ -145,7 +145,7 @@ def take_daily(url: str) -> Backup | None:
 
 
 def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
-    """The newest backup of the database at *url*, and how old it is if something was written since."""
+    """Return the newest backup of the database at *url*, and how old it is if something was written since."""
     path = _existing(url)
     last = next(iter(database_file.list_backups(url)), None)
     if last is None:
@@ -198,13 +198,13 @@ def put_back(chosen: Candidate) -> Replaced:
 
 
 def check(store: Store, *, quick: bool = False) -> list[str]:
-    """The problems of the database, in words. A quick check skips NOT_CHECKED_QUICKLY."""
+    """Return the problems of the database, in words. A quick check skips NOT_CHECKED_QUICKLY."""
     with store.snapshot() as connection:
         return store_check.run(connection, store_check.QUICK if quick else store_check.THOROUGH)
 
 
 def check_database(url: str, *, quick: bool = False) -> Report:
-    """The problems of the database at *url*, whatever it is; no byte of it is changed."""
+    """Return the problems of the database at *url*, whatever it is; no byte of it is changed."""
     where = urls.described(url)
     try:
         migrate.require_current(url)
@@ -221,7 +221,7 @@ def check_database(url: str, *, quick: bool = False) -> Report:
 
 
 def rebuild_search(url: str) -> bool:
-    """Rebuild the full-text index of the database at *url*; whether this SQLite can."""
+    """Rebuild the full-text index of the database at *url*, and return whether this SQLite can."""
     migrate.require_current(url)
     with open_store(url) as store:
         with store.transaction() as connection:
@@ -231,7 +231,7 @@ def rebuild_search(url: str) -> bool:
 
 
 def _existing(url: str) -> str:
-    """The existing file of the database at *url*. Raises DatabaseError."""
+    """Return the existing file of the database at *url*. Raises DatabaseError."""
     path = database_file.path_of(url)
     schema = dialect_for(url).schema_version()
     if not schema:

@@ -35,13 +35,13 @@ class Project:
 
     @staticmethod
     def in_folder(store: Store, folder: str) -> "Project":
-        """The project of *folder*, which is a path or a key."""
+        """Return the project of *folder*, which is a path or a key."""
         folder = projects.as_path(folder)
         return Project(store, projects.project_key(folder), folder)
 
     @staticmethod
     def of_user(store: Store) -> "Project":
-        """The user's own playbook in *store*, the user's own database."""
+        """Return the user's own playbook in *store*, the user's own database."""
         with store.snapshot() as connection:
             return Project(store, repository.users_key(connection))
 
@@ -66,11 +66,11 @@ class Project:
         return None if self.folder is None else projects.mirror_path(self.folder)
 
     def playbooks(self) -> "list[Project]":
-        """The playbooks whose points a session here sees: this one, then the user's own."""
+        """Return the playbooks whose points a session here sees: this one, then the user's own."""
         return [self] if self.is_users else [self, Project.of_user(self.own.store)]
 
     def with_point(self, name: str) -> "Project":
-        """The one of these playbooks that a point called *name* belongs to."""
+        """Return the one of these playbooks that a point called *name* belongs to."""
         return self.playbooks()[-1] if is_users_name(name) else self
 
 
@@ -137,7 +137,7 @@ class Servers:
     def of_team(
         self, store: Store, membership: Membership, ahead: Sequence[Question] = ()
     ) -> AbstractContextManager[Store]:
-        """The database of the team with the *membership*, which the user's own *store* holds."""
+        """Return the database of the team with the *membership*, which the user's own *store* holds."""
         return self.opened(with_kept_password(store, membership.url), key=membership.name, ahead=ahead)
 
     def next_run(self) -> None:
@@ -157,45 +157,45 @@ class Servers:
 
 
 def find_membership(own: Project) -> Membership | None:
-    """The membership of the project *own*, of this machine; None if it has joined no team."""
+    """Return the membership of the project *own*, of this machine, or None if it has joined no team."""
     with own.store.snapshot() as connection:
         return memberships.of_project(connection, own.key)
 
 
 def with_kept_password(store: Store, url: str) -> str:
-    """The *url* of a team's database with its stored password, if there is one."""
+    """Return the *url* of a team's database with its stored password, if there is one."""
     with suppress(FileNotFoundError), open(password_file(store, url), "rb") as file:
         return urls.with_password(url, file.read().decode("utf-8"))
     return url
 
 
 def password_file(store: Store, url: str) -> str:
-    """The path of the file for the password of a team's database, whose *url* has none. All projects of this database
-    use the same file, beside the user's own database."""
+    """Return the path of the file for the password of a team's database, whose *url* has none. All projects of this
+    database use the same file, beside the user's own database."""
     folder = os.path.dirname(at_hand.replica_of(store.where, 0))
     return os.path.join(folder, f"{sha256(url.encode()).hexdigest()[:16]}.password")
 
 
 def read_playbook(project: Project) -> Playbook:
-    """The project's current playbook; an empty one if there is none."""
+    """Return the project's current playbook; an empty one if there is none."""
     with project.store.read(project.key) as book:
         return book.playbook()
 
 
 def is_known(project: Project) -> bool:
-    """Whether the database has a playbook for *project*, even an empty one."""
+    """Return whether the database has a playbook for *project*, even an empty one."""
     with project.store.read(project.key) as book:
         return bool(book.playbook_id)
 
 
 def list_projects(store: Store) -> list[ListedProject]:
-    """All projects with a playbook, by folder, without empty ones whose project has moved."""
+    """Return all projects with a playbook, by folder, without empty ones whose project has moved."""
     with store.snapshot() as connection:
         return quick_sql.projects(runner_of(connection))
 
 
 def read_users(store: Store) -> ListedProject:
-    """The user's own playbook in *store*, the user's own database, as a project is listed."""
+    """Return the user's own playbook in *store*, the user's own database, as a project is listed."""
     own = Project.of_user(store)
     with store.read(own.key) as book:
         stored = book.stored()
@@ -203,7 +203,7 @@ def read_users(store: Store) -> ListedProject:
 
 
 def is_ignored(project: Project) -> bool:
-    """Whether the hooks and the worker ignore *project*."""
+    """Return whether the hooks and the worker ignore *project*."""
     with project.store.read(project.key) as book:
         return book.is_ignored()
 

@@ -491,7 +491,7 @@ def statistics_record(numbers: "Statistics") -> Record:
 
 
 def query_records(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterable[Record]:
-    """The rows of a query (`sql`); if two titles are equal, the second gets a number."""
+    """Yield the rows of a query (`sql`); if two titles are equal, the second gets a number."""
     titles = _distinct(list(columns))
     for row in rows:
         yield dict(zip(titles, map(_json_value, row), strict=True))
@@ -509,14 +509,15 @@ def _distinct(titles: list[str]) -> list[str]:
 
 
 def _json_value(value: Any) -> Any:
-    """*value* for JSON: a BLOB in hexadecimal, an infinite number as text."""
+    """Return *value* for JSON: a BLOB in hexadecimal, an infinite number as text."""
     if isinstance(value, bytes):
         return value.hex()
     return str(value) if isinstance(value, float) and abs(value) == float("inf") else value
 
 
 def _fields(value: object, *names: str, **keys: str) -> Record:
-    """The fields *names* of *value*, then those of *keys*, which map a name in the record to the field's own name."""
+    """Return the fields *names* of *value*, then those of *keys*, which map a name in the record to the field's own
+    name."""
     return {key: getattr(value, name) for key, name in ({name: name for name in names} | keys).items()}
 
 

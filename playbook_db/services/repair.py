@@ -126,7 +126,7 @@ def _from_history(url: str, *, dry_run: bool) -> Repaired:
 
 @retry_on_conflict
 def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: bool) -> RepairedPlaybook | None:
-    """Restore the playbook of *key* from its history, in one revision; None if it matches already.
+    """Restore the playbook of *key* from its history, in one revision. Return None if it matches already.
 
     *ranks* names points with a wrong rank. A point without any change in the history is retired.
     """
@@ -180,7 +180,7 @@ def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
 
 
 def _is_sound(copy: str) -> bool:
-    """Whether the check finds no problem in *copy*, which is migrated first if it is older."""
+    """Return whether the check finds no problem in *copy*, which is migrated first if it is older."""
     url = f"sqlite:///{copy}"
     try:
         schema = dialect_for(url).schema_version()
@@ -193,7 +193,7 @@ def _is_sound(copy: str) -> bool:
 
 
 def _has_wrong_search(url: str, *, rebuild: bool) -> bool:
-    """Whether only the full-text index is wrong. With *rebuild* it is rebuilt."""
+    """Return whether only the full-text index is wrong. With *rebuild* it is rebuilt."""
     is_wrong = maintenance.check_database(url).remedy == maintenance.REBUILD_SEARCH
     if is_wrong and rebuild:
         maintenance.rebuild_search(url)
@@ -201,7 +201,7 @@ def _has_wrong_search(url: str, *, rebuild: bool) -> bool:
 
 
 def _write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite rewrite the *pages* into the file *new*; whether that is sound and complete."""
+    """Let SQLite rewrite the *pages* into the file *new*, and return whether that is sound and complete."""
     if not database_file.write_anew(pages, empty, new) or not _is_sound(new):
         return False
     with Store(dialect_for(f"sqlite:///{new}").make_engine()) as store, store.snapshot() as connection:
@@ -209,7 +209,7 @@ def _write_anew(pages: Pages, empty: str, new: str) -> bool:
 
 
 def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) -> Backup | None:
-    """Copy the newest sound backup from which the *saved* playbooks descend to *new*; None without one."""
+    """Copy the newest sound backup from which the *saved* playbooks descend to *new*. Return None without one."""
     for backup in database_file.list_backups(f"sqlite:///{path}"):
         with suppress(errors.DatabaseError), database_file.prepared(path, backup.path) as prepared:
             url = f"sqlite:///{prepared}"
@@ -263,7 +263,7 @@ def _add(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
 
 
 def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
-    """A note on the mirror in *folder*, if it waits for the user's consent. Only it is left.
+    """Return a note on the mirror in *folder*, if it waits for the user's consent. Only it is left.
 
     Raises RepairError if it has no key points either.
     """
@@ -286,7 +286,7 @@ def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
 
 
 def _merge_mirrors(store: Store) -> tuple[str, ...]:
-    """Merge the mirrors that we update; returns notes for the user."""
+    """Merge the mirrors that we update, and return notes for the user."""
     notes: list[str] = []
     try:
         for synced in mirror.sync_changed(store):

@@ -9,7 +9,7 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 
 
 def load_template(name: str) -> str:
-    """The template *name*, such as `playbook.txt`: `prompts/<name>` in Claude Code's folder, else the package's.
+    """Return the template *name*, such as `playbook.txt`: `prompts/<name>` in Claude Code's folder, else the package's.
 
     Raises TemplateError if there is none, or the user's can't be read.
     """
@@ -31,7 +31,7 @@ def load_template(name: str) -> str:
 
 
 def playbook_template() -> str:
-    """The template `playbook.txt`, with its placeholder in it. Raises TemplateError."""
+    """Return the template `playbook.txt`, with its placeholder in it. Raises TemplateError."""
     template = load_template("playbook.txt")
     if PLACEHOLDER not in template:
         raise _error(
@@ -42,7 +42,7 @@ def playbook_template() -> str:
 
 
 def fill_points(points_text: str) -> str:
-    """*points_text* in the template `playbook.txt`; `""` if it is empty. Raises TemplateError."""
+    """Return *points_text* in the template `playbook.txt`, or `""` if it is empty. Raises TemplateError."""
     return fill_template(playbook_template(), points_text) if points_text else ""
 
 

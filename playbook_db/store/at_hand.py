@@ -45,7 +45,7 @@ def connect(path: str, *, wait_s: float) -> "Connection":
 
 
 def file_of(url: str) -> "str | None":
-    """The file of the SQLite database at *url*, or None, without SQLAlchemy.
+    """Return the file of the SQLite database at *url*, or None, without SQLAlchemy.
 
     Links are resolved: SQLite keeps its log beside the real file.
     """
@@ -56,13 +56,13 @@ def file_of(url: str) -> "str | None":
 
 
 def is_at_rest(path: str) -> bool:
-    """Whether the file *path* is the whole database, without a log or an unfinished transaction."""
+    """Return whether the file *path* is the whole database, without a log or an unfinished transaction."""
     beside = [path + suffix for suffix in ("-wal", "-journal")]
     return not any(os.path.exists(each) and os.path.getsize(each) for each in beside)
 
 
 def no_regular_file(path: str) -> "str | None":
-    """The first of the database file *path* and SQLite's beside it that is no regular file: a pipe would block."""
+    """Return the first of the database file *path* and SQLite's beside it that is no regular file: a pipe would block."""
     files = (path, f"{path}-journal", f"{path}-wal", f"{path}-shm")
     return next((file for file in files if os.path.exists(file) and not os.path.isfile(file)), None)
 
@@ -106,7 +106,7 @@ def loss_of(path: str) -> str:
 
 
 def newest_backup(path: str) -> "str | None":
-    """The newest backup of the database file *path*, by the time in its name, or None."""
+    """Return the newest backup of the database file *path*, by the time in its name, or None."""
     folder, stem = backups_of(path)
     try:
         names = [name for name in os.listdir(folder) if name.startswith(f"{stem}-")]
@@ -122,14 +122,14 @@ def newest_backup(path: str) -> "str | None":
 
 
 def backups_of(path: str) -> "tuple[str, str]":
-    """The folder of the backups of the database file *path*, and the beginning of their names."""
+    """Return the folder of the backups of the database file *path*, and the beginning of their names."""
     name = os.path.basename(path)
     stem = name[: -len(".db")] if name.endswith(".db") else name
     return os.path.join(os.path.dirname(os.path.abspath(path)), "backups"), stem
 
 
 def replica_of(path: str, playbook_id: int) -> str:
-    """The file with the replica of a team's playbook, for readers that can't wait for a network.
+    """Return the file with the replica of a team's playbook, for readers that can't wait for a network.
 
     *playbook_id* is the number of the project's own playbook in the database file *path*.
     """
@@ -148,7 +148,7 @@ def open_replica(path: str) -> "Connection":
 
 
 def usable_schema(version: int) -> int:
-    """The schema in PRAGMA user_version; ours if it is newer, but this program may write to it."""
+    """Return the schema in PRAGMA user_version; ours if it is newer, but this program may write to it."""
     oldest, schema = divmod(version, WINDOW)
     return SCHEMA if schema > SCHEMA >= oldest > 0 else schema
 
@@ -181,7 +181,7 @@ def allow_writes(connection: "Connection") -> None:
 
 
 def driver() -> "Any":
-    """The driver's C module: `import sqlite3` takes four times as long."""
+    """Return the driver's C module: `import sqlite3` takes four times as long."""
     if "functools" in sys.modules:
         import _sqlite3
 
@@ -196,7 +196,7 @@ def driver() -> "Any":
 
 
 def _driver_alone() -> "Any":
-    """The driver without `functools`, of which it needs only `lru_cache`, and that module's many imports."""
+    """Return the driver without `functools`, of which it needs only `lru_cache`, and that module's many imports."""
     from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
 
     class OnlyLruCache:

@@ -10,7 +10,8 @@ from playbook_db.store.urls import described, parsed, sqlite_path
 
 
 def dialect_for(url: URL | str) -> Dialect:
-    """The dialect of the database at *url*. Raises SettingError for an invalid URL, DatabaseError for another kind."""
+    """Return the dialect of the database at *url*. Raises SettingError for an invalid URL, DatabaseError for another
+    kind."""
     parsed_url = parsed(url)
     if parsed_url.get_backend_name() == "postgresql":
         from playbook_db.store.postgres.dialect import PostgresDialect  # late: its driver may be missing

@@ -27,11 +27,11 @@ class Dialect(Protocol):
     def explained(self) -> AbstractContextManager[None]: ...
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]: ...
     def role(self, connection: Connection) -> str:
-        """The server's role of this connection; a file has no roles."""
+        """Return the server's role of this connection; a file has no roles."""
         return ""
 
     def known_number(self, key: str) -> int | None:
-        """The number of the playbook *key*, if a server has told it already."""
+        """Return the number of the playbook *key*, if a server has told it already."""
         return None
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None: ...
@@ -51,7 +51,7 @@ class Dialect(Protocol):
         return None
 
     def gather(self, connection: Connection, number: int, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """The rows for each of *questions* about the playbook *number*, from a server in one round trip."""
+        """Return the rows for each of *questions* about the playbook *number*, from a server in one round trip."""
         return []
 
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
@@ -99,6 +99,6 @@ class Dialect(Protocol):
 
 
 def dialect_of(database: Connection | Engine) -> Dialect:
-    """The dialect whose `make_engine` made *database*."""
+    """Return the dialect whose `make_engine` made *database*."""
     dialect: Dialect = database.get_execution_options()["playbook_dialect"]
     return dialect

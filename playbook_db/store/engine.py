@@ -110,14 +110,15 @@ class Store:
         return Store(self._readers.execution_options(answers=answers))
 
     def ask(self, key: str, *questions: Question) -> "list[Sequence[Any]]":
-        """The rows for each of *questions* about the playbook *key* (its number is `:playbook_id`), from one state.
+        """Return the rows for each of *questions* about the playbook *key* (its number is `:playbook_id`), from one
+        state.
 
         A server gets them in one round trip.
         """
         return self._dialect.ask(self._readers, key, questions)
 
     def can_write(self, *, wait_s: float) -> bool:
-        """Whether the write lock is free within *wait_s* seconds; nothing is written."""
+        """Return whether the write lock is free within *wait_s* seconds; nothing is written."""
         try:
             with self._dialect.explained(), self._engine.execution_options(lock_wait_s=wait_s).begin():
                 return True
@@ -141,8 +142,8 @@ class Store:
                 self._engine.dispose()  # FTS5's failure stays with its connection
 
     def is_current(self, key: str = "", ahead: Sequence[Question] = ()) -> bool:
-        """Whether the database can be reached and has our schema. On a server, the same round trip also finds the
-        number of the playbook *key*, and if it was known, the answers for an `ask` about the questions *ahead*."""
+        """Return whether the database can be reached and has our schema. On a server, the same round trip also finds
+        the number of the playbook *key*, and if it was known, the answers for an `ask` about the questions *ahead*."""
         try:
             return self._dialect.schema_version(key, ahead) == SCHEMA
         except DatabaseError:

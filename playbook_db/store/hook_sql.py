@@ -187,7 +187,7 @@ class MirrorFile:
 
 
 def find_project(connection: "Connection", key: str) -> "StoredProject | None":
-    """The state of the project *key*'s playbook; None without one."""
+    """Return the state of the project *key*'s playbook, or None without one."""
     row = connection.execute(PROJECT, {"key": key}).fetchone()
     return StoredProject(row) if row else None
 
@@ -195,7 +195,7 @@ def find_project(connection: "Connection", key: str) -> "StoredProject | None":
 def ranked_points(
     execute: "Callable[[str, dict[str, Any]], Any]", project: StoredProject, *, is_users: bool = False
 ) -> "RankedPoints":
-    """The points for `domain.prompt_text` to choose from, best first, each read when it is needed."""
+    """Return the points for `domain.prompt_text` to choose from, best first, each read when it is needed."""
     from playbook_db.domain.prompt_text import RankedPoints  # late: most prompts get no points
 
     ranked = map(StoredPoint, execute(RANKED_POINTS, {"playbook_id": project.id}))
@@ -203,13 +203,13 @@ def ranked_points(
 
 
 def last_time(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int) -> str:
-    """The time of the playbook's last revision; `""` without one."""
+    """Return the time of the playbook's last revision, or `""` without one."""
     (time,) = execute(LAST_TIME, {"playbook_id": playbook_id}).fetchone() or ("",)
     return str(time)
 
 
 def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[int]":
-    """The numbers of the live points with *term*, at most *most*, by the full-text index."""
+    """Return the numbers of the live points with *term*, at most *most*, by the full-text index."""
     values = {"before": playbook_id * _OF_PLAYBOOK, "highest": _OF_PLAYBOOK - 1, "term": term.quoted(), "most": most}
     return [number for (number,) in execute(MATCHING, values)]
 
@@ -222,8 +222,8 @@ def search(
     *,
     matching: "Matching" = matching,
 ) -> "list[tuple[StoredPoint, float]]":
-    """The live points that match *question*, each with its score, best first. *live* is the number of live points. The
-    driver's errors mean that the index is missing or damaged."""
+    """Return the live points that match *question*, each with its score, best first. *live* is the number of live
+    points. The driver's errors mean that the index is missing or damaged."""
     from playbook_db.domain import search_words
 
     return _ranked(execute, playbook_id, live, search_words.terms(question), POINTS, matching)
@@ -232,8 +232,8 @@ def search(
 def fitting(
     execute: "Callable[..., Any]", playbook_id: int, live: int, question: str, *, strongly: bool = False
 ) -> "list[tuple[StoredPoint, float]]":
-    """The live points that match *question* well enough to be shown unasked, as `search` returns them, without resting
-    points. With *strongly*, as for an error, they must match better."""
+    """Return the live points that match *question* well enough to be shown unasked, as `search` returns them, without
+    resting points. With *strongly*, as for an error, they must match better."""
     from playbook_db.domain import search_words
 
     terms = search_words.terms(question)
@@ -250,9 +250,9 @@ def _ranked(
     matching: "Matching",
     least: float = 0.0,
 ) -> "list[tuple[StoredPoint, float]]":
-    """The points with *terms* that *query* reads, each with its score, at least *least*: best first, the shorter of two
-    equal ones first. Frequent terms only count if there are no others. A hook, which has a *least*, looks at few of
-    their points."""
+    """Return the points with *terms* that *query* reads, each with its score, at least *least*: best first, the shorter
+    of two equal ones first. Frequent terms only count if there are no others. A hook, which has a *least*, looks at few
+    of their points."""
     from playbook_db.domain import search_words
 
     most = search_words.most_matching(live)
@@ -272,19 +272,19 @@ def _ranked(
 
 
 def named(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, name: str) -> "str | None":
-    """The text of the live point *name*; None if there is none."""
+    """Return the text of the live point *name*, or None if there is none."""
     row = execute(NAMED, {"playbook_id": playbook_id, "name": name}).fetchone()
     return row and str(row[0])
 
 
 def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "MirrorFile | None":
-    """The mirror at *path* after its last sync; None before the first."""
+    """Return the mirror at *path* after its last sync; None before the first."""
     row = connection.execute(MIRROR_FILE, {"playbook_id": playbook_id, "path": path}).fetchone()
     return row and MirrorFile(row)
 
 
 def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool:
-    """Whether a job of the project is due."""
+    """Return whether a job of the project is due."""
     (is_due,) = connection.execute(DUE_JOB, {"playbook_id": playbook_id, "now": now}).fetchone()
     return bool(is_due)
 
@@ -292,8 +292,8 @@ def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool
 def learned_points(
     connection: "Connection", playbook_id: int, *, since: int, after: str = ""
 ) -> "list[tuple[str, str]]":
-    """The names and texts of the live points that learning added after the revision *since* and the time *after*,
-    newest first. Only the MOST_NEW newest points are read: more would take a hook too long."""
+    """Return the names and texts of the live points that learning added after the revision *since* and the time
+    *after*, newest first. Only the MOST_NEW newest points are read: more would take a hook too long."""
     points = []
     rows = connection.execute(NEWEST_POINTS, {"playbook_id": playbook_id, "after": after})
     for number, (created_in, name, text, is_learned) in enumerate(rows):
@@ -305,7 +305,7 @@ def learned_points(
 
 
 def proposals_waiting(connection: "Connection", playbook_id: int) -> "tuple[int, int]":
-    """How many proposals wait for a person, and the highest of their numbers (0 if none)."""
+    """Return how many proposals wait for a person, and the highest of their numbers (0 if none)."""
     row: tuple[int, int] = connection.execute(PROPOSALS_WAITING, {"playbook_id": playbook_id}).fetchone()
     return row
 
@@ -317,7 +317,7 @@ def proposals_waiting_for(connection: "Connection", key: str) -> "tuple[int, int
 
 
 def joined_at(connection: "Connection", playbook_id: int) -> str:
-    """When the project joined a team; `""` if it hasn't."""
+    """When the project joined a team. Return `""` if it hasn't."""
     (time,) = connection.execute(JOINED_AT, {"playbook_id": playbook_id}).fetchone() or ("",)
     return str(time)
 
@@ -344,7 +344,7 @@ def shown_to(
 
 
 def text_units(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, numbers: "Sequence[int]") -> int:
-    """How long the texts of the points *numbers* are together, in UTF-16 units; those named twice count twice."""
+    """Return how long the texts of the points *numbers* are together, in UTF-16 units; those named twice count twice."""
     listed = ",".join(map(str, numbers))
     rows = execute(f"{TEXTS} ({listed})", {"playbook_id": playbook_id})  # numbers of our own records alone
     units = {number: len(text.encode("utf-16-le")) // 2 for number, text in rows}
@@ -352,7 +352,7 @@ def text_units(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int
 
 
 def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *, now: str) -> bool:
-    """Queue *job* for the project *key*, which is created if needed; False if the project is ignored.
+    """Queue *job* for the project *key*, which is created if needed. Return False if the project is ignored.
 
     *job* has `session_id`, `transcript_path`, `parent_path`, `agent_id` and `reason`. A waiting transcript isn't queued
     twice. Afterwards all of it is on the disk, or nothing.

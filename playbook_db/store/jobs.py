@@ -25,17 +25,17 @@ def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None],
 
 
 def read_all(connection: Connection, key: str | None = None) -> list[Job]:
-    """The jobs of the project *key*, or of all, oldest first."""
+    """Return the jobs of the project *key*, or of all, oldest first."""
     return _read(connection, true() if key is None else playbooks.c.key == key)
 
 
 def read_open(connection: Connection, key: str, *, most: int, offset: int) -> list[Job]:
-    """At most *most* unfinished jobs of the project *key*, from *offset* on, oldest first."""
+    """Return at most *most* unfinished jobs of the project *key*, from *offset* on, oldest first."""
     return _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN), limit=most, offset=offset)
 
 
 def count_open(connection: Connection, key: str) -> dict[str, int]:
-    """The number of unfinished jobs of the project *key* in each state."""
+    """Return the number of unfinished jobs of the project *key* in each state."""
     of_project = select(playbooks.c.id).where(playbooks.c.key == key).scalar_subquery()
     counted = select(jobs.c.state, func.count()).where(jobs.c.playbook_id == of_project, jobs.c.state.in_(_OPEN))
     rows = connection.execute(counted.group_by(jobs.c.state))
@@ -43,7 +43,7 @@ def count_open(connection: Connection, key: str) -> dict[str, int]:
 
 
 def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
-    """The oldest due job, now running until *lease_until*; None if none is due.
+    """Return the oldest due job, now running until *lease_until*, or None if none is due.
 
     Ignored projects, and those with a running job, are skipped. Claiming locks the playbook, so no two claims get the
     same job.
@@ -98,7 +98,7 @@ def release(connection: Connection) -> None:
 
 
 def bring_back(connection: Connection, *, lease_over: str, now: str, most_attempts: int) -> int:
-    """Queue the jobs again that a worker left running and whose lease is over; returns their number.
+    """Queue the jobs again that a worker left running and whose lease is over, and return their number.
 
     A job that was started *most_attempts* times has failed: it may be what kills the workers.
     """
@@ -113,18 +113,18 @@ def bring_back(connection: Connection, *, lease_over: str, now: str, most_attemp
 
 
 def is_any_due(connection: Connection, *, now: str) -> bool:
-    """Whether a job is due."""
+    """Return whether a job is due."""
     return bool(_read(connection, _is_due(now), limit=1))
 
 
 def retry(connection: Connection, key: str, number: int) -> bool:
-    """Queue the failed or waiting job *number* of the project *key* again; False if there is none."""
+    """Queue the failed or waiting job *number* of the project *key* again. Return False if there is none."""
     is_it = (playbooks.c.key == key) & (jobs.c.id == number) & jobs.c.state.in_(("failed", "queued"))
     return bool(_retry(connection, is_it))
 
 
 def retry_all(connection: Connection) -> int:
-    """Queue all jobs again that failed or wait for their next try; returns their number."""
+    """Queue all jobs again that failed or wait for their next try, and return their number."""
     return _retry(connection, (jobs.c.state == "failed") | ((jobs.c.state == "queued") & jobs.c.error.is_not(None)))
 
 
@@ -144,7 +144,7 @@ def drop(connection: Connection, key: str, number: int) -> Job | None:
 
 
 def known_paths(connection: Connection, key: str) -> frozenset[str]:
-    """The transcripts of the project *key* with unfinished jobs."""
+    """Return the transcripts of the project *key* with unfinished jobs."""
     waiting = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN))
     return frozenset(job.transcript_path for job in waiting if job.transcript_path)
 
@@ -182,7 +182,7 @@ def _is(job: Job) -> ColumnElement[bool]:
 
 
 def _is_still(connection: Connection, job: Job, condition: ColumnElement[bool]) -> bool:
-    """Lock the playbook; whether *condition* holds for *job* then."""
+    """Lock the playbook, and return whether *condition* holds for *job* then."""
     dialect_of(connection).lock_playbook(connection, job.key)
     return bool(_read(connection, condition & _is(job)))
 

@@ -29,7 +29,7 @@ def ensure_current(url: str) -> str | None:
 def bring_to_schema(
     url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False, key: str = ""
 ) -> str | None:
-    """Create or migrate the database at *url*, that of *dialect*, if needed; returns the path of a backup, if made.
+    """Create or migrate the database at *url*, that of *dialect*, if needed, and return the path of a backup, if made.
 
     A lost one is created if it has no backups, or if it *begins_anew*. A shared one is migrated only *by_hand*. Several
     processes may call this at once. Raises SchemaTooNewError, SchemaTooOldError, DatabaseLostError.
@@ -251,12 +251,12 @@ def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> l
 
 
 def _is_read_only(options: dict[str, Any]) -> bool:
-    """Whether an Alembic command with these *options* only reads: upgrade, downgrade and stamp have a target."""
+    """Return whether an Alembic command with these *options* only reads: upgrade, downgrade and stamp have a target."""
     return "destination_rev" not in options
 
 
 def migrations_folder() -> str:
-    """The folder of the migrations: in the installed package, else in the repository."""
+    """Return the folder of the migrations: in the installed package, else in the repository."""
     return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=errors.DatabaseError))
 
 
@@ -267,7 +267,7 @@ def _version(dialect: Dialect, key: str = "") -> int | None:
 
 
 def _is_of_migrations(name: str | None, kind: str, _parents: Any) -> bool:
-    """Whether migrations create the table or index *name*: the full-text index is created after them."""
+    """Return whether migrations create the table or index *name*: the full-text index is created after them."""
     return (kind, name) != ("index", "ix_key_points_search") and not (kind == "table" and name in full_text.TABLES)
 
 
@@ -285,6 +285,6 @@ def _mirror_version(scripts: Any, *, ctx: Any, heads: Iterable[str], **_: Any) -
 
 
 def _oldest_program(scripts: Any, version: int) -> int:
-    """The oldest program that may write at *version*, by the strictest migration."""
+    """Return the oldest program that may write at *version*, by the strictest migration."""
     stated = {each.revision: getattr(each.module, "oldest_program", each.revision) for each in scripts.walk_revisions()}
     return max((int(oldest) for revision, oldest in stated.items() if int(revision) <= version), default=version)

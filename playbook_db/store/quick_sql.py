@@ -309,60 +309,61 @@ class PointRecord(NamedTuple):
 
 
 def find_in_replica(connection: "Connection", name: str) -> "StoredProject | None":
-    """The team's playbook *name* in its replica; None if the replica lacks it or is damaged. Reads the whole file."""
+    """Return the team's playbook *name* in its replica, or None if the replica lacks it or is damaged. Reads the whole
+    file."""
     project = find_project(connection, name)
     is_sound = project is not None and connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
     return project if is_sound else None
 
 
 def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":
-    """The texts of all points, live and retired, by their numbers."""
+    """Return the texts of all points, live and retired, by their numbers."""
     return dict(connection.execute(ALL_TEXTS, {"playbook_id": playbook_id}))
 
 
 def live_points(book: "Reader") -> "list[StoredPoint]":
-    """The live points in canonical order."""
+    """Return the live points in canonical order."""
     return list(map(StoredPoint, rows(book, LIVE_POINTS)))
 
 
 def marks(book: "Reader") -> "dict[str, StoredMarks]":
-    """The marks of all live points, by name."""
+    """Return the marks of all live points, by name."""
     return {row[0]: StoredMarks._make(row) for row in rows(book, MARKS)}
 
 
 def marks_of(book: "Reader", answers: "Iterable[Sequence[tuple[StoredPoint, float]]]") -> "dict[str, StoredMarks]":
-    """The marks of the points in *answers*, by name."""
+    """Return the marks of the points in *answers*, by name."""
     listed = ",".join(str(number) for number in sorted({point.id for points in answers for point, _ in points}))
     matches = rows(book, f"{MARKS} AND k.id IN ({listed})") if listed else ()
     return {row[0]: StoredMarks._make(row) for row in matches}
 
 
 def retired_points(book: "Reader") -> "list[tuple[StoredPoint, Retirement]]":
-    """The retired points, most recent first."""
+    """Return the retired points, most recent first."""
     matches = rows(book, RETIRED_POINTS)
     return [(StoredPoint(point), Retirement(revision, reason)) for *point, revision, reason, _ in matches]
 
 
 def jobs(execute: "Execute", playbook_id: "int | None") -> "list[Job]":
-    """The jobs of one project, or of all; the oldest first."""
+    """Return the jobs of one project, or of all; the oldest first."""
     matches = map(Job._make, execute(JOBS, {"playbook_id": playbook_id}))
     return [job._replace(transcript_path=job.transcript_path and as_path(job.transcript_path)) for job in matches]
 
 
 def sessions(book: "Reader") -> "list[SessionSummary]":
-    """The sessions that were learned from, newest first."""
+    """Return the sessions that were learned from, newest first."""
     return list(map(SessionSummary._make, rows(book, SESSIONS)))
 
 
 def projects(execute: "Execute") -> "list[ListedProject]":
-    """All projects with a playbook, by key, without the empty playbooks that moved projects left behind."""
+    """Return all projects with a playbook, by key, without the empty playbooks that moved projects left behind."""
     matches = map(ListedProject._make, execute(PROJECTS, {}))
     listed = (each._replace(is_ignored=bool(each.is_ignored)) for each in matches)
     return [each for each in listed if each.revisions or has_folder(each.key)]
 
 
 def waiting(book: "Reader", *, is_users: bool) -> "list[ReviewItem]":
-    """The proposals that wait for a person, oldest first, each with its points."""
+    """Return the proposals that wait for a person, oldest first, each with its points."""
     import json  # late: few commands need it
 
     from playbook_db.domain.playbook import KeyPoint
@@ -378,17 +379,17 @@ def waiting(book: "Reader", *, is_users: bool) -> "list[ReviewItem]":
 
 
 def point_id(book: "Reader", name: str) -> "int | None":
-    """The number of the point *name*, live or retired; None if there is none."""
+    """Return the number of the point *name*, live or retired, or None if there is none."""
     return next((number for (number,) in rows(book, POINT_ID, name=name)), None)
 
 
 def lifespan(book: "Reader", name: str) -> "PointLifespan | None":
-    """The lifespan of the point *name*, live or retired; None if there is none."""
+    """Return the lifespan of the point *name*, live or retired, or None if there is none."""
     return next(map(PointLifespan._make, rows(book, LIFESPAN, name=name)), None)
 
 
 def find_point(book: "Reader", name: str) -> "PointRecord | None":
-    """The point *name*, live or retired; None if there is none."""
+    """Return the point *name*, live or retired, or None if there is none."""
     span = lifespan(book, name)
     if span is None:
         return None
@@ -400,8 +401,8 @@ def find_point(book: "Reader", name: str) -> "PointRecord | None":
 
 
 def known_times(book: "Reader", times: "Collection[str]") -> "dict[str, tuple[int, bool]]":
-    """The revisions of files by their *times*, the `last_updated` of each. A time maps to its last revision and true,
-    or to the first revision that merged the file and false. Unknown times are left out."""
+    """Return the revisions of files by their *times*, the `last_updated` of each. A time maps to its last revision and
+    true, or to the first revision that merged the file and false. Unknown times are left out."""
     if not times:
         return {}
     import json  # late: few commands need it
@@ -415,5 +416,5 @@ def known_times(book: "Reader", times: "Collection[str]") -> "dict[str, tuple[in
 
 
 def rows(book: "Reader", statement: str, **values: "Any") -> "Any":
-    """The rows that *statement* finds in *book*, whose number is its `:playbook_id`."""
+    """Return the rows that *statement* finds in *book*, whose number is its `:playbook_id`."""
     return book.execute(statement, {"playbook_id": book.playbook_id, **values})

@@ -175,7 +175,7 @@ def _logged(row: Sequence[Any], counts: dict[str, int], changes: Sequence[Logged
 
 
 def header_of(fields: str, final_newline: int) -> Header:
-    """The header in the columns `header` and `final_newline`."""
+    """Return the header in the columns `header` and `final_newline`."""
     return Header(tuple(read_exact_json(fields).items()), bool(final_newline))
 
 
@@ -188,8 +188,8 @@ def read_log(
     first_change: int = 1,
     beside: "Sequence[Question]" = (),
 ) -> list[LoggedRevision]:
-    """The newest *limit* revisions that match *log_filter*, newest first, each with at most *most_changes* changes from
-    number *first_change* on. With a filter on a point, all changes of that point and no others.
+    """Return the newest *limit* revisions that match *log_filter*, newest first, each with at most *most_changes*
+    changes from number *first_change* on. With a filter on a point, all changes of that point and no others.
 
     The questions *beside* are foreseen; they may also ask about the revisions from `:oldest` to `:newest` in the log.
     """
@@ -224,7 +224,7 @@ def _changes_query(book: "Reader", numbers: str) -> str:
 
 
 def _changes(matches: "Iterable[Any]") -> dict[int, list[LoggedChange]]:
-    """The rows of _CHANGES as changes, by revision."""
+    """Return the rows of _CHANGES as changes, by revision."""
     changes: dict[int, list[LoggedChange]] = defaultdict(list)
     for number, kind, reason, successor, evidence, name, *states in matches:
         before = _point(name, states[5:]) if states[6] is not None else None
@@ -236,7 +236,7 @@ def _changes(matches: "Iterable[Any]") -> dict[int, list[LoggedChange]]:
 def _changes_of_point(
     book: "Reader", values: "Mapping[str, Any]", beside: "Sequence[Question]"
 ) -> dict[int, list[LoggedChange]]:
-    """All changes of the point `:point_id` from the revision `:oldest` to `:newest`, by revision."""
+    """Return all changes of the point `:point_id` from the revision `:oldest` to `:newest`, by revision."""
     by_point, by_text = (book.index_hint(index) for index in ("ix_changes_point", "ix_changes_text"))
     states = _EARLIER.format(index_hint=by_point, only_texts="")
     texts = _EARLIER.format(index_hint=by_text, only_texts="AND c.text IS NOT NULL")

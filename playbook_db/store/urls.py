@@ -11,7 +11,7 @@ from playbook_db.errors import MissingExtraError, Remedy, SettingError
 
 
 def described(url: URL | str) -> str:
-    """*url* for messages: an SQLite file's path, else the URL without user and password."""
+    """Return *url* for messages: an SQLite file's path, else the URL without user and password."""
     parsed_url = parsed(url)
     backend, place = parsed_url.get_backend_name(), _place(parsed_url)
     plain = URL.create(backend, host=parsed_url.host, port=parsed_url.port, database=parsed_url.database, query=place)
@@ -19,14 +19,15 @@ def described(url: URL | str) -> str:
 
 
 def sqlite_path(url: URL | str) -> str | None:
-    """The file of an SQLite database, else None. Links are resolved: SQLite keeps its log beside the real file."""
+    """Return the file of an SQLite database, else None. Links are resolved: SQLite keeps its log beside the real file."""
     parsed_url = parsed(url)
     path = parsed_url.database if parsed_url.get_backend_name() == "sqlite" else None
     return os.path.realpath(path) if path and os.path.islink(path) else path
 
 
 def without_password(url: URL | str) -> tuple[str, str | None]:
-    """*url* as text without its password, and the password (or None). Raises SettingError if it has another secret."""
+    """Return *url* as text without its password, and the password (or None). Raises SettingError if it has another
+    secret."""
     parsed_url = parsed(url)
     if "sslpassword" in parsed_url.query:
         raise SettingError("A stored URL can't have `sslpassword`. Put it into a service file: ?service=NAME")
@@ -36,12 +37,12 @@ def without_password(url: URL | str) -> tuple[str, str | None]:
 
 
 def with_password(url: URL | str, password: str) -> str:
-    """*url* as text with this *password*."""
+    """Return *url* as text with this *password*."""
     return _with(parsed(url), password)
 
 
 def is_same_database(url: URL | str, other: URL | str) -> bool:
-    """Whether both are the same database, for any user."""
+    """Return whether both are the same database, for any user."""
     first, second = (_with(parsed(each).set(username=""), None) for each in (url, other))
     return first == second
 
@@ -54,13 +55,13 @@ def _with(url: URL, password: str | None) -> str:
 
 
 def dump_of(url: URL | str) -> Remedy:
-    """How to back up, and restore, a database on a server: with the server's own programs."""
+    """Return how to back up, and restore, a database on a server: with the server's own programs."""
     dump = f"pg_dump --format=custom --file=playbooks.dump '{described(url)}'"
     return Remedy(f"Run: {dump} (back, into an empty database: pg_restore --dbname=URL playbooks.dump)")
 
 
 def rewrite_of(url: URL | str) -> Remedy:
-    """How to remove the bytes of deleted rows on a server: new samples of the planner first, then a rewrite."""
+    """Return how to remove the bytes of deleted rows on a server: new samples of the planner first, then a rewrite."""
     where = described(url)
     return Remedy(f"Its owner runs: vacuumdb --analyze-only --dbname='{where}' && vacuumdb --full --dbname='{where}'")
 
@@ -70,7 +71,7 @@ def _place(url: URL) -> dict[str, Any]:
 
 
 def parsed(url: URL | str) -> URL:
-    """*url* in its parts, with our driver. Raises SettingError, MissingExtraError."""
+    """Return *url* in its parts, with our driver. Raises SettingError, MissingExtraError."""
     try:
         parsed_url = make_url(url)
         if parsed_url.drivername.partition("+")[0] in ("postgres", "postgresql"):
@@ -85,7 +86,7 @@ def parsed(url: URL | str) -> URL:
 
 
 def _with_driver(url: URL) -> URL:
-    """*url*, of PostgreSQL, with our driver. Raises MissingExtraError."""
+    """Return *url*, of PostgreSQL, with our driver. Raises MissingExtraError."""
     if find_spec("psycopg") is None:
         raise MissingExtraError("A database on PostgreSQL", "psycopg", extra="postgres")
     return url.set(drivername="postgresql+psycopg")

@@ -136,7 +136,7 @@ def _allow_reading_only(connection: sqlite3.Connection) -> None:
 
 
 def _may(action: int, first: str | None, second: str | None, _database: str | None, _inside: str | None) -> int:
-    """Whether a statement may do *action*, an SQLite code with up to two names."""
+    """Return whether a statement may do *action*, an SQLite code with up to two names."""
     if action == sqlite3.SQLITE_FUNCTION:
         return sqlite3.SQLITE_DENY if (second or "").lower() in _OUTWARD_FUNCTIONS else sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA:

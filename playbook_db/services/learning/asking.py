@@ -81,8 +81,8 @@ class LearningContext:
     reflection: StoredReflection
 
     def points(self, cited: Collection[str]) -> Sequence[KeyPoint]:
-        """The points that a prompt shows: all, or the *cited* ones and the best others if there are too many. Of the
-        user's personal playbook only those that the session was shown or *cited*."""
+        """Return the points that a prompt shows: all, or the *cited* ones and the best others if there are too many. Of
+        the user's personal playbook only those that the session was shown or *cited*."""
         points, by_name = self.playbook.points, self.playbook.by_name
         if self.playbook.is_users:
             return [point for point in points if point.name in self.shown or point.name in cited]
@@ -93,7 +93,7 @@ class LearningContext:
         return prompt_text.choose(dict.fromkeys([*first, *ranked]), _MAX_PLAYBOOK_CHARS)
 
     def marks(self, cited: Collection[str]) -> "Iterator[PointMarks]":
-        """The marks of these points, which a prompt shows besides their texts."""
+        """Yield the marks of these points, which a prompt shows besides their texts."""
         from playbook_db.llm.marks import PointMarks
 
         for point in self.points(cited):
@@ -268,12 +268,12 @@ class Inquiry:
         return answer
 
     def _redacted(self, text: str) -> str:
-        """*text* without secrets, and with nothing that a database can't store."""
+        """Return *text* without secrets, and with nothing that a database can't store."""
         return storable(redact(text, self.secrets))
 
     def _clean(self, value: Any, key: str = "") -> Any:
-        """*value*, JSON of a model under *key*, without secrets and cut to what is stored. A point's text that is too
-        long stays so by one character, so that it is skipped."""
+        """Return *value*, JSON of a model under *key*, without secrets and cut to what is stored. A point's text that
+        is too long stays so by one character, so that it is skipped."""
         if isinstance(value, str):
             is_point = key in ("text", "merged_text")
             return self._redacted(value)[: operations.MAX_TEXT_CHARS + 1 if is_point else _MAX_REASON_CHARS]
@@ -285,7 +285,7 @@ class Inquiry:
 
 
 def _size(playbook: Playbook) -> str:
-    """A sentence for the curator: how many points the playbook has, and how many fit into a session's prompt."""
+    """Return a sentence for the curator: how many points the playbook has, and how many fit into a session's prompt."""
     used = prompt_text.utf16_units(render_points(playbook.points))
     return (
         f"The playbook has {len(playbook.points)} key points, {used} characters. A session is shown at most about "

@@ -19,7 +19,7 @@ class Budget:
 
 
 def tokens_today(store: Store, key: str | None = None) -> int:
-    """The used tokens of today's budget (UTC), for the project *key* or for all."""
+    """Return the used tokens of today's budget (UTC), for the project *key* or for all."""
     with store.snapshot() as connection:
         return learning.tokens_since(connection, timestamp(day_begin(datetime.now(UTC))), key)
 

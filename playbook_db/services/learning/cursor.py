@@ -24,7 +24,7 @@ class Cursor:
     is_new: bool
 
     def relatives(self) -> Mapping[str, int]:
-        """The offsets of the transcripts that begin with the same entry, by path."""
+        """Return the offsets of the transcripts that begin with the same entry, by path."""
         with self.project.store.read(self.project.key) as book:
             return book.cursors(first_uuid=self.first_uuid) if self.first_uuid else {}
 
@@ -59,7 +59,7 @@ def opened(project: Project, path: str, *, session_id: str, first_uuid: str | No
 
 
 def learned_to(project: Project, path: str) -> int:
-    """The byte up to which the transcript at *path* has been learned from."""
+    """Return the byte up to which the transcript at *path* has been learned from."""
     with project.store.read(project.key) as book:
         return book.learned_to(path)
 

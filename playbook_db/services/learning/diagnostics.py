@@ -26,17 +26,17 @@ _SHOWN_TEXT_LENGTH = 80  # characters of a pruned point's text; source: scoring 
 
 
 def is_on(folder: str) -> bool:
-    """Whether the project in *folder* has the flag file `.claude/diagnostic_mode`, but not from a clone."""
+    """Return whether the project in *folder* has the flag file `.claude/diagnostic_mode`, but not from a clone."""
     return os.path.exists(flag_of(folder)) and not is_flag_brought(folder)
 
 
 def flag_of(folder: str) -> str:
-    """The path of the flag file of the project in *folder*."""
+    """Return the path of the flag file of the project in *folder*."""
     return os.path.join(folder, ".claude", "diagnostic_mode")
 
 
 def is_flag_brought(folder: str) -> bool:
-    """Whether the flag file may come from somebody else's commit: it is in git's index, or git can't tell."""
+    """Return whether the flag file may come from somebody else's commit: it is in git's index, or git can't tell."""
     flag = flag_of(folder)
     place = os.path.realpath(os.path.dirname(flag))
     top = next((each for each in projects.upwards(place) if os.path.lexists(os.path.join(each, ".git"))), None)

@@ -85,7 +85,7 @@ def learn(
 
 @retry_on_conflict
 def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> bool:
-    """Mark *chunk* as done, though nothing was learned from it; False if it was done already."""
+    """Mark *chunk* as done, though nothing was learned from it. Return False if it was done already."""
     is_new = False
     for each in reversed(project.playbooks()):
         if each is project or any(map(is_users_name, chunk.cited)):
@@ -143,8 +143,8 @@ def _keep(chunk: Chunk, verdict: Verdict, calls: Sequence[Call], finishes: Job |
 
 
 def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult, session: str | None) -> int:
-    """Save the proposals; returns how many there are. Proposals of earlier sessions that this *result*
-    has carried out are accepted."""
+    """Save the proposals, and return how many there are. Proposals of earlier sessions that this *result* has carried
+    out are accepted."""
     votes = ({"type": "VOTE", **asdict(vote)} for vote in verdict.tags.votes)
     for operation in (*verdict.operations.counting, *votes):
         if waiting := book.matching_proposal(operation):
@@ -157,13 +157,13 @@ def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult,
 
 
 def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set[str]:
-    """The names of the points that the session was shown."""
+    """Return the names of the points that the session was shown."""
     return {name for name, point in _due_in(project, book, session_id).items() if not point.is_held_back}
 
 
 def _due_in(project: Project, book: PlaybookRepository, session_id: str) -> dict[str, ShownPoint]:
-    """The points that the session was shown, or that were held back, by name. The team's database may not know of some
-    yet."""
+    """Return the points that the session was shown, or that were held back, by name. The team's database may not know
+    of some yet."""
     unsent: list[tuple[str, str, str | None]] = []
     if project.is_team:
         own = project.own
@@ -173,7 +173,8 @@ def _due_in(project: Project, book: PlaybookRepository, session_id: str) -> dict
 
 
 def _is_learned(book: PlaybookRepository, chunk: Chunk) -> bool:
-    """Whether the playbook has learned from *chunk*, or another worker is ahead: the cursor isn't where it begins.
+    """Return whether the playbook has learned from *chunk*, or another worker is ahead: the cursor isn't where it
+    begins.
 
     The user's own playbook knows only the chunks that concern it, so its cursor may be behind.
     """

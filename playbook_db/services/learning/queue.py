@@ -28,7 +28,7 @@ _LONGEST_WAIT_S = 6 * 3600.0
 
 @retry_on_conflict
 def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
-    """Queue *job* for the project *key*, creating it if needed; False if the project is ignored."""
+    """Queue *job* for the project *key*, creating it if needed. Return False if the project is ignored."""
     with store.write(key) as book:
         if book.is_ignored():
             return False
@@ -49,7 +49,7 @@ def take_in_showing(store: Store, key: str, content: Mapping[str, object]) -> No
 
 
 def _read_showing(content: Mapping[str, object]) -> tuple[memberships.Showing, str | None]:
-    """The showing, and the name of its team's playbook, if any."""
+    """Return the showing, and the name of its team's playbook, if any."""
     session_id, time, source = (content.get(name) for name in ("session_id", "time", "source"))
     revision, left_out, points = (content.get(name) for name in ("revision", "left_out", "points"))
     team, event = content.get("team"), content.get("event", EVENTS[0])  # an older hook knew of a session's start alone
@@ -71,28 +71,28 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def _listed(numbers: object) -> str:
-    """*numbers* as a JSON list, each once. Raises ValueError."""
+    """Return *numbers* as a JSON list, each once. Raises ValueError."""
     if not (isinstance(numbers, list) and all(map(_is_count, numbers))):
         raise ValueError("what was shown isn't said in numbers")
     return f"[{','.join(map(str, dict.fromkeys(numbers)))}]"
 
 
 def list_jobs(store: Store, key: str | None = None) -> list[Job]:
-    """The jobs of the project *key*, or of all, oldest first."""
+    """Return the jobs of the project *key*, or of all, oldest first."""
     with store.snapshot() as connection:
         return jobs.read_all(connection, key)
 
 
 def open_jobs(store: Store, key: str, *, most: int, offset: int = 0) -> tuple[Collection[Job], Mapping[str, int]]:
-    """The jobs of the project *key* that wait, run or failed, oldest first, and how many there are by state. Returns at
-    most *most* jobs, from *offset* on."""
+    """Return the jobs of the project *key* that wait, run or failed, oldest first, and how many there are by state.
+    Returns at most *most* jobs, from *offset* on."""
     with store.snapshot() as connection:
         return jobs.read_open(connection, key, most=most, offset=offset), jobs.count_open(connection, key)
 
 
 @retry_on_conflict
 def claim(store: Store) -> Job | None:
-    """Claim the oldest job that is due; None if there is none. First, jobs that another worker left become due."""
+    """Claim the oldest job that is due. Return None if there is none. First, jobs that another worker left become due."""
     now = datetime.now(UTC)
     with store.transaction() as connection:
         jobs.bring_back(connection, lease_over=timestamp(now), now=timestamp(now), most_attempts=_MOST_STARTS)
@@ -101,7 +101,7 @@ def claim(store: Store) -> Job | None:
 
 @retry_on_conflict
 def release_all(store: Store, *, ends_waits: bool = False) -> int:
-    """Queue all running jobs again, when the only worker starts; returns how many. In a database that others share,
+    """Queue all running jobs again, when the only worker starts, and return how many. In a database that others share,
     theirs are left alone. If it *ends_waits*, jobs that wait through no fault of their own become due. Jobs that were
     done KEPT_DAYS ago are deleted."""
     now = datetime.now(UTC)
@@ -114,7 +114,7 @@ def release_all(store: Store, *, ends_waits: bool = False) -> int:
 
 
 def is_any_due(store: Store) -> bool:
-    """Whether any job is due."""
+    """Return whether any job is due."""
     with store.snapshot() as connection:
         return jobs.is_any_due(connection, now=timestamp(datetime.now(UTC)))
 
@@ -152,14 +152,14 @@ def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
 
 @retry_on_conflict
 def retry(store: Store, key: str, number: int) -> bool:
-    """Queue the job *number* of the project *key* as new; False if there is none that failed or waits."""
+    """Queue the job *number* of the project *key* as new. Return False if there is none that failed or waits."""
     with store.transaction() as connection:
         return jobs.retry(connection, key, number)
 
 
 @retry_on_conflict
 def retry_all(store: Store) -> int:
-    """Queue every job of any project as new that failed or waits for its next try; returns how many."""
+    """Queue every job of any project as new that failed or waits for its next try, and return how many."""
     with store.transaction() as connection:
         return jobs.retry_all(connection)
 
@@ -191,23 +191,23 @@ def skip_session(session: str, *, is_skipped: bool) -> None:
 
 
 def is_skipped(session: str) -> bool:
-    """Whether learning skips the session."""
+    """Return whether learning skips the session."""
     return is_session_id(session) and os.path.exists(settings.skip_mark(session))
 
 
 def is_session_id(text: str) -> bool:
-    """Whether *text* can be the id of a session, which is also a file name."""
+    """Return whether *text* can be the id of a session, which is also a file name."""
     return re.fullmatch(r"\w[\w.-]{0,199}", text, re.ASCII) is not None
 
 
 def later(seconds: float) -> str:
-    """The time so many *seconds* from now, as a timestamp."""
+    """Return the time so many *seconds* from now, as a timestamp."""
     return timestamp(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
 def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collection[str]] | None:
-    """How far each transcript of the project *key* was learned from, and which have jobs, even failed ones; None if the
-    project is ignored."""
+    """Return how far each transcript of the project *key* was learned from, and which have jobs, even failed ones, or
+    None if the project is ignored."""
     with store.read(key) as book:
         return None if book.is_ignored() else (book.cursors(), jobs.known_paths(book.connection, key))
 

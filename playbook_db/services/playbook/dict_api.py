@@ -57,7 +57,8 @@ def note(
 
 
 def from_plain(plain: Mapping[str, Any]) -> Reading:
-    """The playbook in *plain*, a dict in either layout. Raises PlaybookFileError, naming the entry and the value."""
+    """Return the playbook in *plain*, a dict in either layout. Raises PlaybookFileError, naming the entry and the
+    value."""
     data = dict(plain)
     if "sections" not in data and "key_points" not in data:
         data["sections"] = {}
@@ -95,7 +96,7 @@ def write_back(plain: dict[str, Any], playbook: Playbook, *, flat: bool) -> None
 
 
 def load_embedder() -> Embedder | None:
-    """The user's embedder, or None. Raises SettingError if it can't be loaded."""
+    """Return the user's embedder, or None. Raises SettingError if it can't be loaded."""
     setting = os.environ.get("PLAYBOOK_EMBEDDER")
     if not setting:
         return None
@@ -110,7 +111,8 @@ def load_embedder() -> Embedder | None:
 
 
 def similarity_threshold(threshold: float | None) -> float:
-    """The similarity from which points are duplicates: *threshold*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`, else 0.85.
+    """Return the similarity from which points are duplicates: *threshold*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`, else
+    0.85.
 
     Raises SettingError if the variable is no number.
     """
@@ -152,7 +154,8 @@ def _entry(point: KeyPoint) -> dict[str, Any]:
 
 
 def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
-    """The project's playbook as a dict like its file, with all five sections, `version` and `last_updated`; and notes.
+    """Return the project's playbook as a dict like its file, with all five sections, `version` and `last_updated`; and
+    notes.
 
     A changed file is merged first.
     """
@@ -169,7 +172,7 @@ def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
 
 @retry_on_conflict
 def save(project: Project, plain: dict[str, Any]) -> tuple[str, ...]:
-    """Store *plain* and write the mirror; returns notes for the user. *plain* then has the stored playbook.
+    """Store *plain* and write the mirror, and return notes for the user. *plain* then has the stored playbook.
 
     If its loaded revision is known, later changes are merged; else the playbook becomes equal to *plain*. Raises
     PlaybookFileError for a bad entry.

@@ -116,7 +116,7 @@ def vote(project: Project, name: str, tag: str, *others: str, was: str | None = 
 
 @retry_on_conflict
 def pin(project: Project, *names: str) -> list[str]:
-    """Pin the points *names*, all or none, so that they come first in every session; returns notes for the user.
+    """Pin the points *names*, all or none, so that they come first in every session, and return notes for the user.
 
     Pins are not part of the history: no revision, no undo. A point that is retired and restored keeps its pin.
     """
@@ -184,7 +184,7 @@ def prune_or_propose(book: PlaybookRepository, votes: Sequence[Vote], session: s
 
 
 def notes_on_length(changes: Iterable[Change]) -> list[str]:
-    """Notes on points in *changes* that are too long for any session."""
+    """Return notes on points in *changes* that are too long for any session."""
     template = templates.playbook_template()
     points = [change.point for change in changes if change.kind in ("add", "edit", "restore")]
     return [
@@ -223,13 +223,13 @@ def _notes_on_pins(book: PlaybookRepository) -> list[str]:
 
 
 def find(project: Project, name: str) -> PointDetails:
-    """The point *name*, live or retired. Raises PointNotFoundError."""
+    """Return the point *name*, live or retired. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
         return find_in(book, name)
 
 
 def find_in(book: PlaybookRepository, name: str) -> PointDetails:
-    """The point *name* of *book*, live or retired. Raises PointNotFoundError."""
+    """Return the point *name* of *book*, live or retired. Raises PointNotFoundError."""
     point, extra = book.live_point(name), book.extra_of(name)
     if point is not None:
         return PointDetails(point, extra=extra)
@@ -240,7 +240,8 @@ def find_in(book: PlaybookRepository, name: str) -> PointDetails:
 
 
 def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
-    """The retired point *name*, to restore it. Raises PointNotFoundError, and PointRuleError for a forgotten point."""
+    """Return the retired point *name*, to restore it. Raises PointNotFoundError, and PointRuleError for a forgotten
+    point."""
     retired = book.retired_point(name)
     if retired is None:
         raise no_such_point(book, name)
@@ -250,13 +251,13 @@ def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
 
 
 def find_live(project: Project, name: str) -> KeyPoint:
-    """The live point *name*. Raises PointNotFoundError."""
+    """Return the live point *name*. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
         return live_point(book, name)
 
 
 def alike_points(project: Project, *, limit: int) -> list[tuple[KeyPoint, KeyPoint, float]]:
-    """The *limit* most similar pairs of points with their likeness (0 to 1), but for pairs kept apart."""
+    """Return the *limit* most similar pairs of points with their likeness (0 to 1), but for pairs kept apart."""
     with project.store.read(project.key) as book:
         return duplicates.near_pairs(book.live_points(), apart=book.distinct_points(), limit=limit)
 
@@ -293,7 +294,7 @@ def _require_two(book: PlaybookRepository, name: str, other: str) -> None:
 
 
 def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
-    """The live point *name*, to be changed. Raises PointNotFoundError."""
+    """Return the live point *name*, to be changed. Raises PointNotFoundError."""
     if name in book.draft:
         return book.draft[name]
     if book.retired_point(name) is not None:
@@ -308,18 +309,18 @@ def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
 
 
 def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:
-    """The error for an unknown *name*, with similar names in *book*."""
+    """Return the error for an unknown *name*, with similar names in *book*."""
     return PointNotFoundError(name, similar=tuple(difflib.get_close_matches(name, book.playbook().by_name, n=3)))
 
 
 def usable(text: str) -> str:
-    """*text* as a point stores it. Raises PointRuleError if it is unusable, or longer than a session's text."""
+    """Return *text* as a point stores it. Raises PointRuleError if it is unusable, or longer than a session's text."""
     if problem := why_text_unusable(text) or why_too_long(text):
         raise PointRuleError(f"This text can't be stored: {problem}.")
     return text.strip()
 
 
 def why_too_long(text: str) -> str | None:
-    """Why a typed *text* is too long for any session, or None. One from a file is stored, with a note."""
+    """Return why a typed *text* is too long for any session, or None. One from a file is stored, with a note."""
     units, limit = prompt_text.utf16_units(text), prompt_text.LIMIT_UNITS
     return f"it has {units:,} characters, and a session is shown {limit:,} at most" if units > limit else None

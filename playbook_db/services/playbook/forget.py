@@ -143,7 +143,7 @@ def forget(project: Project, request: Request) -> Forgotten:
 
 
 def finish_waiting(store: Store) -> bool:
-    """Finish erasures that a kill or a reader interrupted; whether nothing is left to do.
+    """Finish erasures that a kill or a reader interrupted, and return whether nothing is left to do.
 
     A reader that began before an erasure keeps its bytes in the write-ahead log. Unreadable backups are skipped. Raises
     DatabaseError.
@@ -162,7 +162,7 @@ def finish_waiting(store: Store) -> bool:
 
 
 def follow_team(store: Store, membership: Membership, server: Store) -> bool:
-    """Bring the replica of a team's playbook up to date with the *server*; whether it was replaced.
+    """Bring the replica of a team's playbook up to date with the *server*, and return whether it was replaced.
 
     First the project's own playbook forgets the texts that the team has forgotten since.
     """
@@ -185,8 +185,8 @@ def _forget_text(own: Project, text: str) -> None:
 
 
 def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
-    """The erasures for *request* by playbook, also empty ones. Raises PointNotFoundError, and PointRuleError if the
-    point was forgotten already."""
+    """Return the erasures for *request* by playbook, also empty ones. Raises PointNotFoundError, and PointRuleError if
+    the point was forgotten already."""
     retired = None if request.name is None else edit.find(project, request.name).retired
     if retired is not None and retired.is_forgotten:
         raise PointRuleError(f"{request.name} was forgotten already; none of its text is left in the database.")
@@ -242,7 +242,7 @@ def _of_key(project: Project, key: str) -> Project:
 
 
 def _similar_points(book: PlaybookRepository, planned: Erasure) -> list[str]:
-    """The live points that may say the same as a forgotten point."""
+    """Return the live points that may say the same as a forgotten point."""
     erased_names = {point.name for point in (*planned.forgotten, *planned.shortened)}
     points = [point for point in book.playbook().points if point.name not in erased_names]
     near = (duplicates.near_points(point.text, points, limit=len(points)) for point in planned.forgotten)
@@ -311,11 +311,11 @@ class _Work:
         yield from _plain_files(settings.logs_dir(), "*")
 
     def mirrors_holding(self) -> list[str]:
-        """The mirrors that hold it, whether we update them or not."""
+        """Return the mirrors that hold it, whether we update them or not."""
         return replace(self, notes=[]).erase(filter(os.path.isfile, self._mirrors()), dry_run=True)
 
     def _mirrors(self) -> list[str]:
-        """The paths of the playbooks' mirrors, in all worktrees."""
+        """Return the paths of the playbooks' mirrors, in all worktrees."""
         paths = [self.project.mirror_path]
         with self.project.store.snapshot() as connection:
             for key in self.erasures:
@@ -324,7 +324,7 @@ class _Work:
         return list(dict.fromkeys(filter(None, paths)))
 
     def backups_holding(self) -> list[str]:
-        """The backups that hold it. Other copies get a note."""
+        """Return the backups that hold it. Other copies get a note."""
         store, holding = self.project.store, []
         if store.is_shared:
             return []
@@ -341,7 +341,8 @@ class _Work:
         return holding
 
     def _backup_holds(self, path: str) -> bool:
-        """Whether a playbook in the backup at *path* still has an erased text; a moved one is found by its number."""
+        """Return whether a playbook in the backup at *path* still has an erased text; a moved one is found by its
+        number."""
         by_number = {each.playbook_id: each for each in self.erasures.values()}
         with database_file.opened(path) as connection:
             for playbook_id, key in all_keys(connection).items():
@@ -353,7 +354,7 @@ class _Work:
         return False
 
     def finish(self, holding: Iterable[str]) -> tuple[str | None, bool]:
-        """Replace the backups *holding* it, rewrite the database; returns the new backup, and whether the rewrite
+        """Replace the backups *holding* it, rewrite the database, and return the new backup, and whether the rewrite
         succeeded."""
         store, new_backup, is_last = self.project.store, None, True
         try:
@@ -375,7 +376,7 @@ def _plain_files(folder: str, pattern: str) -> Iterator[str]:
 
 
 def _out_of_reach(store: Store) -> tuple[str, ...]:
-    """The copies that may remain on a server, or with other members, in words."""
+    """Return the copies that may remain on a server, or with other members, in words."""
     if not store.is_shared:
         return ()
     return (
@@ -390,7 +391,7 @@ def _sync_mirrors(project: Project) -> list[str]:
 
 
 def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
-    """Make a backup that replaces the *old* ones; None if there are none. Raises DatabaseError."""
+    """Make a backup that replaces the *old* ones. Return None if there are none. Raises DatabaseError."""
     old = list(old)
     if not old or store.is_shared:
         return None
@@ -404,7 +405,7 @@ def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
 
 
 def _rewrite(store: Store, *, is_last: bool) -> bool:
-    """Remove erased texts from the database's bytes; whether none is left. Raises DatabaseError.
+    """Remove erased texts from the database's bytes, and return whether none is left. Raises DatabaseError.
 
     If this *is_last*, the erasures are done.
     """

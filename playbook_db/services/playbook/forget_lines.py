@@ -39,12 +39,12 @@ TRACES = (
 
 
 def notes(forgotten: "Forgotten") -> list[str]:
-    """Further notes for the user."""
+    """Return further notes for the user."""
     return [*forgotten.notes, *([_OLDER_STATES] if forgotten.backups else [])]
 
 
 def lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
-    """A line for each text, place and file; a word in the first ten columns says what happens to it."""
+    """Yield a line for each text, place and file; a word in the first ten columns says what happens to it."""
     for key, erasure in forgotten.erasures.items():
         if len(forgotten.erasures) > 1:
             yield _playbook_of(key)
@@ -73,7 +73,7 @@ def _earlier(erasure: "Erasure") -> Iterator[str]:
 
 
 def _places(erasure: "Erasure") -> Iterator[str]:
-    """Other places that hold it: how many, and in which revisions."""
+    """Yield other places that hold it: how many, and in which revisions."""
     history = [field for field in erasure.fields if field.is_history]
     if history:
         named = ", ".join(map(str, erasure.revisions[:_SHOWN_REVISIONS]))
@@ -86,7 +86,7 @@ def _places(erasure: "Erasure") -> Iterator[str]:
 
 
 def _counted(fields: "Iterable[Field]") -> str:
-    """The number of *fields* of each kind, in words; two fields of one reflection are one reflection."""
+    """Return the number of *fields* of each kind, in words; two fields of one reflection are one reflection."""
     rows = {(kind, field.key) for field in fields for kind in (field.name, field.table) if kind in _WORDS}
     counts = Counter(kind for kind, _ in rows)
     return ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _WORDS.items() if counts[kind])

@@ -64,7 +64,7 @@ def import_playbook(
 
 @retry_on_conflict
 def propose_notes(project: Project, notes: Sequence[Note], *, source: str) -> Sequence[int]:
-    """Propose each of *notes*, read from *source*, as a point; returns the numbers of the proposals.
+    """Propose each of *notes*, read from *source*, as a point, and return the numbers of the proposals.
 
     Texts that the playbook has or had, or that were proposed before, are skipped.
     """
@@ -82,12 +82,12 @@ def propose_notes(project: Project, notes: Sequence[Note], *, source: str) -> Se
 
 
 def new_extras(book: PlaybookRepository, reading: Reading, theirs: Playbook) -> dict[str, str]:
-    """The new other fields of points in *reading*, by name, as JSON."""
+    """Return the new other fields of points in *reading*, by name, as JSON."""
     return merge.new_extras(reading, theirs, book.draft.playbook(), book.extras()) if reading.extras else {}
 
 
 def extras_message(extras: Mapping[str, str]) -> list[str]:
-    """A line on other fields that a file has for points, if any."""
+    """Return a line on other fields that a file has for points, if any."""
     keys = ", ".join(sorted({storable(key) for fields in extras.values() for key in read_json(fields)}))
     entries = "1 entry has" if len(extras) == 1 else f"{len(extras)} entries have"
     message = f"{entries} other keys ({shown(keys[:_MAX_KEYS_CHARS])}), which are kept in the database"
@@ -95,25 +95,25 @@ def extras_message(extras: Mapping[str, str]) -> list[str]:
 
 
 def export_markdown(project: Project) -> str:
-    """The live points as a Markdown list, with the sections as headings."""
+    """Return the live points as a Markdown list, with the sections as headings."""
     return markdown.written(read_playbook(project).points)
 
 
 def export_playbook(project: Project, *, layout: Layout = "sections", with_extras: bool = False) -> str:
-    """The text of the playbook's file, *with_extras* with the other fields of points."""
+    """Return the text of the playbook's file, *with_extras* with the other fields of points."""
     with project.store.read(project.key) as book:
         return playbook_file.encode(book.playbook(), layout=layout, extras=book.extras() if with_extras else None)
 
 
 def reading_of(book: PlaybookRepository) -> Reading:
-    """The playbook as if read from a file."""
+    """Return the playbook as if read from a file."""
     text = playbook_file.encode(book.playbook(), extras=book.extras())
     return playbook_file.decode(text, source="the playbook")
 
 
 def prompt(project: Project) -> str:
-    """The text for a session of *project*: the best points of its playbook and the personal one that fit Claude Code's
-    limit; `""` if both are empty. Raises TemplateError."""
+    """Return the text for a session of *project*: the best points of its playbook and the personal one that fit Claude
+    Code's limit, or `""` if both are empty. Raises TemplateError."""
     with _books(project) as books:
         playbooks = [book.ranked_points() for book in books]
         if not any(each.total for each in playbooks):
@@ -135,5 +135,5 @@ def _books(project: Project) -> Iterator[list[PlaybookRepository]]:
 
 
 def summary(result: RevisionResult) -> str:
-    """The changes of a revision, counted in a few words."""
+    """Return the changes of a revision, counted in a few words."""
     return draft.summary(result.changes)

@@ -79,7 +79,7 @@ class _Block:
 
 
 def read(data: bytes, *, source: str) -> Notes:
-    """The points in the Markdown *data*; *source* names the file in errors. Raises PlaybookFileError."""
+    """Return the points in the Markdown *data*; *source* names the file in errors. Raises PlaybookFileError."""
     if len(data) > MAX_BYTES:
         raise PlaybookFileError(source, "", f"it is larger than {MAX_BYTES >> 20} MiB. Split it.")
     try:
@@ -107,7 +107,7 @@ def read(data: bytes, *, source: str) -> Notes:
 
 
 def written(points: Iterable[KeyPoint]) -> str:
-    """The *points*, ordered by section, as a list with the sections as headings; `read` gives the same texts."""
+    """Return the *points*, ordered by section, as a list with the sections as headings; `read` gives the same texts."""
     markdown = _parser()
     groups = (
         "\n".join([render_header(section), "", *(f"- {_escaped(markdown, point.text)}" for point in group)])
@@ -118,7 +118,7 @@ def written(points: Iterable[KeyPoint]) -> str:
 
 
 def _blocks(text: str, left_out: list[tuple[int, str]]) -> list[_Block]:
-    """The paragraphs and bullets of *text* with words; all else goes into *left_out*."""
+    """Return the paragraphs and bullets of *text* with words; all else goes into *left_out*."""
     blocks: list[_Block] = []
     headings: list[tuple[int, str]] = []
     above: list[_Block | None] = []  # the leading block of each open list, and the first of each open item
@@ -165,7 +165,7 @@ def _blocks(text: str, left_out: list[tuple[int, str]]) -> list[_Block]:
 
 
 def _section(headings: Sequence[str], text: str, usual: str) -> str:
-    """The section for the nearest of *headings* that names one, else for *text*."""
+    """Return the section for the nearest of *headings* that names one, else for *text*."""
     for heading in reversed(headings):
         named = find_section(heading) or next((section for section, words in _HEADINGS if words.search(heading)), None)
         if named:
@@ -174,7 +174,7 @@ def _section(headings: Sequence[str], text: str, usual: str) -> str:
 
 
 def _plain(tokens: Sequence["Token"]) -> str:
-    """The text of a paragraph on one line: without emphasis, with code in backticks and the targets of links."""
+    """Return the text of a paragraph on one line: without emphasis, with code in backticks and the targets of links."""
     parts: list[str] = []
     targets: list[tuple[str, int]] = []
     for token in tokens:
@@ -203,7 +203,7 @@ def _padded(code: str) -> str:
 
 
 def _escaped(markdown: "MarkdownIt", text: str) -> str:
-    """*text* as a bullet's content, with escapes if Markdown would read it as another text."""
+    """Return *text* as a bullet's content, with escapes if Markdown would read it as another text."""
     line = " ".join(text.split())
     if _is_plain(markdown, line):
         return line

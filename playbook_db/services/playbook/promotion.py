@@ -79,7 +79,7 @@ def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: 
 def _copy(
     source: Project, target: Project, point: KeyPoint, extra: str, *, is_pinned: bool, dry_run: bool
 ) -> tuple[str, RevisionResult]:
-    """Copy *point* with its votes into *target*; returns the copy's name and the revision.
+    """Copy *point* with its votes into *target*, and return the copy's name and the revision.
 
     An earlier copy, or a point with the same text, becomes the copy, with the higher of both counters.
     """
@@ -123,7 +123,8 @@ def _retire(source: Project, target: Project, point: KeyPoint, copy: str, *, dry
 
 
 def elsewhere(project: Project, revisions: RevisionRange) -> list[str]:
-    """Notes on undoing *revisions* of *project*: the other sides of moves in them, with the commands to undo those."""
+    """Return notes on undoing *revisions* of *project*: the other sides of moves in them, with the commands to undo
+    those."""
     with project.store.read(project.key) as book:
         ways = ("promoted ", "demoted ")
         reasons = [each for way in ways for each in log_queries.reasons_in(book, revisions, way)]
@@ -132,8 +133,8 @@ def elsewhere(project: Project, revisions: RevisionRange) -> list[str]:
 
 
 def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
-    """A note on the other side of the move *way* of the point *name* of *project*; `""` if it was undone already, or
-    isn't ours."""
+    """Return a note on the other side of the move *way* of the point *name* of *project*, or `""` if it was undone
+    already, or isn't ours."""
     at, key = way[3], way[4]
     is_copy_there = way[2] == "to"
     means: tuple[str, ...]
@@ -164,12 +165,12 @@ def _command(*arguments: str) -> str:
 
 
 def _came(source: Project, name: str, target: Project) -> str:
-    """The reason of a copy of the point *name* in *target*. In a team's, members' points may have the same name."""
+    """Return the reason of a copy of the point *name* in *target*. In a team's, members' points may have the same name."""
     if not source.is_users:
         return f"promoted from {name} of {source.own.key}"
     return f"demoted from {name}" + (f" of {settings.member()}" if target.is_team else "")
 
 
 def _went(source: Project, copy: str, target: Project) -> str:
-    """The reason of retiring a point of *source* whose *copy* is in *target*."""
+    """Return the reason of retiring a point of *source* whose *copy* is in *target*."""
     return f"demoted to {copy} of {target.own.key}" if source.is_users else f"promoted to {copy}"

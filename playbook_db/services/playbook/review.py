@@ -57,23 +57,23 @@ class ReviewResult:
     pruned: Sequence[KeyPoint] = ()
 
     def named(self, number: int) -> str:
-        """The name of the proposal *number* of this playbook."""
+        """Return the name of the proposal *number* of this playbook."""
         return name_of(number, is_users=projects.is_users(self.revision.key))
 
 
 def all_waiting(project: Project) -> list[ReviewItem]:
-    """The proposals that wait in *project*: those for its playbook, then those for the personal one."""
+    """Return the proposals that wait in *project*: those for its playbook, then those for the personal one."""
     return [item for each in project.playbooks() for item in waiting(each)]
 
 
 def waiting(project: Project) -> list[ReviewItem]:
-    """The proposals that wait for the playbook of *project*, oldest first."""
+    """Return the proposals that wait for the playbook of *project*, oldest first."""
     with project.store.read(project.key) as book:
         return quick_sql.waiting(book, is_users=project.is_users)
 
 
 def decided(project: Project, name: str) -> Proposal | None:
-    """The decided proposal *name*; None if it waits, or never existed."""
+    """Return the decided proposal *name*, or None if it waits, or never existed."""
     match = _NUMBER.fullmatch(name)
     if match is None or not match[1] or len(match[2]) > _MOST_DIGITS:
         return None
@@ -84,7 +84,8 @@ def decided(project: Project, name: str) -> Proposal | None:
 
 
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:
-    """Those of *items* that *words* name: by number (`3`, `p3`, `up3`), or by a point that only one of them is about.
+    """Return those of *items* that *words* name: by number (`3`, `p3`, `up3`), or by a point that only one of them is
+    about.
 
     Raises ProposalNotFoundError.
     """
@@ -99,7 +100,8 @@ def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewIte
 
 
 def named(word: str, items: Collection[ReviewItem]) -> str:
-    """The proposal's name for *word*, `""` if it is no number. `3` is `p3`, or `up3` if all *items* are personal."""
+    """Return the proposal's name for *word*, `""` if it is no number. `3` is `p3`, or `up3` if all *items* are
+    personal."""
     match = _NUMBER.fullmatch(word)
     if match is None:
         return ""
@@ -148,13 +150,13 @@ def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
 
 
 def _why_stale(draft: Draft, was: Mapping[str, str]) -> str:
-    """Which points no longer have the text in *was*; `""` if none."""
+    """Return which points no longer have the text in *was*, or `""` if none."""
     changed = [name for name, text in was.items() if name in draft and draft[name].text != text]
     return f"{', '.join(changed)} changed meanwhile; nothing was overwritten" if changed else ""
 
 
 def _why_needless(draft: Draft, proposal: Proposal, text: str | None) -> str:
-    """Why *proposal* (with another *text*, if given) has nothing left to do; `""` if it has."""
+    """Return why *proposal* (with another *text*, if given) has nothing left to do, or `""` if it has."""
     if proposal.kind == "DELETE":
         return next((f"{name} is no longer in the playbook" for name in proposal.names if name not in draft), "")
     says = (text or proposal.text).strip()
@@ -165,7 +167,7 @@ def _why_needless(draft: Draft, proposal: Proposal, text: str | None) -> str:
 
 
 def _carry_out(draft: Draft, proposal: Proposal, text: str | None, votes: list[Vote]) -> str:
-    """Apply *proposal* (with another *text*, if given); returns why that isn't possible, `""` if it is done."""
+    """Apply *proposal* (with another *text*, if given), and return why that isn't possible, `""` if it is done."""
     operation = proposal.operation
     if proposal.kind == "VOTE":
         name, rationale = str(operation.get("name")), operation.get("rationale")

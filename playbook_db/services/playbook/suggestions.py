@@ -149,7 +149,7 @@ class _SessionAction(NamedTuple):
 
 
 def _session_actions(project: Project, session: McpSession) -> list[_SessionAction]:
-    """The proposals of this session alone that still wait, and its revisions that nothing undid."""
+    """Return the proposals of this session alone that still wait, and its revisions that nothing undid."""
     actions = []
     for place in project.playbooks():
         with place.store.read(place.key) as book:
@@ -213,7 +213,7 @@ def _in_words(changes: Collection[Change]) -> str:
 
 
 def _clean(value: Any, session: McpSession) -> Any:
-    """*value*, JSON of a model, without secrets and private texts, and with nothing that a database can't store."""
+    """Return *value*, JSON of a model, without secrets and private texts, and with nothing that a database can't store."""
     if isinstance(value, str):
         return storable(redact(without_private(value), session.secrets))
     if isinstance(value, list):

@@ -103,14 +103,14 @@ def undo_session(
 
 
 def _in_force(book: PlaybookRepository, session_id: str) -> list[int]:
-    """The revisions learned from a session that were not undone."""
+    """Return the revisions learned from a session that were not undone."""
     undone = [each.undone for each in book.undos_in_force()]
     numbers = log_queries.revisions_of_session(book, session_id)
     return [each for each in numbers if not any(some.holds(RevisionRange(each, each)) for some in undone)]
 
 
 def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
-    """*numbers*, highest first, as ranges without gaps."""
+    """Return *numbers*, highest first, as ranges without gaps."""
     ranges: list[RevisionRange] = []
     for number in numbers:
         if ranges and ranges[-1].first == number + 1:
@@ -166,7 +166,7 @@ def _refuse_other(book: PlaybookRepository, was: int | None) -> None:
 
 
 def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
-    """*undone*, with notes on points that were moved to or from another playbook."""
+    """Return *undone*, with notes on points that were moved to or from another playbook."""
     if undone.message is None or undone.revisions is None:
         return undone
     notes = [*undone.result.notes, *promotion.elsewhere(project, undone.revisions)]
@@ -174,7 +174,7 @@ def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
 
 
 def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> RevisionRange:
-    """The chosen *revisions*, by default the last. Raises UndoError, RevisionNotFoundError."""
+    """Return the chosen *revisions*, by default the last. Raises UndoError, RevisionNotFoundError."""
     if not book.revision:
         raise errors.UndoError("There is nothing to undo: this playbook has no revisions yet.")
     if revisions is None:
@@ -187,7 +187,7 @@ def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> Revisi
 
 
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
-    """The undo that already undid all of *revisions*; None if they are in force. Raises UndoError for a part."""
+    """Return the undo that already undid all of *revisions*, or None if they are in force. Raises UndoError for a part."""
     for other in book.undos_in_force(revisions):
         if other.number <= revisions.last:
             continue  # it will be undone itself
@@ -247,7 +247,7 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
 
 
 def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
-    """A short description of *revisions*."""
+    """Return a short description of *revisions*."""
     if revisions.first != revisions.last:
         return f"{revisions.last - revisions.first + 1} revisions"
     if redone := _undone_by(book, revisions):
@@ -257,7 +257,7 @@ def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
 
 
 def _undone_by(book: PlaybookRepository, revisions: RevisionRange) -> RevisionRange | None:
-    """The revisions that *revisions* undid, if they are one undo: undoing it redoes those."""
+    """Return the revisions that *revisions* undid, if they are one undo: undoing it redoes those."""
     if revisions.first != revisions.last:
         return None
     return next((each.undone for each in book.undos() if each.number == revisions.first), None)

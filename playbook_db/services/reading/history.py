@@ -87,7 +87,8 @@ def require_history(project: Project) -> None:
 
 
 def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
-    """The revision that *text* names: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a time.
+    """Return the revision that *text* names: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a
+    time.
 
     *now* is the current time, with its zone. A date means the end of that day. Raises RevisionNotFoundError for an
     unknown number, MomentError if *text* is neither a number nor a time.
@@ -103,12 +104,12 @@ def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
 
 
 def is_when(text: str) -> bool:
-    """Whether *text* can name a revision, by number or by time."""
+    """Return whether *text* can name a revision, by number or by time."""
     return times.revision_number(text) is not None or times.parse_time(text, now=datetime.now(UTC)) is not None
 
 
 def at(project: Project, when: str) -> SourcedPlaybook:
-    """The playbook as it was at *when*, as `find_revision` reads it."""
+    """Return the playbook as it was at *when*, as `find_revision` reads it."""
     with project.store.read(project.key) as book:
         revision, note = find_revision(book, when, now=datetime.now(UTC)), None
         if not revision and times.revision_number(when) is None:
@@ -119,14 +120,15 @@ def at(project: Project, when: str) -> SourcedPlaybook:
 
 
 def prompt_at(project: Project, when: str) -> str:
-    """The text that a session would have got at *when*, with today's template; `""` if the playbook was empty."""
+    """Return the text that a session would have got at *when*, with today's template, or `""` if the playbook was
+    empty."""
     with project.store.read(project.key) as book:
         ranked = book.ranked_points_at(find_revision(book, when, now=datetime.now(UTC)))
     return prompt_text.compose(templates.playbook_template(), [ranked])[0]
 
 
 def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) -> Iterator[LoggedRevision]:
-    """The revisions that *query* asks for, newest first, each with at most *most_changes* changes.
+    """Return the revisions that *query* asks for, newest first, each with at most *most_changes* changes.
 
     The iterator reads them in batches, each in its own transaction. Raises PointNotFoundError, SessionNotFoundError,
     RevisionNotFoundError and MomentError at once.
@@ -137,7 +139,7 @@ def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) 
 
 
 def revision_page(project: Project, text: str, *, before: int, most: int) -> RevisionDetails:
-    """A page of the revision of that number, see `read_revision`. Raises RevisionNotFoundError."""
+    """Return a page of the revision of that number, see `read_revision`. Raises RevisionNotFoundError."""
     with project.store.read(project.key) as book:
         return read_revision(book, text, before=before, most=most)
 
@@ -150,8 +152,8 @@ def reads_in_full(name: str) -> Reads:
 
 
 def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> FullPoint:
-    """The point *name*, live or retired, with its life in the newest *limit* revisions up to the *last*, and the last
-    sessions that cited it. Raises PointNotFoundError."""
+    """Return the point *name*, live or retired, with its life in the newest *limit* revisions up to the *last*, and the
+    last sessions that cited it. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
         details, lifespan = edit.find_in(book, name), quick_sql.lifespan(book, name)
         if lifespan is None:
@@ -168,18 +170,18 @@ def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit
 
 
 def sessions(project: Project) -> list[SessionSummary]:
-    """The sessions that were learned from, newest first."""
+    """Return the sessions that were learned from, newest first."""
     with project.store.read(project.key) as book:
         return quick_sql.sessions(book)
 
 
 def side_of_file(data: bytes, name: str) -> SourcedPlaybook:
-    """The playbook in a file of any shape. Raises PlaybookFileError."""
+    """Return the playbook in a file of any shape. Raises PlaybookFileError."""
     return SourcedPlaybook(file=name, reading=playbook_file.decode(data, source=name))
 
 
 def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:
-    """The differences. A flat file has no sections, so its points get those of the other side."""
+    """Return the differences. A flat file has no sections, so its points get those of the other side."""
     old = merge.in_our_sections(before.reading, after.playbook)
     new = merge.in_our_sections(after.reading, old)
     return diff.compare(old, new)
@@ -193,7 +195,7 @@ def _moment(text: str, *, now: datetime, end: bool) -> datetime:
 
 
 def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
-    """*query* as numbers."""
+    """Return *query* as numbers."""
     now = datetime.now(UTC)
     last = book.revision if query.until is None else find_revision(book, query.until, now=now)
     first = 1 if query.since is None else _first_since(book, query.since, now)
@@ -212,7 +214,7 @@ def _first_since(book: PlaybookRepository, text: str, now: datetime) -> int:
 
 
 def find_session(book: PlaybookRepository, beginning: str) -> str:
-    """The session with revisions whose id begins with *beginning*. Raises SessionNotFoundError."""
+    """Return the session with revisions whose id begins with *beginning*. Raises SessionNotFoundError."""
     matches = log_queries.sessions_beginning(book, beginning)
     if len(matches) != 1 and beginning not in matches:
         raise SessionNotFoundError(beginning, tuple(matches))

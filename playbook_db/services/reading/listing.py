@@ -47,8 +47,8 @@ def read(
     page_rows: int,
     now: datetime | None = None,
 ) -> PointList:
-    """A *page* of *page_rows* points in a *state* and a *section* (its slug) that match *words*; the last page if there
-    are fewer.
+    """Return a *page* of *page_rows* points in a *state* and a *section* (its slug) that match *words*; the last page
+    if there are fewer.
 
     Without an *order* the best match comes first, or else the points that a session gets first; the most recently
     retired of retired points. If no word matches, parts of texts are searched.
@@ -70,7 +70,7 @@ def read(
 
 
 def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[str, StoredMarks]]:
-    """For each of *questions* the live points that match, best first; and the marks of these points, by name."""
+    """Return for each of *questions* the live points that match, best first; and the marks of these points, by name."""
     with project.store.read(project.key) as book:
         answers = [searching.search(book, each) for each in questions]
         points = [each.points for each in answers]
@@ -80,8 +80,8 @@ def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[s
 
 
 def search_history(project: Project, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:
-    """Other texts that match *question*, best first: retired points, earlier texts, reasons and evidence, and with
-    *proposed* waiting proposals."""
+    """Return other texts that match *question*, best first: retired points, earlier texts, reasons and evidence, and
+    with *proposed* waiting proposals."""
     with project.store.read(project.key) as book:
         return searching.search_history(book, question, proposed=proposed)
 

@@ -38,18 +38,18 @@ _MOST_REVISIONS = 100  # in a log that is read at once
 
 
 def listing(source: ReadSource) -> "Listing":
-    """The live points in canonical order, and their marks by name."""
+    """Return the live points in canonical order, and their marks by name."""
     return sources.read(source, list_in, reads=MARKED_POINTS)
 
 
 def list_in(book: "Reader") -> "Listing":
-    """The live points of *book*, as `listing` returns them."""
+    """Return the live points of *book*, as `listing` returns them."""
     return quick_sql.live_points(book), quick_sql.marks(book)
 
 
 def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str], object]") -> "Hits":
-    """For each of *questions* the live points that match, best first, each with its score; and their marks by name.
-    Calls *notify* if the full-text index can't be used."""
+    """Return for each of *questions* the live points that match, best first, each with its score; and their marks by
+    name. Calls *notify* if the full-text index can't be used."""
 
     def in_full(project: "Project") -> "Hits":
         from playbook_db.services.reading import listing
@@ -63,18 +63,18 @@ def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str]
 
 
 def search_in(book: Book, *questions: str) -> "Hits":
-    """The answers from the file, as `search` returns them. Raises LookupError if there is no index."""
+    """Return the answers from the file, as `search` returns them. Raises LookupError if there is no index."""
     answers = [hook_sql.search(book.execute, book.playbook_id, book.project.live_points, each) for each in questions]
     return answers, quick_sql.marks_of(book, answers)
 
 
 def retired_points(source: ReadSource) -> "Sequence[tuple[StoredPoint, Retirement]]":
-    """The retired points, most recent first."""
+    """Return the retired points, most recent first."""
     return sources.read(source, quick_sql.retired_points, reads=POINTS)
 
 
 def find(source: ReadSource, name: str) -> "PointRecord | RevisionDetails":
-    """The point *name*, live or retired, or else the revision of that number. Raises PointNotFoundError or
+    """Return the point *name*, live or retired, or else the revision of that number. Raises PointNotFoundError or
     RevisionNotFoundError."""
 
     def query(book: "Reader") -> "PointRecord | RevisionDetails":
@@ -93,7 +93,7 @@ def find(source: ReadSource, name: str) -> "PointRecord | RevisionDetails":
 
 
 def life(source: ReadSource, name: str) -> "tuple[Life, PointLifespan, tuple[EventUse, ...]]":
-    """The life of the point *name*, live or retired, and its use by the event that showed it. Raises
+    """Return the life of the point *name*, live or retired, and its use by the event that showed it. Raises
     PointNotFoundError."""
 
     def query(book: "Reader") -> "tuple[Life, PointLifespan, tuple[EventUse, ...]]":
@@ -117,8 +117,8 @@ def _no_such_point(book: "Reader", name: str) -> Exception:
 
 
 def prompt(source: ReadSource, *, whole: bool) -> str:
-    """The text that a session gets: the best points that fit, with *whole* all points, of the project's and the user's
-    playbook. `""` if both are empty. Raises TemplateError."""
+    """Return the text that a session gets: the best points that fit, with *whole* all points, of the project's and the
+    user's playbook. `""` if both are empty. Raises TemplateError."""
 
     def quick(book: Book) -> str:
         books = _with_users(book, source)
@@ -141,13 +141,13 @@ def prompt(source: ReadSource, *, whole: bool) -> str:
 
 
 def _with_users(book: Book, source: ReadSource) -> list[Book]:
-    """*book*, and the user's personal playbook if *book* is a project's."""
+    """Return *book*, and the user's personal playbook if *book* is a project's."""
     users = source.folder and hook_sql.find_project(book.connection, projects.USER_KEY)
     return [book, Book(book.connection, users)] if users else [book]
 
 
 def jobs(source: ReadSource, *, of_all: bool) -> "list[Job]":
-    """The jobs of the project, or of all projects, oldest first."""
+    """Return the jobs of the project, or of all projects, oldest first."""
     return sources.read(
         source,
         lambda book: quick_sql.jobs(book.execute, None if of_all else book.playbook_id),
@@ -157,12 +157,12 @@ def jobs(source: ReadSource, *, of_all: bool) -> "list[Job]":
 
 
 def sessions(source: ReadSource) -> "list[SessionSummary]":
-    """The sessions that were learned from, newest first."""
+    """Return the sessions that were learned from, newest first."""
     return sources.read(source, quick_sql.sessions, sync=False)
 
 
 def proposals(source: ReadSource) -> "list[ReviewItem]":
-    """The proposals that wait for a person: first those for the project's playbook, then those for the user's."""
+    """Return the proposals that wait for a person: first those for the project's playbook, then those for the user's."""
 
     def quick(book: Book) -> "list[ReviewItem]":
         return [
@@ -207,7 +207,7 @@ def log(
 
 
 def list_projects(url: str) -> "list[ListedProject]":
-    """All projects with a playbook, by key."""
+    """Return all projects with a playbook, by key."""
     listed = sources.from_file(url, None, lambda book: quick_sql.projects(book.execute))
     if listed is not None:
         return listed
@@ -218,7 +218,7 @@ def list_projects(url: str) -> "list[ListedProject]":
 
 
 def location(url: str) -> str:
-    """The file of the database at *url*, or the URL without its password."""
+    """Return the file of the database at *url*, or the URL without its password."""
     path = at_hand.file_of(url)
     if path is None:
         from playbook_db.store import urls
@@ -228,7 +228,7 @@ def location(url: str) -> str:
 
 
 def backups(url: str) -> "list[tuple[Backup, int | None]]":
-    """The backups of the database at *url*, newest first, each with its schema (None if unreadable). Raises
+    """Return the backups of the database at *url*, newest first, each with its schema (None if unreadable). Raises
     DatabaseError if the database is on a server."""
     path = at_hand.file_of(url)
     if path is None or at_hand.no_regular_file(path):
@@ -241,17 +241,17 @@ def backups(url: str) -> "list[tuple[Backup, int | None]]":
 
 
 def is_ignored(url: str, folder: str) -> bool | None:
-    """Whether the project in *folder* is ignored; None if the file is not enough."""
+    """Return whether the project in *folder* is ignored, or None if the file is not enough."""
     return sources.from_file(url, folder, lambda book: book.project.is_ignored)
 
 
 def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
-    """The revisions of files by their *times*, see `quick_sql.known_times`; None if the file is not enough."""
+    """Return the revisions of files by their *times*, see `quick_sql.known_times`, or None if the file is not enough."""
     return sources.from_file(url, folder, lambda book: quick_sql.known_times(book, times), sync=False)
 
 
 def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
-    """The name, text and time of the live point learned last; None without one, or if the file is not enough."""
+    """Return the name, text and time of the live point learned last, or None without one, or if the file is not enough."""
 
     def query(book: "Reader") -> tuple[str, str, str] | None:
         return next(iter(quick_sql.rows(book, quick_sql.LAST_LESSON)), None)
@@ -260,6 +260,6 @@ def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
 
 
 def names(url: str, folder: str | None) -> list[str]:
-    """The names of the live points, a team's from the replica; none if the file is not enough."""
+    """Return the names of the live points, a team's from the replica; none if the file is not enough."""
     points = sources.from_file(url, folder, quick_sql.live_points, of_replica=True)
     return [point.name for point in points or ()]

@@ -28,8 +28,8 @@ class SessionDetails:
 
 
 def listed(project: Project, *, most: int, offset: int = 0) -> tuple[list[tuple[SessionSummary, Counter[str]]], int]:
-    """At most *most* sessions that were learned from, newest first, from the one at *offset* on, each with its counts;
-    and the number of all."""
+    """Return at most *most* sessions that were learned from, newest first, from the one at *offset* on, each with its
+    counts; and the number of all."""
     with project.store.read(project.key) as book:
         book.foresee((SOME_SESSIONS, {"most": most, "offset": offset}), (COUNT_SESSIONS, {}))
         summaries = book.some_sessions(most=most, offset=offset)
@@ -38,8 +38,8 @@ def listed(project: Project, *, most: int, offset: int = 0) -> tuple[list[tuple[
 
 
 def details(project: Project, session: str, *, most: int, offset: int = 0) -> SessionDetails:
-    """The session of that id, or the one whose id begins so, with at most *most* of its revisions, the newest first,
-    from the one at *offset* on. Raises SessionNotFoundError."""
+    """Return the session of that id, or the one whose id begins so, with at most *most* of its revisions, the newest
+    first, from the one at *offset* on. Raises SessionNotFoundError."""
     with project.store.read(project.key) as book:
         summary = book.session(session)
         if summary is None:
@@ -56,6 +56,6 @@ def details(project: Project, session: str, *, most: int, offset: int = 0) -> Se
 
 
 def costs_by_day(project: Project, *, most: int | None = None) -> list[DayCalls]:
-    """The model calls of each day that had some, the newest *most* days, newest first."""
+    """Return the model calls of each day that had some, the newest *most* days, newest first."""
     with project.store.snapshot() as connection:
         return days_of_calls(connection, project.key, most=most)

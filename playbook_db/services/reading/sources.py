@@ -101,8 +101,9 @@ def from_file(
     is_own: bool = False,
     of_replica: bool = False,
 ) -> "T | None":
-    """What *query* finds in one state of the database file; None if the file is not enough. The options are those of
-    `read_either`; a team's playbook is only read with *of_replica*, from there. A missing playbook is an empty one."""
+    """What *query* finds in one state of the database file. Return None if the file is not enough. The options are
+    those of `read_either`; a team's playbook is only read with *of_replica*, from there. A missing playbook is an empty
+    one."""
     path = settings.sqlite_file(url)
     if path is None or not os.path.exists(path):
         return None
@@ -124,7 +125,7 @@ def from_file(
 
 
 def _is_mirror_current(book: Book, folder: str) -> bool:
-    """Whether the mirror in *folder* needs no sync: there is none, or it holds the last revision."""
+    """Return whether the mirror in *folder* needs no sync: there is none, or it holds the last revision."""
     path, state = projects.mirror_path(folder), book.project.mirror
     if state == "off":
         return True

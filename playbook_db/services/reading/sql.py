@@ -33,8 +33,8 @@ class Question:
 
 
 def database_of(url: str, folder: str | None) -> tuple[str, str]:
-    """The URL of the database with the playbook of the project in *folder*, and its key there: the team's, if the
-    project has joined one, else *url*. Without a folder, those of the user's personal playbook."""
+    """Return the URL of the database with the playbook of the project in *folder*, and its key there: the team's, if
+    the project has joined one, else *url*. Without a folder, those of the user's personal playbook."""
     if folder is None:
         return url, _users_key(url)
     key = projects.project_key(folder)
@@ -58,12 +58,12 @@ def _users_key(url: str) -> str:
 
 
 def read_docs() -> str:
-    """The text of docs/sql.md: that of the installed package, else the repository's own."""
+    """Return the text of docs/sql.md: that of the installed package, else the repository's own."""
     return Path(shipped_file("docs", "sql.md", what="docs/sql.md", error=DatabaseError)).read_text(encoding="utf-8")
 
 
 def parse_tables(text: str) -> dict[str, Table]:
-    """The views and tables by name: below a heading `name` a paragraph about a row, then a table of the columns."""
+    """Return the views and tables by name: below a heading `name` a paragraph about a row, then a table of the columns."""
     entries = re.findall(r"^### `(\w+)`\n((?:.+\n)+)\n\| column \| meaning \|\n.*\n((?:\|.*\n)+)", text, re.MULTILINE)
     return {
         name: Table(" ".join(about.split()), dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", rows, re.MULTILINE)))
@@ -72,7 +72,7 @@ def parse_tables(text: str) -> dict[str, Table]:
 
 
 def parse_questions(text: str) -> list[Question]:
-    """The questions: below each numbered heading the SQL, then notes on the answer, then an example of one."""
+    """Return the questions: below each numbered heading the SQL, then notes on the answer, then an example of one."""
     entries = re.findall(r"^### \d+\. ([^\n]+)\n```sql\n(.*?)\n```\n(.*?)```text$", text, re.MULTILINE | re.DOTALL)
     return [Question(title, sql, " ".join(note.split())) for title, sql, note in entries]
 

@@ -68,7 +68,7 @@ class Use:
     by_event: tuple[EventUse, ...]
 
     def share_of_shown(self, count: int) -> float | None:
-        """*count* divided by `shown`; None if no point was shown."""
+        """Return *count* divided by `shown`, or None if no point was shown."""
         return count / self.shown if self.shown else None
 
 
@@ -205,7 +205,7 @@ class Statistics:
 
 
 def gather(project: Project, *, now: datetime | None = None) -> Statistics:
-    """The statistics of the project's playbook *now*; all zeros if there is none."""
+    """Return the statistics of the project's playbook *now*; all zeros if there is none."""
     moment = now or datetime.now(UTC)
     answers = statistics.count(project.store, project.key)
     live = [LivePoint(*row) for row in answers["live"]]
@@ -236,7 +236,7 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
 
 
 def compare_sessions(project: Project) -> SessionComparison:
-    """The sessions without the playbook beside those with it."""
+    """Return the sessions without the playbook beside those with it."""
     return _comparison(statistics.compare(project.store, project.key))
 
 
@@ -284,7 +284,7 @@ def _learning(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], c
 
 
 def _sums(counted: Iterable[tuple[Any, int]]) -> Counter[Any]:
-    """The sum of the counts of each thing, in the order of the things."""
+    """Return the sum of the counts of each thing, in the order of the things."""
     sums = Counter[Any]()
     for thing, count in sorted(counted, key=str):
         sums[thing] += count
@@ -292,7 +292,7 @@ def _sums(counted: Iterable[tuple[Any, int]]) -> Counter[Any]:
 
 
 def _members(revisions: Sequence[Revisions], votes: Sequence[DayVotes]) -> tuple[ActorTotals, ...]:
-    """The totals of each actor, the most active first."""
+    """Return the totals of each actor, the most active first."""
     totals = _sums((each.actor, each.number) for each in revisions)
     learned = _sums((each.actor, each.number) for each in revisions if each.source == "learn")
     last_at = {each.actor: each.last_at for each in sorted(revisions, key=lambda each: each.last_at)}
@@ -317,7 +317,7 @@ def _growth(project: Project, rows: Iterable[tuple[str, int]]) -> Growth:
 
 
 def weeks_of(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) -> tuple[Week, ...]:
-    """The votes and calls of each week, from the first with any to the week of *today*."""
+    """Return the votes and calls of each week, from the first with any to the week of *today*."""
     sums: dict[date, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
     days: list[DayVotes | DayCalls] = [*votes, *calls]
     for day in days:

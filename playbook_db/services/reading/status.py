@@ -81,8 +81,8 @@ class Status:
 
 
 def read(url: str, folder: str | None) -> Status:
-    """The status of the project in *folder* in the database at *url*, which may be missing; without a folder, of the
-    user's personal playbook. Raises DatabaseError, TemplateError, SettingError."""
+    """Return the status of the project in *folder* in the database at *url*, which may be missing; without a folder, of
+    the user's personal playbook. Raises DatabaseError, TemplateError, SettingError."""
     path = settings.sqlite_file(url) or ""
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
 
@@ -160,7 +160,7 @@ def _find(execute: "Execute", key: str) -> hook_sql.StoredProject:
 
 
 def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
-    """The fields of a status about the points of *playbooks*: the project's and the user's."""
+    """Return the fields of a status about the points of *playbooks*: the project's and the user's."""
     first, last = playbooks[0], playbooks[-1]
     shown = [0] * len(playbooks)
     if not first.project.is_ignored and any(each.project.live_points for each in playbooks):

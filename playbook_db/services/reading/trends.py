@@ -28,7 +28,7 @@ class Trends:
 
 
 def gather(project: Project, *, now: datetime | None = None) -> Trends:
-    """The trends of the project's playbook; empty without one."""
+    """Return the trends of the project's playbook; empty without one."""
     today = (now or datetime.now(UTC)).astimezone(UTC).date()
     with project.store.read(project.key) as book:
         of = {"key": book.key}
@@ -53,8 +53,8 @@ def by_period(weeks: Sequence[Week], *fields: str) -> tuple[str, list[tuple[str,
 
 
 def _points_over_time(changes: Iterable[tuple[str, int]], today: date) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """The number of live points at the end of each day, week or month, whichever are few enough. *changes* has the
-    difference of each day."""
+    """Return the number of live points at the end of each day, week or month, whichever are few enough. *changes* has
+    the difference of each day."""
     by_day = dict(sorted(changes))
     if not by_day:
         return "day", ()
@@ -71,14 +71,14 @@ def _points_over_time(changes: Iterable[tuple[str, int]], today: date) -> tuple[
 
 
 def _begin(day: date, by: str) -> str:
-    """The name of the day, week or month of *day*."""
+    """Return the name of the day, week or month of *day*."""
     if by == "month":
         return day.isoformat()[:7]
     return (day - timedelta(days=day.weekday()) if by == "week" else day).isoformat()
 
 
 def _last_days(calls: Iterable[DayCalls], today: date) -> tuple[DayCalls, ...]:
-    """The last days, without gaps, from the first with a model call."""
+    """Return the last days, without gaps, from the first with a model call."""
     by_day: Mapping[str, DayCalls] = {each.day: each for each in calls}
     days = [(today - number * _DAY).isoformat() for number in reversed(range(MOST_BARS))]
     begin = next((place for place, day in enumerate(days) if day in by_day), len(days))

@@ -119,7 +119,8 @@ def uninstall(folder: str, *, share: bool) -> GitSetup:
 
 
 def remote_urls(folder: str) -> dict[str, str]:
-    """The URLs of the repository's remotes by name, as git reads them from its config; none if git can't be asked."""
+    """Return the URLs of the repository's remotes by name, as git reads them from its config; none if git can't be
+    asked."""
     with contextlib.suppress(GitError):
         names = os.fsdecode(_ask(folder, "remote", may_fail=True)).split()
         urls = {name: os.fsdecode(_ask(folder, "remote", "get-url", "--", name, may_fail=True)) for name in names}
@@ -128,9 +129,8 @@ def remote_urls(folder: str) -> dict[str, str]:
 
 
 def files_at(folder: str, moment: float) -> dict[str, str] | None:
-    """The files below *folder* in the commit that was checked out at *moment* (seconds since 1970): the blob of each
-    path. None if the reflog doesn't go back that far. Links and submodules are left out.
-    Raises GitError."""
+    """Return the files below *folder* in the commit that was checked out at *moment* (seconds since 1970): the blob of
+    each path. None if the reflog doesn't go back that far. Links and submodules are left out. Raises GitError."""
     log = _content(os.path.join(projects.git_dir(folder) or folder, "logs", "HEAD"))
     entries = filter(None, map(_REFLOG_LINE.match, log.splitlines()))
     commits = [entry[1].decode() for entry in entries if int(entry[2]) <= moment]
@@ -141,18 +141,19 @@ def files_at(folder: str, moment: float) -> dict[str, str] | None:
 
 
 def content_of(folder: str, blob: str) -> bytes:
-    """The content of *blob* in the repository around *folder*. Raises GitError."""
+    """Return the content of *blob* in the repository around *folder*. Raises GitError."""
     return _ask(folder, "cat-file", "blob", blob)
 
 
 def is_tracked(folder: str, path: str) -> bool:
-    """Whether the index of the repository in *folder* has the file at *path*, whatever its case. Raises GitError."""
+    """Return whether the index of the repository in *folder* has the file at *path*, whatever its case. Raises
+    GitError."""
     return bool(_ask(folder, "ls-files", "--", f":(icase,literal){path}"))
 
 
 def setup_problem(folder: str) -> str | None:
-    """Why git doesn't merge the committed mirror of the project in *folder* through us; None if it does, if somebody
-    chose another way, or if no mirror is committed. Raises GitError."""
+    """Return why git doesn't merge the committed mirror of the project in *folder* through our driver. Return None if
+    it does, if somebody chose another way, or if no mirror is committed. Raises GitError."""
     name = ".claude/playbook.json"
     if projects.git_dir(folder) is None or not is_tracked(folder, name):
         return None
@@ -174,7 +175,8 @@ def setup_problem(folder: str) -> str | None:
 
 
 def operation_under_way(folder: str) -> str | None:
-    """The git command that isn't finished in the worktree around *folder*, such as `rebase`; None if there is none."""
+    """Return the git command that isn't finished in the worktree around *folder*, such as `rebase`, or None if there is
+    none."""
     state = projects.git_dir(folder)
     if state is None:
         return None
@@ -201,8 +203,8 @@ class MirrorVersions:
         self.lineage = Lineage(versions, {time: KnownVersion(*each) for time, each in known_times.items()})
 
     def behind(self, data: bytes, commit: str | None, *, before_rebase: bool = False) -> set[str]:
-        """The commits whose versions went into the version *data*, with its own: the one of *commit*, else any in git;
-        also those that the branch had *before_rebase*."""
+        """Return the commits whose versions went into the version *data*, with its own: the one of *commit*, else any
+        in git; also those that the branch had *before_rebase*."""
         if not self._times:
             return set()
         try:
@@ -215,14 +217,14 @@ class MirrorVersions:
             return set()
 
     def find(self, data: bytes) -> list[str]:
-        """The commits with the version *data*, newest first."""
+        """Return the commits with the version *data*, newest first."""
         time = _LAST_UPDATED.search(data)
         same_time = [each for each, when in self._times.items() if time and when == time[1].decode(errors="replace")]
         return [commit for commit in same_time if self._is(commit, data)]
 
     def common(self, commits: Collection[str]) -> Playbook | None:
-        """All that *commits* hold together: the newest of them, or a merge of those. None if there are no commits, or
-        if one can't be read."""
+        """Return all that *commits* hold together: the newest of them, or a merge of those. None if there are no
+        commits, or if one can't be read."""
         newest = self.lineage.newest(commits)
         try:
             side = self._merged(newest) if newest else None
@@ -268,13 +270,13 @@ class MirrorVersions:
 
 
 def head_to_merge() -> str | None:
-    """The commit that the `git merge` which started us merges; None for another command or several commits."""
+    """Return the commit that the `git merge` which started us merges; None for another command or several commits."""
     heads = [name.removeprefix("GITHEAD_") for name in os.environ if name.startswith("GITHEAD_")]
     return heads[0] if len(heads) == 1 else None
 
 
 def _tips_before(folder: str) -> Iterator[str]:
-    """The commits that the branch had before each rebase or amended commit, newest first."""
+    """Yield the commits that the branch had before each rebase or amended commit, newest first."""
     branch = _ask(folder, "rev-parse", "--symbolic-full-name", "HEAD").decode().strip()
     if branch == "HEAD":  # detached
         return
@@ -292,7 +294,7 @@ def _side(data: bytes, source: str) -> Side:
 
 
 def _command() -> str:
-    """How git starts us from any folder, with any PATH. -P keeps Python from importing files of that folder."""
+    """Return how git starts us from any folder, with any PATH. -P keeps Python from importing files of that folder."""
     import shlex
 
     root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set if the plugin itself runs the command
@@ -301,7 +303,7 @@ def _command() -> str:
 
 
 def _attributes_files(folder: str) -> tuple[str, str]:
-    """The repository's own file of attributes, and the one that all clones share."""
+    """Return the repository's own file of attributes, and the one that all clones share."""
     top = os.fsdecode(_ask(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
     shared = os.path.join(top, ".gitattributes")
     if os.path.islink(shared):
@@ -315,7 +317,7 @@ def _git_path(folder: str, name: str) -> str:
 
 
 def _config(folder: str, name: str) -> str:
-    """The value of *name* in the repository's config, or all of several; `""` if there is none."""
+    """Return the value of *name* in the repository's config, or all of several, or `""` if there is none."""
     values = _ask(folder, "config", "--local", "--get-all", name, may_fail=True)
     return values.decode(errors="surrogateescape").removesuffix("\n")
 

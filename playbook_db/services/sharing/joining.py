@@ -31,8 +31,8 @@ _SCP = re.compile(r"(?:[^/]*@)?(?P<host>[^/:@]{2,}):(?![:/]/|:)/*(?P<path>.+)")
 
 
 def default_name(folder: str) -> str:
-    """The project's name for its team: the git remote of *folder* without scheme, user and `.git`, and the path from
-    the repository to the folder. Raises TeamError if no name is the same for all members."""
+    """Return the project's name for its team: the git remote of *folder* without scheme, user and `.git`, and the path
+    from the repository to the folder. Raises TeamError if no name is the same for all members."""
     remotes = git.remote_urls(folder)
     url = remotes.get("origin", next(iter(remotes.values())) if len(remotes) == 1 else "")
     name = name_of_remote(url)
@@ -49,7 +49,7 @@ def default_name(folder: str) -> str:
 
 
 def name_of_remote(url: str) -> str | None:
-    """The remote at *url* without scheme, user, port and `.git`; None if it is a path."""
+    """Return the remote at *url* without scheme, user, port and `.git`, or None if it is a path."""
     match = _URL.fullmatch(url) or ("://" not in url and _SCP.fullmatch(url))
     if not match or url.lower().startswith("file:"):
         return None
@@ -201,7 +201,7 @@ def open_server(url: str) -> tuple[Store, bool]:
 
 
 def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResult | None:
-    """Merge the project's *own* playbook into the team's; None if the team has all of it.
+    """Merge the project's *own* playbook into the team's. Return None if the team has all of it.
 
     A revision is made even if it changes nothing: the next joining reads there what was merged.
     """
@@ -225,8 +225,8 @@ def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResu
 
 
 def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Playbook, Playbook] | None:
-    """The team's last revision that the project's *own* playbook comes from, or that included all of it; both playbooks
-    at that revision. None if the two have nothing in common."""
+    """Return the team's last revision that the project's *own* playbook comes from, or that included all of it; both
+    playbooks at that revision. None if the two have nothing in common."""
     undone = {number for undo in own.undos_in_force() for number in range(undo.undone.first, undo.undone.last + 1)}
     ours = {time: number for time, number in own.named().items() if number not in undone}
     known = quick_sql.known_times(book, ours)

@@ -54,7 +54,7 @@ def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequen
 
 
 def readable_text(path: str) -> str:
-    """The playbook in the file at *path* for a diff: a line for each point and each other key. A file that is no
+    """Return the playbook in the file at *path* for a diff: a line for each point and each other key. A file that is no
     playbook is shown as it is. Raises PlaybookFileError if the file can't be read."""
     data = _read_bytes(path, path)
     try:
@@ -122,13 +122,13 @@ def _times(side: Reading | None) -> list[str]:
 
 
 def _revision(known: Mapping[str, tuple[int, bool]], side: Reading | None) -> int | None:
-    """The revision with the time of *side*, if any."""
+    """Return the revision with the time of *side*, if any."""
     matches = (known.get(time, (0, False)) for time in _times(side))
     return next((number for number, is_revision in matches if is_revision), None)
 
 
 def _known_times(url: str, folder: str, times: Collection[str]) -> Mapping[str, tuple[int, bool]]:
-    """The revisions of files by their *times*, see `quick_sql.known_times`."""
+    """Return the revisions of files by their *times*, see `quick_sql.known_times`."""
     if settings.sqlite_file(url) is not None:
         return quick_reads.known_times(url, folder, times) or {}
     with _opened(url, folder) as book:

@@ -43,13 +43,13 @@ class Synced:
 
 
 def state(project: Project) -> str:
-    """Whether the project's playbook is mirrored: `undecided`, `on`, `found` or `off`."""
+    """Return whether the project's playbook is mirrored: `undecided`, `on`, `found` or `off`."""
     with project.store.read(project.key) as book:
         return book.mirror_state()
 
 
 def needs_consent(project: Project) -> bool:
-    """Whether there is a file that was never synced, so that it may be somebody else's text.
+    """Return whether there is a file that was never synced, so that it may be somebody else's text.
 
     A linked worktree needs no consent if the mirror of its repository is kept and needs none.
     """
@@ -57,13 +57,13 @@ def needs_consent(project: Project) -> bool:
 
 
 def is_waiting(project: Project) -> bool:
-    """Whether there is a file that nobody has been asked about yet."""
+    """Return whether there is a file that nobody has been asked about yet."""
     mirrored, needs_consent = _state_of(project)
     return needs_consent and mirrored != "off"
 
 
 def _state_of(project: Project) -> tuple[str, bool]:
-    """The mirror's state, and whether there is a file that needs consent."""
+    """Return the mirror's state, and whether there is a file that needs consent."""
     path = project.mirror_path
     is_there = path is not None and os.path.lexists(path)
     with project.store.read(project.key) as book:
@@ -124,7 +124,7 @@ def sync_changed(store: Store) -> Iterator[Synced]:
 
 
 def unchanged(store: Store) -> dict[str, str]:
-    """The path and SHA-256 of each mirror that is kept and is as it was when last read, or can't be read now."""
+    """Return the path and SHA-256 of each mirror that is kept and is as it was when last read, or can't be read now."""
     with store.snapshot() as connection:
         mirrors = repository.kept_mirrors(connection)
     digests = {}
@@ -301,7 +301,8 @@ def merge_in(
 
 
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
-    """The part of the file that we have, by git; None if `last_updated` names a revision, or if git can't tell."""
+    """Return the part of the file that we have, by git, or None if `last_updated` names a revision, or if git can't
+    tell."""
     from playbook_db.services.sharing import git
 
     with project.store.read(project.key) as book:
@@ -314,7 +315,7 @@ def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes)
 
 
 def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | None) -> tuple[int, Playbook] | None:
-    """The revision, and the playbook, that the file and ours both come from; None if none is known.
+    """Return the revision, and the playbook, that the file and ours both come from, or None if none is known.
 
     It is the revision that the file's `last_updated` names, else the file's last known content. In that case the file
     may come from a branch without our newest points: points newer than all of its own don't count as removed.
@@ -374,7 +375,7 @@ def _trust(project: Project) -> None:
 
 
 def read(path: str, project_folder: str) -> bytes | None:
-    """The bytes of the mirror at *path*; None if there is no file.
+    """Return the bytes of the mirror at *path*, or None if there is no file.
 
     Raises MirrorError if it is a link out of the project, no plain file, too large or unreadable.
     """
@@ -393,7 +394,7 @@ def read(path: str, project_folder: str) -> bytes | None:
 
 
 def digest_in(folder: str) -> str | None:
-    """The SHA-256 of the mirror in *folder*; `""` if it can't be read, None if there is none."""
+    """Return the SHA-256 of the mirror in *folder*, or `""` if it can't be read, None if there is none."""
     try:
         data = read(projects.mirror_path(folder), folder)
     except MirrorError:
@@ -417,7 +418,7 @@ def _set_aside(path: str) -> str:
 
 
 def _keep_aside(path: str, data: bytes) -> str:
-    """Keep *data*, which the file is about to lose, in a file beside it; its path."""
+    """Keep *data*, which the file is about to lose, in a file beside it, and return its path."""
     aside = _free_path(path, "extra")
     try:
         files.replace_file(aside, data, mode=stat.S_IMODE(os.stat(path).st_mode))

@@ -87,7 +87,7 @@ def _server(own: Project, membership: Membership) -> Store:
 
 
 def require(own: Project) -> Membership:
-    """The membership of the project *own*. Raises TeamError if it has none."""
+    """Return the membership of the project *own*. Raises TeamError if it has none."""
     membership = find_membership(own)
     if membership is None:
         raise TeamError(f"{own.key} has joined no team.", Remedy("Join one with: {}", ("team", "join", "URL")))
@@ -102,7 +102,7 @@ def _end(own: Project) -> int:
 
 
 def _reading(store: Store, name: str) -> Reading | None:
-    """The team's playbook, as read from a file; None if it has no revision."""
+    """Return the team's playbook, as read from a file, or None if it has no revision."""
     with store.read(name) as book:
         return import_export.reading_of(book) if book.revision else None
 
@@ -168,15 +168,15 @@ class TeamStatus:
 
 
 def joined(store: Store) -> dict[str, TeamStatus]:
-    """The status of each membership in the user's own *store*, by the project's key. No server is asked."""
+    """Return the status of each membership in the user's own *store*, by the project's key. No server is asked."""
     with store.snapshot() as connection:
         keys = [each.key for each in memberships.read_all(connection)]
     return {key: read_status(Project(store, key), asks=False) for key in keys}
 
 
 def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
-    """The status of the membership of the project *own*, without the database's part unless it *asks* there. Raises
-    TeamError if it has joined no team."""
+    """Return the status of the membership of the project *own*, without the database's part unless it *asks* there.
+    Raises TeamError if it has joined no team."""
     membership = require(own)
     path = at_hand.replica_of(own.store.where, membership.playbook_id)
     with own.store.snapshot() as connection:

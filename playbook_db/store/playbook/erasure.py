@@ -84,7 +84,7 @@ class Field:
 
 
 def read_points(connection: Connection, playbook_id: int) -> list[PointText]:
-    """The points of a playbook, live and retired, without forgotten ones."""
+    """Return the points of a playbook, live and retired, without forgotten ones."""
     query = select(key_points.c.id, key_points.c.name, key_points.c.text)
     query = query.where(key_points.c.playbook_id == playbook_id, key_points.c.forgotten == 0)
     rows = connection.execute(query.order_by(key_points.c.id))
@@ -92,7 +92,7 @@ def read_points(connection: Connection, playbook_id: int) -> list[PointText]:
 
 
 def births(connection: Connection, *, forgotten: bool) -> set[tuple[str, str]]:
-    """The name and creation time of each point that is *forgotten* (or isn't). In a backup it has the same."""
+    """Return the name and creation time of each point that is *forgotten* (or isn't). In a backup it has the same."""
     is_first = and_(revisions.c.playbook_id == key_points.c.playbook_id, revisions.c.number == key_points.c.created_in)
     query = select(key_points.c.name, revisions.c.time).join(revisions, is_first)
     return {(name, time) for name, time in connection.execute(query.where(key_points.c.forgotten == int(forgotten)))}
@@ -116,7 +116,7 @@ def find(
     *,
     tables: Iterable[str] = WRITTEN,
 ) -> Iterator[Field]:
-    """The fields in *tables* that hold a text to erase, and those about the *forgotten* points: texts, reasons of
+    """Yield the fields in *tables* that hold a text to erase, and those about the *forgotten* points: texts, reasons of
     changes and votes, proposals."""
     names = {point.id: point.name for point in forgotten}
     for table in (metadata.tables[name] for name in tables):
@@ -138,7 +138,7 @@ def find(
 
 
 def count_by_column(fields: Iterable[Field]) -> dict[str, int]:
-    """How many of *fields* each column has, by its full name."""
+    """Return how many of *fields* each column has, by its full name."""
     return dict(sorted(Counter(field.name for field in fields).items()))
 
 
@@ -172,7 +172,7 @@ def erase(
 
 
 def waiting(connection: Connection) -> list[tuple[int, int]]:
-    """The playbook and number of each erasure whose texts may still be in the bytes of the file."""
+    """Return the playbook and number of each erasure whose texts may still be in the bytes of the file."""
     is_waiting = and_(erasures.c.finished_at.is_not(None), erasures.c.purged_at.is_(None))
     rows = connection.execute(select(erasures.c.playbook_id, erasures.c.id).where(is_waiting))
     return [(playbook_id, number) for playbook_id, number in rows]
@@ -197,8 +197,8 @@ def _write_over(connection: Connection, fields: Iterable[Field]) -> None:
 def _erased(
     eraser: Eraser, names: Mapping[int, str], column: "Column[Any]", value: str, point_id: int | None
 ) -> str | None:
-    """*value* in *column* after the erasure. The row is about the point *point_id* (None: none); *names* are those
-    of the forgotten points, by number."""
+    """Return *value* in *column* after the erasure. The row is about the point *point_id* (None: none); *names* are
+    those of the forgotten points, by number."""
     table, kind = column.table.name, WRITTEN[column.table.name][column.name]
     if point_id in names and (table, column.name) in _OF_FORGOTTEN:
         return _OF_FORGOTTEN[table, column.name]
@@ -213,7 +213,7 @@ def _erased(
 
 
 def _without_rationales(value: str, names: Collection[str]) -> str:
-    """The reflector's tags, JSON in *value*, without their reasons for the points *names*."""
+    """Return the reflector's tags, JSON in *value*, without their reasons for the points *names*."""
     try:
         tags = json.loads(value)
     except (ValueError, RecursionError):
@@ -226,14 +226,14 @@ def _without_rationales(value: str, names: Collection[str]) -> str:
 
 
 def _point_proposed(values: Iterable[str], names: Mapping[int, str]) -> int | None:
-    """The forgotten point, of *names* by number, that is a target of the operation in the first of *values*."""
+    """Return the forgotten point, of *names* by number, that is a target of the operation in the first of *values*."""
     operation = read_operation(next(iter(values)))
     about = {name for kind in TEXT_KEYS.keys() | {"DELETE", "VOTE"} for name in named_points(operation, kind)}
     return next((number for number, name in names.items() if name in about), None)
 
 
 def _without_words(value: str) -> str:
-    """The operation, JSON in *value*, without its texts and reasons."""
+    """Return the operation, JSON in *value*, without its texts and reasons."""
     operation = read_operation(value)
     words = {key: MARK for key in (*TEXT_KEYS.values(), "reason", "rationale") if operation.get(key)}
     return json.dumps(operation | words, ensure_ascii=False) if words else value

@@ -217,7 +217,7 @@ class SessionCall(Call):
 
 
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:
-    """The sums of *calls*, as columns of a reflection."""
+    """Return the sums of *calls*, as columns of a reflection."""
     costs = [call.cost_usd for call in calls if call.cost_usd is not None]
     return {
         "model": next((call.model for call in calls if call.model), None),
@@ -235,11 +235,12 @@ class LearningRows(PlaybookRows):
     now: str  # the transaction's time
 
     def learned_to(self, path: str) -> int:
-        """The byte up to which the transcript at *path* has been learned from."""
+        """Return the byte up to which the transcript at *path* has been learned from."""
         return self.cursor(path)[0]
 
     def cursor(self, path: str) -> tuple[int, str | None]:
-        """The byte up to which the transcript at *path* has been learned from, and its first entry's uuid, if known."""
+        """Return the byte up to which the transcript at *path* has been learned from, and its first entry's uuid, if
+        known."""
         query = select(transcripts.c.learned_offset, transcripts.c.first_uuid).where(
             transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == as_text(path)
         )
@@ -247,8 +248,8 @@ class LearningRows(PlaybookRows):
         return (row.learned_offset, row.first_uuid) if row else (0, None)
 
     def cursors(self, *, first_uuid: str | None = None) -> dict[str, int]:
-        """The byte up to which each transcript has been learned from, by path; with *first_uuid* only those that begin
-        with this entry."""
+        """Return the byte up to which each transcript has been learned from, by path; with *first_uuid* only those that
+        begin with this entry."""
         query = select(transcripts.c.path, transcripts.c.learned_offset).where(
             transcripts.c.playbook_id == self.playbook_id
         )
@@ -286,8 +287,8 @@ class LearningRows(PlaybookRows):
         self._execute(_REST_HARMFUL, harmful=operations.REST_HARMFUL, since=self.revision)
 
     def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
-        """The points, live or retired, that the session was shown or that were held back, by name. *more* are showings
-        that are not recorded yet. Each has its time and the numbers of both kinds in JSON."""
+        """Return the points, live or retired, that the session was shown or that were held back, by name. *more* are
+        showings that are not recorded yet. Each has its time and the numbers of both kinds in JSON."""
         showings = [*self._execute(_SHOWN_TO, session_id=session_id), *more]
         first: dict[int, tuple[str, bool | None]] = {}
         for time, shown, held_back in sorted(showings, key=lambda each: each[0], reverse=True):
@@ -302,11 +303,11 @@ class LearningRows(PlaybookRows):
         self._execute(_TRY, **known, **asdict(trial) | {"followed": int(trial.followed)})
 
     def voted_on(self, session_id: str) -> dict[str, str]:
-        """The tags of the session's own votes, by point, without those learned from its transcript."""
+        """Return the tags of the session's own votes, by point, without those learned from its transcript."""
         return {row.name: row.tag for row in self._execute(_VOTED_ON, session_id=session_id)}
 
     def point_signals(self, names: Sequence[str]) -> dict[str, PointSignals]:
-        """The signals of the points *names*, by name."""
+        """Return the signals of the points *names*, by name."""
         by_point = self.index_hint("ix_votes_point")
         query = sql(_POINT_USE.format(by_point=by_point, ignored=quick_sql.IGNORED_SINCE))
         rows = self._execute(query, names=json.dumps(list(names)))
@@ -318,7 +319,7 @@ class LearningRows(PlaybookRows):
             self._execute(_ADD_COUNTS, session_id=session_id, now=self.now, **asdict(counts))
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
-        """The reflector's answer for *chunk* from an earlier try that didn't finish, or None."""
+        """Return the reflector's answer for *chunk* from an earlier try that didn't finish, or None."""
         row = self._execute(_WAITING, path=as_text(chunk.path), start=chunk.start, end=chunk.end).first()
         if row is None:
             return None
@@ -335,7 +336,7 @@ class LearningRows(PlaybookRows):
         lessons: Sequence[object] = (),
         calls: Sequence[Call],
     ) -> int:
-        """Store the reflector's answer for *chunk* and the cost of the *calls*; returns its number."""
+        """Store the reflector's answer for *chunk* and the cost of the *calls*, and return its number."""
         number = self._next_id(reflections)
         self._execute(
             insert(reflections),
@@ -375,33 +376,33 @@ class LearningRows(PlaybookRows):
         self._execute(insert(model_calls), **known, **asdict(call))
 
     def some_sessions(self, *, most: int, offset: int) -> list[SessionSummary]:
-        """At most *most* sessions that were learned from, from *offset* on."""
+        """Return at most *most* sessions that were learned from, from *offset* on."""
         return [SessionSummary(*row) for row in quick_sql.rows(self, SOME_SESSIONS, most=most, offset=offset)]
 
     def session(self, session_id: str) -> SessionSummary | None:
-        """The session with that whole id; None if nothing was learned from it."""
+        """Return the session with that whole id, or None if nothing was learned from it."""
         row = self._execute(_ONE_SESSION, session_id=session_id).first()
         return SessionSummary(*row) if row else None
 
     def count_sessions(self) -> int:
-        """How many sessions were learned from."""
+        """Return how many sessions were learned from."""
         ((count,),) = quick_sql.rows(self, COUNT_SESSIONS)
         return int(count)
 
     def taught(self, sessions: Sequence[str]) -> dict[str, dict[str, int]]:
-        """For each of *sessions*: its changes by kind, without those by votes, and its votes by tag."""
+        """Return for each of *sessions*: its changes by kind, without those by votes, and its votes by tag."""
         taught: dict[str, dict[str, int]] = {session: {} for session in sessions}
         for session, what, count in self._execute(_TAUGHT, sessions=sessions) if sessions else ():
             taught[session][what] = count
         return taught
 
     def calls_of_session(self, session_id: str, *, most: int) -> list[SessionCall]:
-        """The first *most* calls of models for a session."""
+        """Return the first *most* calls of models for a session."""
         return [SessionCall(*row) for row in self._execute(_CALLS_OF_SESSION, session_id=session_id, most=most)]
 
 
 def tokens_since(connection: Connection, time: str, key: str | None = None, *, agreed: bool = False) -> int:
-    """All tokens, cached ones included, since *time*, for the project *key* or all projects.
+    """Return all tokens, cached ones included, since *time*, for the project *key* or all projects.
 
     Either those that the user *agreed* to beforehand, or the others.
     """

@@ -122,14 +122,14 @@ class RowFilter:
 
 
 def ranked_ids(book: PlaybookRepository, *, limit: int, offset: int) -> list[int]:
-    """The numbers of *limit* live points from *offset* on, by rank, resting ones last."""
+    """Return the numbers of *limit* live points from *offset* on, by rank, resting ones last."""
     values = {"playbook_id": book.playbook_id, "limit": limit, "offset": offset}
     awake = list(book.connection.execute(_AWAKE, values).scalars())
     return awake if len(awake) == limit else ids_of(book, RowFilter(), "rank")[offset : offset + limit]
 
 
 def ids_of(book: PlaybookRepository, row_filter: RowFilter, order: Order) -> list[int]:
-    """The numbers of the points that pass *row_filter*, in *order*."""
+    """Return the numbers of the points that pass *row_filter*, in *order*."""
     where, values = _where(row_filter, is_shared=dialect_of(book.connection).is_shared)
     statement = f"SELECT k.id FROM key_points AS k {_JOINED.get(order, '')} WHERE {where} ORDER BY {_ORDERS[order]}"
     passing = list(_run(book, statement, row_filter.ids, **values).scalars())
@@ -139,7 +139,7 @@ def ids_of(book: PlaybookRepository, row_filter: RowFilter, order: Order) -> lis
 
 
 def rows(book: PlaybookRepository, ids: Sequence[int], *, since: str) -> list[PointRow]:
-    """The points *ids*, in that order, with their votes at the time *since*."""
+    """Return the points *ids*, in that order, with their votes at the time *since*."""
     if not ids:
         return []
     by_point = book.index_hint("ix_changes_point")

@@ -160,7 +160,7 @@ class EventUse:
     harmful: int
 
     def share(self, count: int) -> float | None:
-        """*count* divided by the sessions; None if there are too few."""
+        """Return *count* divided by the sessions, or None if there are too few."""
         return count / self.shown if self.shown >= FEWEST_SESSIONS else None
 
 
@@ -176,8 +176,8 @@ class RevisionDetails:
 
 
 def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVERY_CHANGE) -> RevisionDetails:
-    """The revision with the number in *text*: of each list at most *most* entries, without the first *before*. Raises
-    RevisionNotFoundError."""
+    """Return the revision with the number in *text*: of each list at most *most* entries, without the first *before*.
+    Raises RevisionNotFoundError."""
     number = min(revision_number(text) or 0, MAX_COUNTER)
     log_filter = LogFilter(number, number)
     page = {"revision": number, "before": before, "most": most}
@@ -200,17 +200,17 @@ def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVE
 
 
 def revisions_of_session(book: "Reader", session_id: str) -> list[int]:
-    """The numbers of the session's revisions, newest first."""
+    """Return the numbers of the session's revisions, newest first."""
     return [number for (number,) in rows(book, _OF_SESSION, session_id=session_id)]
 
 
 def sessions_beginning(book: "Reader", beginning: str) -> list[str]:
-    """The sessions with revisions whose ids begin with *beginning*."""
+    """Return the sessions with revisions whose ids begin with *beginning*."""
     return [session for (session,) in rows(book, _SESSIONS, beginning=beginning)]
 
 
 def read_votes(book: "Reader", revision: int, *, before: int = 0, most: int = EVERY_CHANGE) -> tuple[Vote, ...]:
-    """The votes of *revision* in order: at most *most*, without the first *before*."""
+    """Return the votes of *revision* in order: at most *most*, without the first *before*."""
     matches = rows(book, _VOTES, revision=revision, before=before, most=most)
     return tuple(
         Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence), bool(is_weak))
@@ -221,14 +221,14 @@ def read_votes(book: "Reader", revision: int, *, before: int = 0, most: int = EV
 def read_skipped(
     book: "Reader", revision: int, *, before: int = 0, most: int = EVERY_CHANGE
 ) -> tuple[SkippedOperation, ...]:
-    """The operations that *revision* skipped, in order; *before* and *most* as in `read_votes`."""
+    """Return the operations that *revision* skipped, in order; *before* and *most* as in `read_votes`."""
     matches = rows(book, _SKIPPED, revision=revision, before=before, most=most)
     return tuple(SkippedOperation(*row) for row in matches)
 
 
 def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
-    """The life of the point *name*, live or retired, in the newest *limit* revisions that touched it, up to revision
-    *last*; None if there is no such point."""
+    """Return the life of the point *name*, live or retired, in the newest *limit* revisions that touched it, up to
+    revision *last*, or None if there is no such point."""
     point_id = quick_sql.point_id(book, name)
     if point_id is None:
         return None
@@ -263,7 +263,7 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
 
 
 def _change_text(change: LoggedChange, was_voted: bool) -> str | None:
-    """The new text, else what *change* did besides its kind, and why."""
+    """Return the new text, else what *change* did besides its kind, and why."""
     point, before = change.point, change.before
     if before is None or change.kind in ("add", "restore") or change.is_reworded:
         return point.text
@@ -277,22 +277,23 @@ def _change_text(change: LoggedChange, was_voted: bool) -> str | None:
 
 
 def use_by_event(book: "Reader", name: str | None = None) -> tuple[EventUse, ...]:
-    """The use of all points, or of the point *name*, by event; events that showed none are left out."""
+    """Return the use of all points, or of the point *name*, by event; events that showed none are left out."""
     return event_uses(rows(book, USE_OF_POINT if name else USE_BY_EVENT, name=name))
 
 
 def event_uses(matches: Iterable[Any]) -> tuple[EventUse, ...]:
-    """The rows of USE_BY_EVENT in the order of `outcomes.EVENTS`."""
+    """Return the rows of USE_BY_EVENT in the order of `outcomes.EVENTS`."""
     uses = (EventUse(event, *map(int, counts)) for event, *counts in matches)
     return tuple(sorted(uses, key=lambda use: [*EVENTS].index(use.event)))
 
 
 def changed_because(book: "Reader", reason: str) -> list[tuple[str, int]]:
-    """The points that were changed for this *reason*, each with the revision, newest first."""
+    """Return the points that were changed for this *reason*, each with the revision, newest first."""
     return list(map(tuple, rows(book, _CHANGED_BECAUSE, reason=reason)))
 
 
 def reasons_in(book: "Reader", revisions: RevisionRange, beginning: str) -> list[tuple[str, str]]:
-    """The points that *revisions* changed for a reason with this *beginning*, each with the reason, newest first."""
+    """Return the points that *revisions* changed for a reason with this *beginning*, each with the reason, newest
+    first."""
     values = {"first": revisions.first, "last": revisions.last, "beginning": beginning}
     return list(map(tuple, rows(book, _REASONS, **values)))

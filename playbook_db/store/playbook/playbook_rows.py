@@ -64,18 +64,18 @@ class PlaybookRows:
             self._answers = {**self._answers, **known}
 
     def index_hint(self, name: str) -> str:
-        """The SQL after a table's name that makes the planner use the index *name*; "" if it isn't needed."""
+        """Return the SQL after a table's name that makes the planner use the index *name*, or "" if it isn't needed."""
         return dialect_of(self.connection).index_hint(name)
 
     def actor(self, name: str | None = None) -> str:
-        """The actor of a revision: *name*, by default the user; in a shared database the member."""
+        """Return the actor of a revision: *name*, by default the user; in a shared database the member."""
         dialect = dialect_of(self.connection)
         if dialect.is_shared:
             return settings.member(dialect.role(self.connection))
         return (name or "").strip() or settings.actor()
 
     def strong_votes(self, points: Iterable[KeyPoint], cast: Iterable[Vote] = ()) -> dict[str, int]:
-        """The harmful votes of *points*, by name, without weak ones; *cast* are votes not yet stored."""
+        """Return the harmful votes of *points*, by name, without weak ones; *cast* are votes not yet stored."""
         harmful = {point.name: point.harmful for point in points}
         weak = Counter(vote.name for vote in cast if vote.is_weak)
         if names := [name for name, votes in harmful.items() if votes]:
@@ -83,7 +83,7 @@ class PlaybookRows:
         return {name: max(0, votes - weak[name]) for name, votes in harmful.items()}
 
     def ids_like(self, text: str, live: int) -> list[int] | None:
-        """The numbers of all live points with the same `normalised` text as *text*, and maybe of others.
+        """Return the numbers of all live points with the same `normalised` text as *text*, and maybe of others.
 
         None if the full-text index can't tell, or the playbook has few *live* points: then all are read.
         """
@@ -105,7 +105,7 @@ class PlaybookRows:
         return self.connection.execute(statement, {"playbook_id": self.playbook_id, **values})
 
     def _next_id(self, table: Table) -> int:
-        """The next free number in *table* for a row of the playbook."""
+        """Return the next free number in *table* for a row of the playbook."""
         last = select(func.max(table.c.id)).where(table.c.playbook_id == self.playbook_id)
         return (self.connection.scalar(last) or 0) + 1
 
@@ -116,5 +116,5 @@ def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], Cur
 
 
 def point_of(row: "Row[*tuple[Any, ...]]") -> KeyPoint:
-    """The key point in a row with `name`, `text`, `section` (its slug), `helpful`, `harmful` and `position`."""
+    """Return the key point in a row with `name`, `text`, `section` (its slug), `helpful`, `harmful` and `position`."""
     return KeyPoint(row.name, row.text, SLUG_SECTIONS[row.section], row.helpful, row.harmful, row.position)

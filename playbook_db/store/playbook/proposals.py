@@ -66,7 +66,7 @@ class ProposalRows(PlaybookRows):
     def add_proposal(
         self, operation: dict[str, Any], kind: Kind, evidence: Sequence[Evidence], trust: str, session_id: str | None
     ) -> Proposal | None:
-        """Store the *operation* that a session proposed; None if the same one was rejected before.
+        """Store the *operation* that a session proposed. Return None if the same one was rejected before.
 
         If the same one waits, it gets the new evidence and counts one session more.
         """
@@ -78,7 +78,7 @@ class ProposalRows(PlaybookRows):
         return self.proposal(self._add(operation, kind, evidence, trust, session_id))
 
     def add_new_points(self, additions: Iterable[tuple[dict[str, Any], Evidence]], trust: str) -> list[int]:
-        """Propose those of *additions*, each an ADD with evidence, that were never proposed; returns their numbers."""
+        """Propose those of *additions*, each an ADD with evidence, that were never proposed, and return their numbers."""
         known = {gist(read_operation(row.operation), "ADD") for row in self._execute(_ADDED)}
         numbers = []
         for operation, evidence in additions:
@@ -121,21 +121,21 @@ class ProposalRows(PlaybookRows):
         return counted
 
     def waiting_proposals(self) -> list[Proposal]:
-        """The waiting proposals, by number."""
+        """Return the waiting proposals, by number."""
         return [Proposal.of_row(row) for row in self._execute(quick_sql.WAITING)]
 
     def proposals_waiting(self) -> tuple[int, int]:
-        """How many proposals wait, and the highest of their numbers (or 0)."""
+        """Return how many proposals wait, and the highest of their numbers (or 0)."""
         ((count, highest),) = quick_sql.rows(self, hook_sql.PROPOSALS_WAITING)
         return count, highest
 
     def proposal(self, number: int) -> Proposal | None:
-        """The proposal with that *number*, waiting or decided, or None."""
+        """Return the proposal with that *number*, waiting or decided, or None."""
         row = self._execute(_ONE, id=number).first()
         return Proposal.of_row(row) if row else None
 
     def matching_proposal(self, operation: dict[str, Any]) -> Proposal | None:
-        """The waiting proposal of the same *operation*, or None. Applying the operation decides it."""
+        """Return the waiting proposal of the same *operation*, or None. Applying the operation decides it."""
         kind = next((each for each in KINDS if each == operation.get("type")), None)
         known = self._like(operation, kind) if kind else []
         return next((each for each in known if each.state == "waiting"), None)
@@ -151,7 +151,7 @@ class ProposalRows(PlaybookRows):
         self.decide([number], "rejected", WITHDRAWN, None)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:
-        """The proposals, waiting or rejected, of the same *operation*."""
+        """Return the proposals, waiting or rejected, of the same *operation*."""
         sought = gist(operation, kind)
         of_kind = map(Proposal.of_row, self._execute(_OF_KIND, kind=kind))
         return [each for each in of_kind if gist(each.operation, kind) == sought]
@@ -170,7 +170,7 @@ class ProposalRows(PlaybookRows):
             self._execute(_KEEP_APART, names=list(pair), **decided)
 
     def distinct_points(self) -> list[tuple[str, str]]:
-        """The pairs of live points that stay apart, by name: neither text has changed since the decision."""
+        """Return the pairs of live points that stay apart, by name: neither text has changed since the decision."""
         return [(one, other) for one, other in self._execute(_KEPT_APART)]
 
 
@@ -179,5 +179,5 @@ def _written(evidence: Sequence[Evidence]) -> str:
 
 
 def _storable(text: str) -> str:
-    """*text*, which is JSON, in a form that every database accepts: PostgreSQL's JSON can't contain NUL."""
+    """Return *text*, which is JSON, in a form that every database accepts: PostgreSQL's JSON can't contain NUL."""
     return storable(text).replace("\\u0000", "\\ufffd")

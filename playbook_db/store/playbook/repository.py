@@ -175,7 +175,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     @classmethod
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
-        """The playbook of the project *key*, created if needed, locked against other writers until the end."""
+        """Return the playbook of the project *key*, created if needed, locked against other writers until the end."""
         dialect = dialect_of(connection)
         known = dialect.known_number(key)
         if known and (head := dialect.lock_and_read(connection, known, quick_sql.HEAD)):
@@ -252,31 +252,31 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
 
     def playbook(self) -> Playbook:
-        """The playbook in the database: live points in canonical order, and the names of retired ones."""
+        """Return the playbook in the database: live points in canonical order, and the names of retired ones."""
         used_up = self._execute(_USED_UP).all()
         names, last_position = {row.name for row in used_up}, max((row.position for row in used_up), default=0)
         return Playbook(self.live_points(), frozenset(names), self.header, last_position, self.is_users)
 
     def live_points(self) -> tuple[KeyPoint, ...]:
-        """The live points in canonical order."""
+        """Return the live points in canonical order."""
         return self._noted(self._execute(quick_sql.LIVE_POINTS))
 
     def _noted(self, result: "CursorResult[*tuple[Any, ...]]") -> tuple[KeyPoint, ...]:
-        """The points in *result*, whose numbers a commit needs."""
+        """Return the points in *result*, whose numbers a commit needs."""
         rows = result.all()
         if self._is_writable:
             self._ids |= {row.name: row.id for row in rows}
         return tuple(map(point_of, rows))
 
     def live_point(self, name: str) -> KeyPoint | None:
-        """The live point *name*, or None."""
+        """Return the live point *name*, or None."""
         row = next(iter(rows(self, quick_sql.POINT, name=name)), None)
         if row:
             self._ids[name] = row.id
         return point_of(row) if row and row.retired_in is None else None
 
     def highest_number(self, prefix: str) -> int:
-        """The highest number in the names of points, live or retired, with that prefix; 0 without any."""
+        """Return the highest number in the names of points, live or retired, with that prefix, or 0 without any."""
         start = before_number(prefix)
         names = {"lowest": f"{start}0", "beyond": f"{start}:"}  # ":" follows "9"
         longest, shortest, *ends = self._execute(_ENDS, **names).one()
@@ -287,12 +287,13 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return number
 
     def last_position(self) -> int:
-        """The highest position of any point, live or retired; 0 without points."""
+        """Return the highest position of any point, live or retired, or 0 without points."""
         known = self._last_position
         return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
 
     def points_like(self, text: str) -> tuple[KeyPoint, ...] | None:
-        """All live points with the same `normalised` text as *text*, and maybe others; None if the index can't tell."""
+        """Return all live points with the same `normalised` text as *text*, and maybe others, or None if the index
+        can't tell."""
         ids = self.ids_like(text, self.count_live())
         if ids is None:
             return None
@@ -300,37 +301,37 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return self._noted(self._execute(sql(f"{hook_sql.POINTS} ({listed})")))
 
     def names_at(self, section: str, position: int) -> Sequence[str]:
-        """The names of the live points at that *position*."""
+        """Return the names of the live points at that *position*."""
         return self._execute(_NAMES_AT, section=SECTION_SLUGS[section], position=position).scalars().all()
 
     def ranked_points(self) -> RankedPoints:
-        """The points for `domain.prompt_text`, best first, read on demand inside the transaction."""
+        """Return the points for `domain.prompt_text`, best first, read on demand inside the transaction."""
         ranked = map(StoredPoint, self._execute(hook_sql.RANKED_POINTS))
         return RankedPoints(ranked, self.count_live(), self.last_time or "", is_users=self.is_users)
 
     def count_live(self) -> int:
-        """How many points are live."""
+        """Return how many points are live."""
         return self.stored().live_points
 
     def retired_point(self, name: str) -> RetiredPoint | None:
-        """The retired point *name*, or None."""
+        """Return the retired point *name*, or None."""
         row = next(iter(rows(self, quick_sql.POINT, name=name)), None)
         return _retired(row) if row and row.retired_in is not None else None
 
     def retired(self) -> dict[str, RetiredPoint]:
-        """The retired points by name, most recent first."""
+        """Return the retired points by name, most recent first."""
         return {row.name: _retired(row) for row in self._execute(quick_sql.RETIRED_POINTS)}
 
     def last_erased_in(self) -> int:
-        """The revision of the last erasure, or 0. Older copies may hold erased texts."""
+        """Return the revision of the last erasure, or 0. Older copies may hold erased texts."""
         return int(self._execute(_LAST_ERASED_IN).scalar_one())
 
     def extras(self) -> dict[str, str]:
-        """The other fields that files have for points, live or retired: JSON, by name."""
+        """Return the other fields that files have for points, live or retired: JSON, by name."""
         return dict(self._execute(_EXTRAS).all())
 
     def extra_of(self, name: str) -> str:
-        """The other fields that files have for the point *name*, as JSON."""
+        """Return the other fields that files have for the point *name*, as JSON."""
         return next((fields for (fields,) in rows(self, quick_sql.EXTRA, name=name)), "{}")
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
@@ -341,15 +342,15 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
                 self.note_use([name])
 
     def created_in(self) -> dict[str, int]:
-        """The revision in which each point, live or retired, was added, by name."""
+        """Return the revision in which each point, live or retired, was added, by name."""
         return dict(self._execute(_CREATED_IN).all())
 
     def stored(self) -> StoredProject:
-        """The state of the playbook, as hooks read it."""
+        """Return the state of the playbook, as hooks read it."""
         return next(map(StoredProject, rows(self, quick_sql.STORED)), quick_sql.NO_PLAYBOOK)
 
     def is_ignored(self) -> bool:
-        """Whether the hooks and the worker ignore the project."""
+        """Return whether the hooks and the worker ignore the project."""
         return self.stored().is_ignored
 
     def set_ignored(self, is_ignored: bool) -> None:
@@ -365,7 +366,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         self._update(mirror=state)
 
     def mirror(self, path: str) -> Mirror | None:
-        """The mirror at *path* when last read; None if it never was. Each worktree has its own."""
+        """Return the mirror at *path* when last read, or None if it never was. Each worktree has its own."""
         row = self._execute(_MIRROR, path=as_text(path)).first()
         return Mirror(*row) if row else None
 
@@ -374,7 +375,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         self._execute(_NOTE_MIRROR, path=as_text(path), **asdict(mirror))
 
     def mirror_paths(self) -> list[str]:
-        """The paths of all present and former mirrors: one for each worktree."""
+        """Return the paths of all present and former mirrors: one for each worktree."""
         return [as_path(path) for path in self._execute(_MIRROR_PATHS).scalars()]
 
     def rename(self, key: str) -> None:
@@ -413,33 +414,35 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         self.connection.execute(update(tables.playbooks).filter_by(id=self.playbook_id).values(**columns))
 
     def _changed_header(self, header: Header | None, *, keeps_last_updated: bool) -> Header | None:
-        """*header* if it differs from the present one; its `last_updated` counts only if it is kept."""
+        """Return *header* if it differs from the present one; its `last_updated` counts only if it is kept."""
         if header is None or header == self.header:
             return None
         same_but_time = header.stamped(None) == self.header.stamped(None)
         return None if same_but_time and not keeps_last_updated else header
 
     def _next_time(self) -> str:
-        """The transaction's time, or just after the last revision's: a time names one revision, whatever the clock."""
+        """Return the transaction's time, or just after the last revision's: a time names one revision, whatever the
+        clock."""
         if self.last_time is None or self.now > self.last_time:
             return self.now
         return timestamp(datetime.fromisoformat(self.last_time) + timedelta(microseconds=1))
 
 
 def all_keys(connection: Connection) -> dict[int, str]:
-    """The key of each playbook by its number, ordered by key: projects' folders, and those of personal playbooks."""
+    """Return the key of each playbook by its number, ordered by key: projects' folders, and those of personal
+    playbooks."""
     return dict(connection.execute(select(tables.playbooks.c.id, tables.playbooks.c.key).order_by("key")).all())
 
 
 def users_key(connection: Connection) -> str:
-    """The key of the user's personal playbook in this database: on a server it has their role."""
+    """Return the key of the user's personal playbook in this database: on a server it has their role."""
     if not dialect_of(connection).is_shared:
         return USER_KEY
     return f"{USER_KEY}:{connection.scalar(sql('SELECT session_user'))}"
 
 
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:
-    """The path of each mirror that we update, its playbook's last revision, and its state when last read."""
+    """Return the path of each mirror that we update, its playbook's last revision, and its state when last read."""
     return [(as_path(path), number, Mirror(*rest)) for path, number, *rest in connection.execute(_KEPT_MIRRORS)]
 
 

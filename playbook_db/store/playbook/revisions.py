@@ -57,7 +57,7 @@ def _more_points(changed: Sequence[Change]) -> int:
 
 
 def _operation_text(operation: object) -> str:
-    """*operation* as JSON; the beginning of a huge one, as a JSON string."""
+    """Return *operation* as JSON; the beginning of a huge one, as a JSON string."""
     text = json.dumps(operation, default=str, ensure_ascii=False)
     if not text.isascii() and text.encode("utf-8", "replace").decode("utf-8") != text:
         text = json.dumps(operation, default=str)  # half a surrogate pair can be kept as an escape only
@@ -177,7 +177,7 @@ class RevisionWriter(PlaybookRows):
             self._execute(_PASS_PIN_ON, id=ids[change.point.name], successor_id=ids[str(change.successor)])
 
     def _numbers(self, changed: Sequence[Change], cast: Sequence[Vote]) -> tuple[Mapping[str, int], set[str]]:
-        """The numbers of the points in *changed* and *cast*, by name, and the names of the new ones."""
+        """Return the numbers of the points in *changed* and *cast*, by name, and the names of the new ones."""
         names = dict.fromkeys(change.point.name for change in changed)
         names |= dict.fromkeys(change.successor for change in changed if change.successor)
         names |= dict.fromkeys(vote.name for vote in cast if vote.matched)
@@ -194,7 +194,7 @@ class RevisionWriter(PlaybookRows):
 
 
 def _state(point: KeyPoint) -> dict[str, object]:
-    """The columns that points and changes share, without the text."""
+    """Return the columns that points and changes share, without the text."""
     return {
         "section": SECTION_SLUGS[point.section],
         "position": point.position,

@@ -63,7 +63,7 @@ class Searched:
 
 
 def search(book: PlaybookRepository, question: str) -> Searched:
-    """The live points of *book* that match *question*."""
+    """Return the live points of *book* that match *question*."""
     dialect = dialect_of(book.connection)
     live = book.stored().live_points
     execute = book.execute

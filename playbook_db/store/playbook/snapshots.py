@@ -99,13 +99,13 @@ class Snapshots(PlaybookRows):
     """The states of one playbook."""
 
     def at(self, revision: int) -> Playbook:
-        """The playbook after *revision*; empty for 0. Without `spent`."""
+        """Return the playbook after *revision*; empty for 0. Without `spent`."""
         rows = self._points_at(revision)
         return Playbook(tuple(map(point_of, rows)), header=self.header_at(revision))
 
     def ranked_points_at(self, revision: int) -> RankedPoints:
-        """The points for `domain.prompt_text` after *revision*, ranked by today's rule. Pins and rests, which have no
-        history, are those of now."""
+        """Return the points for `domain.prompt_text` after *revision*, ranked by today's rule. Pins and rests, which
+        have no history, are those of now."""
         rows = self._points_at(revision)
         by_text, by_point = map(self.index_hint, ("ix_changes_text", "ix_votes_point"))
         confirmed = self._execute(sql(_CONFIRMED_AT.format(by_text=by_text, by_point=by_point)), revision=revision)
@@ -121,13 +121,13 @@ class Snapshots(PlaybookRows):
         return RankedPoints(ranked, len(rows), self.time_of(revision) or "")
 
     def states_at(self, revision: int, *, changed_in: RevisionRange) -> dict[str, PointState]:
-        """The states after *revision* of the points that the revisions *changed_in* touched, by name, without later
-        ones."""
+        """Return the states after *revision* of the points that the revisions *changed_in* touched, by name, without
+        later ones."""
         rows = self._points_at(revision, changed_in)
         return {row.name: PointState(point_of(row), bool(row.is_live)) for row in rows}
 
     def header_at(self, revision: int) -> Header:
-        """The header after *revision*; that of an empty playbook for 0."""
+        """Return the header after *revision*; that of an empty playbook for 0."""
         row = self._execute(_HEADER_AT, revision=revision).first()
         header = header_of(row.header, row.final_newline) if row else Header()
         if revision == 0 or (row and row.number == revision):
@@ -136,11 +136,11 @@ class Snapshots(PlaybookRows):
         return header.stamped(time) if time else header
 
     def revision_at(self, time: str) -> int:
-        """The last revision at *time* (UTC, in the history's form) or before; 0 if none."""
+        """Return the last revision at *time* (UTC, in the history's form) or before, or 0 if none."""
         return self._execute(_REVISION_AT, time=time).scalar() or 0
 
     def base_of(self, theirs: Playbook) -> int | None:
-        """The revision from which *theirs*, a file or dict, was made, if its `last_updated` is one of ours.
+        """Return the revision from which *theirs*, a file or dict, was made, if its `last_updated` is one of ours.
 
         Of several revisions with that time, the most similar one: a file that is edited by hand keeps its time.
         """
@@ -151,14 +151,14 @@ class Snapshots(PlaybookRows):
         return min(numbers, key=lambda number: len(fields ^ _fields_of(self.at(number))))
 
     def named_by(self, header: Header) -> list[int]:
-        """The revisions that match a file or dict with *header*, newest first."""
+        """Return the revisions that match a file or dict with *header*, newest first."""
         time = header.last_updated or ""
         by_time = self._execute(quick_sql.NAMED_BY_TIME, times=json.dumps([time]))
         numbers = [number for named, number in [*by_time, *self._by_header()] if named == time]
         return sorted(numbers, reverse=True)
 
     def named(self) -> dict[str, int]:
-        """The revisions by the `last_updated` of their files."""
+        """Return the revisions by the `last_updated` of their files."""
         return {row.time: row.number for row in self._execute(_TIMES)} | dict(self._by_header())
 
     def _by_header(self) -> list[tuple[str, int]]:
@@ -168,21 +168,21 @@ class Snapshots(PlaybookRows):
         return sorted((each for each in headers if isinstance(each[0], str)), key=itemgetter(1))
 
     def time_of(self, revision: int) -> str | None:
-        """The time of *revision*; None if it doesn't exist."""
+        """Return the time of *revision*, or None if it doesn't exist."""
         row = self._execute(_REVISION, revision=revision).first()
         return row.time if row else None
 
     def source_and_message(self, revision: int) -> tuple[str, str | None]:
-        """The source and the message of an existing *revision*."""
+        """Return the source and the message of an existing *revision*."""
         row = self._execute(_REVISION, revision=revision).one()
         return row.source, row.message
 
     def undos(self) -> list[Undo]:
-        """All undos, in force or not, newest first."""
+        """Return all undos, in force or not, newest first."""
         return [Undo(number, RevisionRange(first, last)) for number, first, last in self._execute(_UNDOS)]
 
     def undos_in_force(self, of: RevisionRange = ALL_REVISIONS) -> list[Undo]:
-        """The undos in force that undid any *of* these revisions, newest first."""
+        """Return the undos in force that undid any *of* these revisions, newest first."""
         rows = self._execute(_IN_FORCE, first=of.first, last=of.last)
         return [Undo(number, RevisionRange(first, last)) for number, first, last in rows]
 

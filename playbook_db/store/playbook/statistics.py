@@ -170,25 +170,25 @@ class Compared(NamedTuple):
 
 
 def count(store: Store, key: str) -> Mapping[str, Sequence[Any]]:
-    """The rows that answer each of _QUESTIONS about the playbook *key*, by its title."""
+    """Return the rows that answer each of _QUESTIONS about the playbook *key*, by its title."""
     values = {"key": key, "most": MAX_COUNTER}
     answers = store.ask(key, *((question, values) for question in _QUESTIONS.values()))
     return dict(zip(_QUESTIONS, answers, strict=True))
 
 
 def sizes(store: Store) -> tuple[int | None, Mapping[str, int]]:
-    """The size of the database in bytes, None if it is no file, and of each table whose size is known."""
+    """Return the size of the database in bytes, None if it is no file, and of each table whose size is known."""
     with store.snapshot() as connection:
         return dialect_of(connection).sizes(connection)
 
 
 def citations_of(book: PlaybookRepository, name: str, *, most: int) -> tuple[Citation, ...]:
-    """The last *most* sessions that cited the point *name*, newest first."""
+    """Return the last *most* sessions that cited the point *name*, newest first."""
     return tuple(Citation(*row) for row in rows(book, CITATIONS, name=name, most=most))
 
 
 def votes_by_day(book: PlaybookRepository) -> list[DayVotes]:
-    """The votes in force, by day and actor."""
+    """Return the votes in force, by day and actor."""
     return [DayVotes(*row) for row in rows(book, VOTES_BY_DAY, key=book.key)]
 
 
@@ -198,13 +198,13 @@ def points_by_day(book: PlaybookRepository) -> list[tuple[str, int]]:
 
 
 def days_of_calls(connection: Connection, key: str, *, most: int | None = None) -> list[DayCalls]:
-    """The model calls of the newest *most* days that had some, newest first."""
+    """Return the model calls of the newest *most* days that had some, newest first."""
     rows = connection.execute(sql(_CALLS), {"key": key, "most": MAX_COUNTER if most is None else most})
     return [DayCalls(*row) for row in rows]
 
 
 def compare(store: Store, key: str, times: Sequence[str | None] = ()) -> Compared:
-    """The sessions without the playbook and those with it, in the span *times*, by default that of _HELD_OUT."""
+    """Return the sessions without the playbook and those with it, in the span *times*, by default that of _HELD_OUT."""
     since, until = times or store.ask(key, (_HELD_OUT, {"key": key}))[0][0]
     groups = dict.fromkeys((0, 1), dict.fromkeys(_MEASURES, Sample(0, 0, 0)))
     values = {"key": key, "since": since, "until": until}

@@ -99,8 +99,8 @@ class PatientConnection(psycopg.Connection[Any]):
             super().rollback()
 
     def gather(self, questions: Sequence[Question], *, alone: bool = False) -> list[Sequence[Any]]:
-        """The answers to *questions*, in one round trip: in the transaction under way, or *alone* in one that only
-        reads, and sees one state of the database."""
+        """Return the answers to *questions*, in one round trip: in the transaction under way, or *alone* in one that
+        only reads, and sees one state of the database."""
         self.mode, is_begun = READS if alone else self.mode, self._is_in_transaction()
         try:
             with self.together():
@@ -145,7 +145,7 @@ class PatientDialect(PGDialect_psycopg):
             )
 
     def do_ping(self, dbapi_connection: Any) -> bool:
-        """Whether the pool may reuse a connection. It sends nothing: that would cost a round trip."""
+        """Return whether the pool may reuse a connection. It sends nothing: that would cost a round trip."""
         return not dbapi_connection.closed
 
     def _get_server_version_info(self, connection: SqlConnection) -> tuple[int, int]:
@@ -174,7 +174,7 @@ def _row_maker(cursor: "psycopg.Cursor[Any]") -> Any:
 
 
 def driver_of(connection: SqlConnection) -> PatientConnection:
-    """The driver's connection below SQLAlchemy's."""
+    """Return the driver's connection below SQLAlchemy's."""
     driver: PatientConnection = connection.connection.dbapi_connection  # type: ignore[assignment]
     return driver
 

@@ -116,7 +116,7 @@ class PostgresDialect(Dialect):
         return described(self.url)
 
     def make_engine(self, *, foreign_keys: bool = True) -> Engine:
-        """The one engine of this dialect: the look at the version has opened a connection already.
+        """Return the one engine of this dialect: the look at the version has opened a connection already.
 
         A transaction that writes locks before it reads, and sees what others have committed. One that reads sees one
         state of the database, and can't write.
@@ -163,13 +163,13 @@ class PostgresDialect(Dialect):
         return str(driver_of(connection).info.user)
 
     def known_number(self, key: str) -> int | None:
-        """The number, if it was looked up with the version."""
+        """Return the number, if it was looked up with the version."""
         return self._numbers.get(key)
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
-        """The schema of the database, 0 if it holds none of our tables. With a *key*, the number of that playbook is
-        looked up, too; if it is known, the questions *ahead*, which the next `ask` is about, are answered with it.
-        Raises OtherProgramError, ServerError."""
+        """Return the schema of the database, 0 if it holds none of our tables. With a *key*, the number of that
+        playbook is looked up, too; if it is known, the questions *ahead*, which the next `ask` is about, are answered
+        with it. Raises OtherProgramError, ServerError."""
         number = self._numbers.get(key)
         with self.explained(), self._engine.connect() as connection:
             try:
@@ -267,7 +267,8 @@ class PostgresDialect(Dialect):
         return int(number) if connection.execute(lock, of_playbook).first() else None
 
     def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
-        """The row that answers *question* about the playbook *number*, which is locked; None if it has no head."""
+        """Return the row that answers *question* about the playbook *number*, which is locked, or None if it has no
+        head."""
         questions: list[Question] = [(each, {"playbook_id": number}) for each in (_LOCK.text, question)]
         locked, rows = driver_of(connection).gather(questions)
         return rows[0] if locked else None
@@ -386,20 +387,20 @@ def _about(number: int, questions: Sequence[Question]) -> list[Question]:
 
 
 def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
-    """The statements in *files*, which create the views and triggers of this version."""
+    """Yield the statements in *files*, which create the views and triggers of this version."""
     yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # functions keep it
     for file in files:
         yield from _statements(file)
 
 
 def naming_oldest(version: int, program: int) -> str:
-    """The statement that lets programs from *program* on write at *version*; older ones read it."""
+    """Return the statement that lets programs from *program* on write at *version*; older ones read it."""
     return f"COMMENT ON TABLE alembic_version IS '{version:04d} {program:04d}';"
 
 
 def dropping_statements() -> Iterator[str]:
-    """The statements that drop what `making_statements` creates, without a look at the server. Triggers go with their
-    functions."""
+    """Yield the statements that drop what `making_statements` creates, without a look at the server. Triggers go with
+    their functions."""
     text = "".join(map(_read, _FILES))
     pattern = r"^CREATE (INDEX|VIEW|FUNCTION|AGGREGATE|TEXT SEARCH DICTIONARY) (\w+(?:\([^)]*\))?)"
     for kind, name in reversed(re.findall(pattern, text, re.MULTILINE)):
@@ -411,7 +412,7 @@ def _read(file: str) -> str:
 
 
 def _statements(file: str) -> Iterator[str]:
-    """The statements of one of our files: Citus accepts one at a time."""
+    """Yield the statements of one of our files: Citus accepts one at a time."""
     statement = ""
     for line in _read(file).splitlines(keepends=True):
         statement += line

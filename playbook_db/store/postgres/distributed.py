@@ -38,7 +38,7 @@ def let_citus(connection: Connection) -> None:
 
 
 def require_citus(connection: Connection, where: str) -> bool:
-    """Whether the database *where* has the extension. Raises DatabaseError if it can't be created either."""
+    """Return whether the database *where* has the extension. Raises DatabaseError if it can't be created either."""
     citus = connection.execute(_CITUS).one()
     needs = {
         "its server has no Citus. Install that extension on the server": citus.is_installed,
@@ -86,7 +86,7 @@ def _spread(connection: Connection, names: list[str]) -> None:
 
 
 def _references() -> list[ForeignKeyConstraint]:
-    """The foreign keys between distributed tables."""
+    """Return the foreign keys between distributed tables."""
     return [
         reference
         for table in metadata.sorted_tables

@@ -116,7 +116,7 @@ def _state(error: psycopg.Error) -> str:
 
 
 def _reply(error: psycopg.Error) -> str:
-    """The first line of the server's message, redacted."""
+    """Return the first line of the server's message, redacted."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     line = lines[0] if lines else type(error).__name__
     line = re.sub(r"^.*(FATAL|ERROR):\s+|^connection (failed|is bad): ", "", line)

@@ -118,7 +118,7 @@ def become_owner(connection: Connection) -> None:
 
 
 def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any], Row[Any]]:
-    """The owner of the tables, and *role*. Raises ServerError if it can't have the *right*."""
+    """Return the owner of the tables, and *role*. Raises ServerError if it can't have the *right*."""
     where = dialect_of(connection).where
     owner, to = connection.execute(_OWNER).one(), connection.execute(_ROLE, {"role": role}).first()
     if not owner.is_ours:
@@ -181,7 +181,7 @@ def _tables() -> list[str]:
 
 
 def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
-    """The statements that revoke all that `_grant_statements` grants."""
+    """Yield the statements that revoke all that `_grant_statements` grants."""
     yield f"REVOKE ALL ON SCHEMA {owner.schema} FROM {to} CASCADE"
     yield f"REVOKE ALL ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} FROM {to} CASCADE"
     yield f"REVOKE ALL ON SEQUENCE {_SEQUENCE} FROM {to} CASCADE"
@@ -191,7 +191,7 @@ def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
 
 
 def _grant_statements(connection: Connection, to: str, owner: Row[Any], right: Right) -> Iterator[str]:
-    """The statements that grant *to* a reader's or a member's rights, on present and future objects."""
+    """Yield the statements that grant *to* a reader's or a member's rights, on present and future objects."""
     yield f"GRANT USAGE ON SCHEMA {owner.schema} TO {to}"
     yield f"GRANT SELECT ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} TO {to}"
     yield f"GRANT EXECUTE ON ROUTINE {', '.join(connection.scalars(_ROUTINES))} TO {to}"

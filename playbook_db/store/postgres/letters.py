@@ -16,7 +16,7 @@ _WITH_CAPITALS = range(0x80, 0x590)  # Latin, Greek, Cyrillic and Armenian lette
 
 
 def filled(statement: str) -> str:
-    """*statement* with the characters in place of their placeholders."""
+    """Return *statement* with the characters in place of their placeholders."""
     return functools.reduce(lambda text, each: text.replace(*each), _letters().items(), statement)
 
 
@@ -33,7 +33,7 @@ def _letters() -> dict[str, str]:
 
 
 def _is_between(code: int) -> bool:
-    """Whether a character separates words, as for SQLite: no letter, no digit, and not for private use."""
+    """Return whether a character separates words, as for SQLite: no letter, no digit, and not for private use."""
     if 0x3400 <= code < 0xFB00 or code > 0xFFFF:  # Chinese, Korean and private characters; old scripts
         return code in _SIGNS
     category = _KNOWN.category(chr(code))
@@ -41,6 +41,6 @@ def _is_between(code: int) -> bool:
 
 
 def _ranges(codes: range, is_one: Callable[[int], bool]) -> str:
-    """The *codes* for which *is_one* is true, as the inside of a bracket expression."""
+    """Return the *codes* for which *is_one* is true, as the inside of a bracket expression."""
     runs = [[*run] for is_in, run in itertools.groupby(codes, is_one) if is_in]
     return "".join(f"\\U{run[0]:08x}-\\U{run[-1]:08x}" for run in runs)

@@ -79,7 +79,7 @@ def _bound(part: "re.Match[str]") -> str:
 
 
 def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: float) -> Iterator[tuple[Any, ...]]:
-    """The rows. The server limits the time of each batch, and this limits the time of all together."""
+    """Yield the rows. The server limits the time of each batch, and this limits the time of all together."""
     remaining_s = timeout_s
     while remaining_s > 0:
         began = monotonic()
@@ -92,7 +92,7 @@ def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: 
 
 
 def _plain(value: Any) -> Any:
-    """*value* as SQLite returns it."""
+    """Return *value* as SQLite returns it."""
     if isinstance(value, bool):
         return int(value)
     return str(value) if isinstance(value, date | datetime | time | timedelta | UUID | list | dict) else value

@@ -58,7 +58,7 @@ class Held:
 
 
 def list_backups(path: str) -> list[Backup]:
-    """The backups of the database file *path*, newest first."""
+    """Return the backups of the database file *path*, newest first."""
     backups = []
     pattern = re.escape(os.path.join(*backups_of(path))) + BACKUP_NAME
     for match in filter(None, (re.fullmatch(pattern, file) for file in _files_of(path, "*.db"))):
@@ -71,12 +71,12 @@ def list_backups(path: str) -> list[Backup]:
 
 
 def folder_of(path: str) -> str:
-    """The folder of the backups of the database file *path*. Not created here."""
+    """Return the folder of the backups of the database file *path*. Not created here."""
     return backups_of(path)[0]
 
 
 def make_folder(path: str) -> str:
-    """The folder of the backups of *path*, created if needed. Raises BackupError."""
+    """Return the folder of the backups of *path*, created if needed. Raises BackupError."""
     folder = folder_of(path)
     with _explained(folder, "can't be made"):
         for each in (os.path.dirname(folder), folder):
@@ -136,12 +136,12 @@ def rotate(path: str) -> None:
 
 
 def partials(path: str) -> list[str]:
-    """The unfinished backups of *path*: in progress, or left by a kill."""
+    """Return the unfinished backups of *path*: in progress, or left by a kill."""
     return _files_of(path, f".*{_PARTIAL}*")
 
 
 def held_in(path: str, access: Access = "at rest") -> list[Held]:
-    """The playbooks in the database file *path*. Raises DatabaseError."""
+    """Return the playbooks in the database file *path*. Raises DatabaseError."""
     with closing(files.open_file(path, access)) as connection, files.explained(path):
         return [Held(*row) for row in connection.execute(_HELD)]
 
@@ -184,7 +184,7 @@ def place(partial: str, names: Iterable[str]) -> str:
 
 
 def _has_points(path: str) -> bool:
-    """Whether the backup *path* has points, live or retired; False if it is unreadable."""
+    """Return whether the backup *path* has points, live or retired, or False if it is unreadable."""
     try:
         with closing(files.open_file(path, "at rest")) as connection, files.explained(path):
             return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM key_points)").fetchone()[0])
@@ -193,7 +193,7 @@ def _has_points(path: str) -> bool:
 
 
 def _erasures_in(path: str, access: Access) -> int:
-    """The number of erasures in the database file *path*."""
+    """Return the number of erasures in the database file *path*."""
     with closing(files.open_file(path, access)) as connection, files.explained(path):
         return int(connection.execute("SELECT count(*) FROM erasures").fetchone()[0])
 
@@ -215,7 +215,7 @@ def _already_there(name: str) -> BackupError:
 
 
 def daily_to_keep(times: Iterable[datetime]) -> set[datetime]:
-    """The newest MAX_DAILY of *times*, and the newest of each of the MAX_WEEKLY weeks before them."""
+    """Return the newest MAX_DAILY of *times*, and the newest of each of the MAX_WEEKLY weeks before them."""
     newest_first = sorted(set(times), reverse=True)
     newest = newest_first[:MAX_DAILY]
     weeks: dict[tuple[int, int], datetime] = {}

@@ -60,7 +60,7 @@ class SqliteDialect(Dialect):
         return self.path
 
     def make_engine(self, *, foreign_keys: bool = True) -> Engine:
-        """An engine whose transactions we begin ourselves.
+        """Return an engine whose transactions we begin ourselves.
 
         Without *foreign_keys* it is for migrations: rebuilding a table must not empty those that refer to it. The
         driver's own deferred BEGIN would lose updates between processes, and leave DDL and SAVEPOINT outside. A writer
@@ -100,7 +100,7 @@ class SqliteDialect(Dialect):
         return engine
 
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """The rows for each of *questions* about the playbook *key*, from one state of the database."""
+        """Return the rows for each of *questions* about the playbook *key*, from one state of the database."""
         with self.explained(), readers.connect() as connection:
             connection.begin()
             number = next((row.id for row in connection.execute(_FIND, {"key": key})), 0)
@@ -119,7 +119,7 @@ class SqliteDialect(Dialect):
     # The schema of the file.
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
-        """The schema of the database: 0 for an empty file, None without a file.
+        """Return the schema of the database: 0 for an empty file, None without a file.
 
         Raises DamagedError if the file is no SQLite database, OtherProgramError.
         """
@@ -138,7 +138,7 @@ class SqliteDialect(Dialect):
         return at_hand.usable_schema(version)
 
     def _version_at_rest(self) -> int | None:
-        """The schema in the file's own header, None if that may be out of date. SQLite takes 100 times as long.
+        """Return the schema in the file's own header, None if that may be out of date. SQLite takes 100 times as long.
 
         Never for a file that this process has connected to. Closing it would drop the locks of all connections here;
         another process would then remove the log that they use.
@@ -223,7 +223,7 @@ class SqliteDialect(Dialect):
         )
 
     def broken_references(self, connection: Connection) -> list[str]:
-        """The rows whose parents are missing, in words."""
+        """Return the rows whose parents are missing, in words."""
         rows = connection.exec_driver_sql("PRAGMA foreign_key_check")
         missing = "a row of {} ({}) refers to a row of {} that is not there"
         return [missing.format(*row) for row in rows]
@@ -231,7 +231,7 @@ class SqliteDialect(Dialect):
     # Queries.
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
-        """The number of the playbook of the project *key*, with a row in `heads`; None if there is none.
+        """Return the number of the playbook of the project *key*, with a row in `heads`, or None if there is none.
 
         The transaction has locked the whole database already.
         """
@@ -245,11 +245,11 @@ class SqliteDialect(Dialect):
         return f"INDEXED BY {name}"
 
     def has_search(self, connection: Connection) -> bool:
-        """Whether this SQLite can have a full-text index."""
+        """Return whether this SQLite can have a full-text index."""
         return full_text.can_index(connection.exec_driver_sql)
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
-        """The function that finds live points with one of the *terms* by that index."""
+        """Return the function that finds live points with one of the *terms* by that index."""
         return hook_sql.matching
 
     @contextmanager
@@ -266,11 +266,11 @@ class SqliteDialect(Dialect):
                 raise
 
     def rebuild_search(self, connection: Connection) -> bool:
-        """Rebuild the full-text index, so that no removed text is left in it; whether this SQLite can."""
+        """Rebuild the full-text index, so that no removed text is left in it, and return whether this SQLite can."""
         return full_text.make(connection.exec_driver_sql)
 
     def is_search_behind(self, connection: Connection) -> bool:
-        """Whether the full-text index lacks changes that this SQLite could add."""
+        """Return whether the full-text index lacks changes that this SQLite could add."""
         execute = connection.exec_driver_sql
         return full_text.is_behind(execute) and full_text.can_index(execute)
 
@@ -279,7 +279,8 @@ class SqliteDialect(Dialect):
         full_text.catch_up(connection.exec_driver_sql)
 
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
-        """The database's size in bytes, and those of its tables with their indexes, {} if this SQLite can't tell."""
+        """Return the database's size in bytes, and those of its tables with their indexes, {} if this SQLite can't
+        tell."""
         (pages,) = connection.exec_driver_sql("PRAGMA page_count").one()
         (page_bytes,) = connection.exec_driver_sql("PRAGMA page_size").one()
         size_bytes = int(pages) * int(page_bytes)
@@ -294,14 +295,15 @@ class SqliteDialect(Dialect):
     # Checking it.
 
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
-        """The problems that SQLite finds in the file; with *quick* it compares no indexes and no references."""
+        """Return the problems that SQLite finds in the file; with *quick* it compares no indexes and no references."""
         pragma = "quick_check" if quick else "integrity_check"
         messages = (str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok")
         problems = [each for each in messages if full_text.TABLE not in each]  # `search_is_true` checks that
         return problems if quick else problems + self.broken_references(connection)
 
     def search_is_true(self, connection: Connection) -> bool:
-        """Whether the full-text index matches the points; True if this SQLite, or a read-only file, can't tell.
+        """Return whether the full-text index matches the points, or True if this SQLite, or a read-only file, can't
+        tell.
 
         FTS5 compares as part of a write, which is rolled back.
         """
@@ -317,8 +319,8 @@ class SqliteDialect(Dialect):
                 alone.rollback()
 
     def structure(self, connection: Connection) -> dict[str, str]:
-        """The SQL of each table, index, view and trigger, by kind and name, without SQLite's own and the full-text
-        index, which not every SQLite can make."""
+        """Return the SQL of each table, index, view and trigger, by kind and name, without SQLite's own and the
+        full-text index, which not every SQLite can make."""
         rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         left_out = full_text.TABLES | {full_text.VIEW}
         return {
@@ -343,7 +345,7 @@ class SqliteDialect(Dialect):
             to_disk(f"{self.path}-wal")
 
     def _connect(self, foreign_keys: bool) -> sqlite3.Connection:
-        """A connection with our settings.
+        """Return a connection with our settings.
 
         `synchronous` is NORMAL: a power cut can lose the last commits, never part of one. Their lessons are then
         learned again from the transcript.
@@ -423,7 +425,7 @@ def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
 
 @functools.cache
 def fresh_structure(migrate: Callable[[Connection], None]) -> dict[str, str]:
-    """The `structure` of an empty database after *migrate*."""
+    """Return the `structure` of an empty database after *migrate*."""
     with tempfile.TemporaryDirectory(prefix="playbook-") as folder:
         fresh = SqliteDialect(os.path.join(folder, "fresh.db"))
         fresh.prepare()
@@ -436,7 +438,7 @@ def fresh_structure(migrate: Callable[[Connection], None]) -> dict[str, str]:
 
 
 def statements(file_name: str) -> list[str]:
-    """The SQL statements of one of the store's own files, such as `views.sql`."""
+    """Return the SQL statements of one of the store's own files, such as `views.sql`."""
     complete, statement = [], ""
     sql = resources.files("playbook_db.store").joinpath(file_name).read_text(encoding="utf-8")
     for line in sql.splitlines(keepends=True):

@@ -40,7 +40,8 @@ class AsItStands(sqlite3.Connection):
 
 
 def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqlite3.Connection:
-    """A connection to the existing SQLite file *path*; it waits *wait_s* seconds (default: LOCK_WAIT_S) for a lock.
+    """Return a connection to the existing SQLite file *path*; it waits *wait_s* seconds (default: LOCK_WAIT_S) for a
+    lock.
 
     It begins no transactions by itself. `read` can't change the file. `at rest` is for a file that nobody has open: it
     creates no files beside it. `check` could write, but doesn't: SQLite checks no constraints in a read-only file. Keep
@@ -114,7 +115,7 @@ def _wrappers() -> tuple[type[Exception], ...]:
 
 
 def _trouble_of_disk(path: str) -> str | None:
-    """Why nothing can be written on the disk of *path*, if the disk says so."""
+    """Return why nothing can be written on the disk of *path*, if the disk says so."""
     try:
         disk = os.statvfs(os.path.dirname(os.path.abspath(path)))
     except OSError:
@@ -125,14 +126,14 @@ def _trouble_of_disk(path: str) -> str | None:
 
 
 def _is_damage(error: BaseException) -> bool:
-    """Whether the driver's *error* means that the file is damaged."""
+    """Return whether the driver's *error* means that the file is damaged."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
     says_so = ("no such table", "no such column", "no such index", "Could not decode")
     return isinstance(error, UnicodeDecodeError) or code in _NOT_A_DATABASE or str(error).startswith(says_so)
 
 
 def has_log(path: str) -> bool:
-    """Whether the write-ahead log of the database file *path* has content."""
+    """Return whether the write-ahead log of the database file *path* has content."""
     return os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
 
 
@@ -245,7 +246,7 @@ def undo_swap(path: str) -> None:
 
 
 def copy_to(path: str, target: str) -> State:
-    """Copy the bytes of the database file *path* (empty if gone) and its log to *target*; returns their state."""
+    """Copy the bytes of the database file *path* (empty if gone) and its log to *target*, and return their state."""
     for _ in range(_TRIES):
         before = state_of(path)
         for suffix in _SUFFIXES:
@@ -262,7 +263,7 @@ def copy_to(path: str, target: str) -> State:
 
 
 def state_of(path: str) -> State:
-    """A state of the database file *path* and its log that changes with each write."""
+    """Return a state of the database file *path* and its log that changes with each write."""
     state: list[tuple[int, int, int] | None] = []
     for suffix in _SUFFIXES:
         try:
@@ -274,7 +275,7 @@ def state_of(path: str) -> State:
 
 
 def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
-    """Replace the damaged *path* by the file *new*; returns its new path. A kill leaves one or the other.
+    """Replace the damaged *path* by the file *new*, and return its new path. A kill leaves one or the other.
 
     None, and nothing done, if it has changed since it was *copied*. Raises DatabaseBusyError if another program keeps
     it open.
@@ -298,14 +299,14 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
 
 
 def move_leftovers(path: str, *, now: datetime) -> tuple[str, ...]:
-    """Move the log of a lost database file aside, so that no new file uses it; returns its new paths."""
+    """Move the log of a lost database file aside, so that no new file uses it, and return its new paths."""
     aside = _free_name(path, now)
     _move_log(path, aside)
     return with_log(aside)
 
 
 def with_log(aside: str) -> tuple[str, ...]:
-    """The existing files of the database that was moved *aside*."""
+    """Return the existing files of the database that was moved *aside*."""
     return tuple(aside + suffix for suffix in ("", *BESIDE) if os.path.lexists(aside + suffix))
 
 
@@ -338,7 +339,7 @@ def _name_again(path: str, aside: str, damaged: BinaryIO) -> None:
 
 
 def _free_name(path: str, now: datetime) -> str:
-    """A free name beside *path* for it and its log."""
+    """Return a free name beside *path* for it and its log."""
     first = f"{path}.damaged-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
     names = itertools.chain([first], (f"{first}-{number}" for number in itertools.count(2)))
     return next(name for name in names if not with_log(name))

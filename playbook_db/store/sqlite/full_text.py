@@ -42,17 +42,17 @@ _DEFINITION = f"SELECT sql FROM sqlite_master WHERE name = '{TABLE}'"
 
 
 def can_index(execute: "Any") -> bool:
-    """Whether this SQLite has FTS5; *execute* runs a statement on a connection."""
+    """Return whether this SQLite has FTS5; *execute* runs a statement on a connection."""
     return execute(_HAS_FTS5).fetchone() is not None
 
 
 def is_behind(execute: "Any") -> bool:
-    """Whether the index lacks changes of points."""
+    """Return whether the index lacks changes of points."""
     return execute(f"SELECT 1 FROM {WAITING} LIMIT 1").fetchone() is not None
 
 
 def make(execute: "Any") -> bool:
-    """Rebuild the index from the points, without a trace of the old one; whether this SQLite can.
+    """Rebuild the index from the points, without a trace of the old one, and return whether this SQLite can.
 
     If not, there is no index, and all points wait for an SQLite that can.
     """
@@ -74,7 +74,7 @@ def catch_up(execute: "Any") -> None:
 
 
 def is_true(execute: "Any") -> bool:
-    """Whether the index, once updated, matches the live points. If not, it may raise the driver's error."""
+    """Return whether the index, once updated, matches the live points. If not, it may raise the driver's error."""
     defined = execute(_DEFINITION).fetchone()
     if defined is None or defined[0] != _DEFINED:
         return False

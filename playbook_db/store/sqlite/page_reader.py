@@ -55,18 +55,18 @@ class Pages:
         return max(-(-len(self.data) // self.page_size), *self.newer, 0)
 
     def page(self, number: int) -> bytes:
-        """The bytes of a page; missing bytes are zeros."""
+        """Return the bytes of a page; missing bytes are zeros."""
         page = self.newer.get(number)
         if page is None:
             page = self.data[(number - 1) * self.page_size : number * self.page_size] if number > 0 else b""
         return page if len(page) == self.page_size else page.ljust(self.page_size, b"\0")
 
     def kind(self, number: int, page: bytes | None = None) -> int:
-        """The kind of the page, or of *page*, an older copy of it."""
+        """Return the kind of the page, or of *page*, an older copy of it."""
         return (self.page(number) if page is None else page)[_start(number)]
 
     def tree(self, root: int) -> Iterator[int]:
-        """The numbers of the reachable pages of the tree with the page *root*."""
+        """Yield the numbers of the reachable pages of the tree with the page *root*."""
         waiting, visited = [root], set()
         while waiting:
             number = waiting.pop()
@@ -81,7 +81,7 @@ class Pages:
             yield number
 
     def records(self, number: int, page: bytes | None = None) -> Iterator[Record]:
-        """The readable rows of a page, or of *page*, an older copy of it."""
+        """Yield the readable rows of a page, or of *page*, an older copy of it."""
         page = self.page(number) if page is None else page
         start = _start(number)
         kind = page[start]
@@ -91,7 +91,7 @@ class Pages:
                     yield self._record(page, place, kind)
 
     def with_header_of(self, sound: bytes) -> bytes:
-        """The bytes of the file with the header of a *sound* one, but its own schema if readable.
+        """Return the bytes of the file with the header of a *sound* one, but its own schema if readable.
 
         SQLite then counts the pages itself, and treats none as free.
         """
@@ -112,7 +112,7 @@ class Pages:
         return Record(rowid, _values(self._payload(page, place, size, kind == LEAF_TABLE)))
 
     def _payload(self, page: bytes, place: int, size: int, in_table: bool) -> bytes:
-        """The *size* bytes of the cell at *place*, with those on overflow pages."""
+        """Return the *size* bytes of the cell at *place*, with those on overflow pages."""
         if not 0 < size <= self.page_size * (self.count + 1):
             raise ValueError("no such size")
         local = _local_bytes(size, self.page_size, in_table)
@@ -132,7 +132,7 @@ class Pages:
 
 
 def open_file(path: str) -> Pages:
-    """The pages of the database file *path* and its log."""
+    """Return the pages of the database file *path* and its log."""
     with open(path, "rb") as file:
         data = file.read()
     log = b""
@@ -142,7 +142,8 @@ def open_file(path: str) -> Pages:
 
 
 def open_pages(data: bytes, log: bytes = b"") -> Pages:
-    """The pages in *data*, the bytes of a database file, with the commits in *log*, its write-ahead log, applied."""
+    """Return the pages in *data*, the bytes of a database file, with the commits in *log*, its write-ahead log,
+    applied."""
     size = page_size_of(data)
     if len(data) < _PAGE_SIZES[0] and len(log) >= _LOG_HEADER_BYTES:
         size = _u32(log, 8)
@@ -162,7 +163,7 @@ def open_pages(data: bytes, log: bytes = b"") -> Pages:
 
 
 def page_size_of(data: bytes) -> int:
-    """The size of the pages in *data*: the header's if likely, else the size that fits most bytes."""
+    """Return the size of the pages in *data*: the header's if likely, else the size that fits most bytes."""
     (stated,) = struct.unpack(">H", data[_PAGE_SIZE_PLACE]) if len(data) >= _HEADER_BYTES else (0,)
     stated = 65536 if stated == 1 else stated
     likely = {size: _bytes_in_pages(data, size) for size in _PAGE_SIZES}
@@ -172,7 +173,7 @@ def page_size_of(data: bytes) -> int:
 
 
 def _bytes_in_pages(data: bytes, size: int) -> int:
-    """How many bytes of *data* look like pages of *size* with rows, which fill a page from its end."""
+    """Return how many bytes of *data* look like pages of *size* with rows, which fill a page from its end."""
     total = 0
     for number in range(1, len(data) // size + 1):
         page = data[(number - 1) * size : number * size]
@@ -188,7 +189,7 @@ def _start(number: int) -> int:
 
 
 def _cell_places(page: bytes, start: int) -> list[int]:
-    """The places of the page's cells, each once and in order, without impossible ones."""
+    """Return the places of the page's cells, each once and in order, without impossible ones."""
     first = start + (12 if page[start] in _INTERIOR else 8)
     (count,) = struct.unpack_from(">H", page, start + 3)
     count = min(count, (len(page) - first) // 2)
@@ -197,7 +198,7 @@ def _cell_places(page: bytes, start: int) -> list[int]:
 
 
 def _local_bytes(size: int, page_size: int, in_table: bool) -> int:
-    """How many of a cell's *size* bytes are on its own page."""
+    """Return how many of a cell's *size* bytes are on its own page."""
     most = page_size - 35 if in_table else (page_size - 12) * 64 // 255 - 23
     if size <= most:
         return size
@@ -207,7 +208,7 @@ def _local_bytes(size: int, page_size: int, in_table: bool) -> int:
 
 
 def _values(payload: bytes) -> tuple[Value, ...]:
-    """The values of a record. Raises ValueError or LookupError if the bytes are no record."""
+    """Return the values of a record. Raises ValueError or LookupError if the bytes are no record."""
     header_size, place = _varint(payload, 0)
     types = []
     while place < header_size:
@@ -239,7 +240,7 @@ def _value(kind: int, raw: bytes) -> Value:
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """The number at *place*, and the place after it."""
+    """Return the number at *place*, and the place after it."""
     value = 0
     for byte in data[place : place + 8]:
         value, place = value << 7 | byte & 0x7F, place + 1
@@ -267,7 +268,7 @@ class _Frame:
 
 
 def _frames(log: bytes, page_size: int) -> list[_Frame]:
-    """The good frames of the log's present round, in order. Earlier rounds have another salt."""
+    """Return the good frames of the log's present round, in order. Earlier rounds have another salt."""
     step = _FRAME_HEADER_BYTES + page_size
     if len(log) < _LOG_HEADER_BYTES + step:
         return []

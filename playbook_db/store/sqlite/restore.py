@@ -62,7 +62,7 @@ def prepared(path: str, file: str) -> Iterator[str]:
 
 
 def state_of(path: str) -> State:
-    """The state of the database *path*. Raises DatabaseError if it must not be replaced."""
+    """Return the state of the database *path*. Raises DatabaseError if it must not be replaced."""
     if not os.path.lexists(path):
         return "missing"
     try:

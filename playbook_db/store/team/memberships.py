@@ -104,13 +104,13 @@ class Member:
 
 
 def of_project(connection: Connection, key: str) -> Membership | None:
-    """The membership of the project with the folder *key*; None if it has joined no team."""
+    """Return the membership of the project with the folder *key*, or None if it has joined no team."""
     row = connection.execute(_OF_PROJECT, {"key": key}).first()
     return Membership(*row) if row else None
 
 
 def read_all(connection: Connection) -> list[Membership]:
-    """All memberships, by the projects' folders."""
+    """Return all memberships, by the projects' folders."""
     return [Membership(*row) for row in connection.execute(_ALL)]
 
 
@@ -137,7 +137,7 @@ def leave(book: PlaybookRepository) -> int:
 
 
 def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showing]:
-    """The oldest showings that the team's database doesn't have yet, at *most* so many."""
+    """Return the oldest showings that the team's database doesn't have yet, at *most* so many."""
     return [Showing(*row) for row in connection.execute(_UNSENT, {"playbook_id": playbook_id, "most": most})]
 
 
@@ -149,7 +149,7 @@ def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> 
 
 
 def count_unsent(connection: Connection, playbook_id: int) -> int:
-    """The number of showings that the team's database doesn't have yet."""
+    """Return the number of showings that the team's database doesn't have yet."""
     count: int = connection.execute(_COUNT_UNSENT, {"playbook_id": playbook_id}).scalar_one()
     return count
 
@@ -176,7 +176,7 @@ def add_showings(book: PlaybookRepository, showings: list[Showing]) -> None:
 
 
 def cursors(book: PlaybookRepository) -> list[dict[str, Any]]:
-    """How far each transcript was learned from, for `add_cursors`."""
+    """Return how far each transcript was learned from, for `add_cursors`."""
     rows = book.connection.execute(_CURSORS, {"playbook_id": book.playbook_id})
     return [dict(row) for row in rows.mappings()]
 

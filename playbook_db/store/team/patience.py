@@ -53,15 +53,16 @@ def waiting() -> Iterator[float]:
 
 
 def remaining_s() -> float:
-    """The seconds that the transaction may still wait, or FOREVER_S."""
+    """Return the seconds that the transaction may still wait, or FOREVER_S."""
     return (_remaining.get() or [_limit.get()])[0]
 
 
 def limit_s() -> float:
-    """The seconds that a transaction may wait."""
+    """Return the seconds that a transaction may wait."""
     return _limit.get()
 
 
 def lock_s() -> float:
-    """The seconds that a transaction may wait for a lock: less than its limit, so that the server says why it ended."""
+    """Return the seconds that a transaction may wait for a lock: less than its limit, so that the server says why it
+    ended."""
     return min(settings.LOCK_WAIT_S, _limit.get() * _LOCK_SHARE or settings.LOCK_WAIT_S)

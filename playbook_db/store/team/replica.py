@@ -94,7 +94,7 @@ Rows = dict[Table, list[dict[str, Any]]]
 
 
 def read(server: Store, key: str) -> Rows:
-    """The rows of a replica of the playbook *key*, from one state of the database *server*."""
+    """Return the rows of a replica of the playbook *key*, from one state of the database *server*."""
     answers = server.ask(key, *((question, {}) for question in _READ.values()))
     return {table: [_row(table, row) for row in rows] for table, rows in zip(_READ, answers, strict=True)}
 
@@ -135,8 +135,8 @@ class State:
 
 
 def compare(server: Store, key: str, here: State | None, *beside: Question) -> tuple[bool, list[Any]]:
-    """Whether a replica with the state *here* equals the playbook *key* in the database *server*; and the answers to
-    further questions (*beside*)."""
+    """Return whether a replica with the state *here* equals the playbook *key* in the database *server*; and the
+    answers to further questions (*beside*)."""
     last, marked, *answers = server.ask(key, *COMPARED, *beside)
     revision = tuple(last[0]) if last else (0, None)
     known = here and (here.revision, here.time, here.marked)
@@ -144,7 +144,7 @@ def compare(server: Store, key: str, here: State | None, *beside: Question) -> t
 
 
 def state(path: str, key: str) -> State | None:
-    """The state of the playbook *key* in the replica at *path*; None if it can't be read."""
+    """Return the state of the playbook *key* in the replica at *path*, or None if it can't be read."""
     try:
         with closing(at_hand.open_replica(path)) as connection:
             project = quick_sql.find_in_replica(connection, key)
@@ -159,12 +159,12 @@ def state(path: str, key: str) -> State | None:
 
 
 def opened(path: str) -> Store:
-    """The replica at *path* as a read-only database."""
+    """Return the replica at *path* as a read-only database."""
     return Store(SqliteDialect(path, "at rest").make_engine())
 
 
 def known_at(path: str) -> datetime | None:
-    """When the replica at *path* was last known to be current; None if there is none."""
+    """When the replica at *path* was last known to be current. Return None if there is none."""
     try:
         return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
     except OSError:
@@ -172,8 +172,8 @@ def known_at(path: str) -> datetime | None:
 
 
 def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
-    """The texts of the playbook *key* in the replica at *path* that are erased in *rows*. A text is True if all of it
-    was erased, False if only a part was."""
+    """Return the texts of the playbook *key* in the replica at *path* that are erased in *rows*. A text is True if all
+    of it was erased, False if only a part was."""
     try:
         with closing(at_hand.open_replica(path)) as connection:
             project = hook_sql.find_project(connection, key)

@@ -10,7 +10,7 @@ __all__ = ["Backup", "with_schemas"]
 
 
 def with_schemas(path: str) -> list[tuple[Backup, int | None]]:
-    """The backups of the database file *path*, newest first, each with its schema (None: unreadable)."""
+    """Return the backups of the database file *path*, newest first, each with its schema (None: unreadable)."""
     return [(backup, _schema(backup.path)) for backup in list_backups(path)]
 
 

@@ -92,7 +92,7 @@ def opened_to_check(url: str) -> Iterator[Store]:
 
 
 def run(connection: Connection, stages: Sequence[Sequence[Check]]) -> list[str]:
-    """The problems of the first of *stages* that has any: later stages rely on it."""
+    """Return the problems of the first of *stages* that has any: later stages rely on it."""
     for checks in stages:
         problems = [problem for each in checks for problem in _problems(each, connection)]
         if problems:
@@ -146,7 +146,7 @@ def check_ranks(connection: Connection) -> list[str]:
 
 
 def wrong_ranks(connection: Connection) -> list[tuple[str, str]]:
-    """The points with a wrong rank, as (playbook's key, name)."""
+    """Return the points with a wrong rank, as (playbook's key, name)."""
     return [
         (key, name)
         for key, name, rank, helpful, harmful, changed_in, weak in connection.execute(_RANKS)
@@ -194,7 +194,7 @@ def check_history(key: str, connection: Connection) -> list[str]:
 
 
 def _problems(check: Check, connection: Connection) -> list[str]:
-    """The problems that *check* finds; one more if it can't read the rows."""
+    """Return the problems that *check* finds; one more if it can't read the rows."""
     try:
         with dialect_of(connection).savepoint(connection):
             return check(connection)

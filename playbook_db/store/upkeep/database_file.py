@@ -36,7 +36,7 @@ _BEGINNING_BYTES = 64  # of a text; a page holds so few in one piece
 
 
 def path_of(url: URL | str) -> str:
-    """The file of the database at *url*, which may not exist. Raises DatabaseError for a server."""
+    """Return the file of the database at *url*, which may not exist. Raises DatabaseError for a server."""
     path = sqlite_path(url)
     if not path:
         raise DatabaseError(f"{described(url)} is on a server, which has backups of its own.", dump_of(url))
@@ -45,7 +45,7 @@ def path_of(url: URL | str) -> str:
 
 
 def is_there(path: str) -> bool:
-    """Whether the file at *path* exists, or has a log with content."""
+    """Return whether the file at *path* exists, or has a log with content."""
     return os.path.isfile(path) or files.has_log(path)
 
 
@@ -58,12 +58,12 @@ def changed_at(path: str) -> datetime:
 
 
 def lock_path(path: str) -> str:
-    """The lock for replacing the file's schema or its whole content."""
+    """Return the lock for replacing the file's schema or its whole content."""
     return SqliteDialect(path).lock_path
 
 
 def list_backups(url: URL | str) -> list[Backup]:
-    """The backups of the database at *url*, newest first."""
+    """Return the backups of the database at *url*, newest first."""
     path = sqlite_path(url)
     return backups.list_backups(path) if path else []
 
@@ -76,7 +76,7 @@ def remove_backups(paths: Iterable[str]) -> None:
 
 
 def other_copies(url: URL | str, texts: Collection[str]) -> Iterator[str]:
-    """Other files beside the database, or in the folder of backups, that hold one of *texts*."""
+    """Yield other files beside the database, or in the folder of backups, that hold one of *texts*."""
     path = path_of(url)
     ours = (path, *(backup.path for backup in list_backups(url)))
     known = {f"{file}{end}" for file in ours for end in ("", *files.BESIDE)}
@@ -88,7 +88,8 @@ def other_copies(url: URL | str, texts: Collection[str]) -> Iterator[str]:
 
 
 def rewrite(url: URL | str) -> bool:
-    """Rewrite the whole database at *url*, and empty its write-ahead log; whether that succeeded. Servers need no help.
+    """Rewrite the whole database at *url*, and empty its write-ahead log, and return whether that succeeded. Servers
+    need no help.
 
     Old bytes of changed rows stay in free pages, in unused parts of pages, and in the log. A reader keeps the log in
     use: this waits up to LOCK_WAIT_S seconds for it. Raises DatabaseBusyError if a writer doesn't end.
@@ -117,8 +118,8 @@ def rewrite(url: URL | str) -> bool:
 
 
 def _holds(path: str, texts: Collection[str]) -> bool:
-    """Whether the file at *path*, or SQLite's files beside it, contain any of *texts*; texts that are too short to be
-    sure don't count."""
+    """Return whether the file at *path*, or SQLite's files beside it, contain any of *texts*; texts that are too short
+    to be sure don't count."""
     beginnings = [text.encode("utf-8", "replace")[:_BEGINNING_BYTES] for text in texts if len(text) >= SHORTEST_TEXT]
     for file in (f"{path}{end}" for end in ("", *files.BESIDE)):
         with suppress(OSError), open(file, "rb") as opened:
@@ -142,7 +143,8 @@ def refusing_repair(path: str) -> AbstractContextManager[None]:
 
 
 def write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite rewrite the *pages*, row by row, into the file *new*; whether it can. *empty* has a sound header.
+    """Let SQLite rewrite the *pages*, row by row, into the file *new*, and return whether it can. *empty* has a sound
+    header.
 
     That repairs damage in an index, a free page or the header.
     """

@@ -71,7 +71,8 @@ class SavedPlaybook:
         return max([0, *self.times, *(each.revision for each in self.points)])
 
     def descends_from(self, times: Mapping[int, str]) -> bool:
-        """Whether a backup with the revision *times* is an earlier state of this playbook, not of a copy that diverged.
+        """Return whether a backup with the revision *times* is an earlier state of this playbook, not of a copy that
+        diverged.
 
         A revision never changes its time, and those of a diverged copy differ.
         """
@@ -83,7 +84,7 @@ class SavedPlaybook:
 
 
 def read(pages: Pages) -> list[SavedPlaybook]:
-    """The readable playbooks in *pages*."""
+    """Return the readable playbooks in *pages*."""
     roots = _roots(pages)
     rows = _read_rows(pages, roots)
     index_keys, index_names = _read_indexes(pages, roots)
@@ -115,13 +116,13 @@ def read(pages: Pages) -> list[SavedPlaybook]:
 
 
 def is_foreign(pages: Pages) -> bool:
-    """Whether the schema is readable, and has none of our tables."""
+    """Return whether the schema is readable, and has none of our tables."""
     roots = _roots(pages)
     return bool(roots) and not roots.keys() & tables.metadata.tables.keys()
 
 
 def schema(pages: Pages) -> int:
-    """The schema in the file's header, if Alembic's table has the same; else 0."""
+    """Return the schema in the file's header, if Alembic's table has the same; else 0."""
     stated = int.from_bytes(pages.page(1)[SCHEMA_PLACE], "big") % WINDOW
     for number in pages.tree(_roots(pages).get("alembic_version", 0)):
         if any(record.values == (f"{stated:04d}",) for record in pages.records(number)):
@@ -130,19 +131,20 @@ def schema(pages: Pages) -> int:
 
 
 def revision_times(connection: Connection, playbook_id: int) -> dict[int, str]:
-    """The times of the playbook's revisions."""
+    """Return the times of the playbook's revisions."""
     query = select(tables.revisions.c.number, tables.revisions.c.time).filter_by(playbook_id=playbook_id)
     return dict(connection.execute(query).all())
 
 
 def point_names(connection: Connection, playbook_id: int) -> dict[int, str]:
-    """The names of the playbook's points, live and retired, by their numbers."""
+    """Return the names of the playbook's points, live and retired, by their numbers."""
     query = select(tables.key_points.c.id, tables.key_points.c.name).filter_by(playbook_id=playbook_id)
     return dict(connection.execute(query).all())
 
 
 def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
-    """Whether the database that SQLite rewrote from the rows in *pages* has the keys and names of their old indexes.
+    """Return whether the database that SQLite rewrote from the rows in *pages* has the keys and names of their old
+    indexes.
 
     If not, one of both was damaged, and the new indexes hide it.
     """
@@ -199,7 +201,7 @@ def _is_object(text: str) -> bool:
 
 
 def _times(rows: Iterable[Row]) -> dict[int, str]:
-    """The times of the revisions in *rows*, without damaged ones, which are out of order."""
+    """Return the times of the revisions in *rows*, without damaged ones, which are out of order."""
     times = sorted((row["number"], row["time"]) for row in rows)
     return dict(times[place] for place in longest_increasing([time for _, time in times]))
 
@@ -207,7 +209,7 @@ def _times(rows: Iterable[Row]) -> dict[int, str]:
 def _points(
     playbook_number: int, own: Mapping[str, list[Row]], names: Mapping[tuple[int, int], str]
 ) -> Iterator[SavedPoint]:
-    """The points with a text, and those that were forgotten."""
+    """Yield the points with a text, and those that were forgotten."""
     forgotten = {name for row in own["erasures"] for name in _names_in(row["points"])}
     changed = _last_changes(own["changes"])
     stored = {row["id"]: _stored(row) for row in own["key_points"]}
@@ -230,7 +232,7 @@ def _stored(row: Row) -> SavedPoint:
 
 
 def _name(text: str) -> str:
-    """*text* if it can be a name, else ""."""
+    """Return *text* if it can be a name, else ""."""
     return "" if is_damaged(text) or why_name_unusable(text) else text
 
 
@@ -262,7 +264,7 @@ def _names_in(points: str) -> list[str]:
 
 
 def _read_rows(pages: Pages, roots: Mapping[str, int]) -> dict[str, dict[int, list[Row]]]:
-    """The rows of each table, by the number of their playbook."""
+    """Return the rows of each table, by the number of their playbook."""
     candidates: dict[str, list[Row]] = {table.name: [] for table in _TABLES}
     reached: set[int] = set()
     for table in _TABLES:
@@ -289,7 +291,7 @@ def _read_rows(pages: Pages, roots: Mapping[str, int]) -> dict[str, dict[int, li
 
 
 def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
-    """The *records* of a page of that *kind* that are rows of *table*.
+    """Return the *records* of a page of that *kind* that are rows of *table*.
 
     Rows stored under their primary key are in its order: those out of order are damaged.
     """
@@ -303,7 +305,7 @@ def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
 
 
 def _row_of(table: Table, record: Record) -> Row | None:
-    """*record* as a row of *table*, None if it isn't one. A row from before a migration lacks the last columns."""
+    """Return *record* as a row of *table*, None if it isn't one. A row from before a migration lacks the last columns."""
     columns, least = _columns(table)
     values = record.values
     if table in (tables.playbooks, tables.heads) and values and values[0] is None:
@@ -326,8 +328,8 @@ def _row_of(table: Table, record: Record) -> Row | None:
 
 @functools.cache
 def _columns(table: Table) -> tuple[list[tuple[str, tuple[type, ...], bool]], int]:
-    """The table's columns, each with its Python types and whether it may be NULL; and how many values a row has at
-    least.
+    """Return the table's columns, each with its Python types and whether it may be NULL; and how many values a row has
+    at least.
 
     A column that a migration added may be missing.
     """
@@ -341,7 +343,7 @@ def _columns(table: Table) -> tuple[list[tuple[str, tuple[type, ...], bool]], in
 
 
 def _roots(pages: Pages) -> dict[str, int]:
-    """The root pages of tables and indexes, as far as the schema is readable."""
+    """Return the root pages of tables and indexes, as far as the schema is readable."""
     roots: dict[str, int] = {}
     in_tree = list(pages.tree(1))
     for number in [*in_tree, *(set(range(1, pages.count + 1)) - set(in_tree))]:
@@ -357,7 +359,7 @@ def _roots(pages: Pages) -> dict[str, int]:
 
 
 def _read_indexes(pages: Pages, roots: Mapping[str, int]) -> tuple[dict[int, str], dict[tuple[int, int], str]]:
-    """The keys of playbooks and the names of points in the indexes; a name needs two of them."""
+    """Return the keys of playbooks and the names of points in the indexes; a name needs two of them."""
 
     def entries(index: str, *types: type) -> Iterator[tuple[Any, ...]]:
         for number in pages.tree(roots.get(index, 0)):

@@ -96,7 +96,7 @@ def _require_equal(source: Connection, target: Connection, old: int, new: int, k
 
 
 def _rows(connection: Connection, table: Table, playbook_id: int) -> Generator[Row, None, None]:
-    """The rows of the playbook ordered by key, without its number."""
+    """Yield the rows of the playbook ordered by key, without its number."""
     query = select(table).where(table.c.playbook_id == playbook_id).order_by(*(table.c[name] for name in _key(table)))
     with connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
         for row in rows.mappings():
@@ -130,7 +130,7 @@ def _update(connection: Connection, table: Table, playbook_id: int, number: int,
 
 
 def keys_to_copy(source: Connection, key: str | None) -> Sequence[str]:
-    """The keys of all playbooks, or *key* alone. Raises DatabaseError if it has no playbook."""
+    """Return the keys of all playbooks, or *key* alone. Raises DatabaseError if it has no playbook."""
     keys = list(all_keys(source).values())
     if key is None:
         return keys
