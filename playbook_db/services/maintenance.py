@@ -44,7 +44,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A backup that can be restored, with the content of both: it (`holds`) and the present database (`here`)."""
+    """A backup that can be restored, with the playbooks in it (`holds`) and those in the present database (`here`)."""
 
     path: str
     prepared: str
@@ -55,7 +55,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The problems of the database `where`, and the remedy for them, if we have one."""
+    """The problems of the database `where`, and the remedy for them, if there is one."""
 
     where: str
     problems: tuple[str, ...]
@@ -63,14 +63,14 @@ class Report:
 
 
 def upgrade(url: str) -> tuple[int, str | None]:
-    """Migrate the database at *url*, and return the schema, and the path of the backup made first, if any."""
+    """Migrate the database at *url*. Return its schema, and the path of the backup made first, if any."""
     return SCHEMA, migrate.ensure_current(url)
 
 
 def distribute(url: str) -> tuple[int, int, bool]:
     """Distribute the database at *url* by playbook over the servers that Citus knows.
 
-    Returns the number of servers, that of parts, and whether there was anything to do. Raises DatabaseError.
+    Return the number of servers, the number of parts, and whether anything was distributed. Raises DatabaseError.
     """
     dialect = dialect_for(url)
     if dialect.is_shared:
@@ -80,9 +80,10 @@ def distribute(url: str) -> tuple[int, int, bool]:
 
 
 def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:
-    """Copy the playbook of the project *key*, or all, with their whole history to another database, or nothing.
+    """Copy the playbook of the project *key*, or all playbooks, to another database with their whole history. The copy
+    is all or nothing.
 
-    Returns the number of revisions of each, by its key there. The personal playbook (USER_KEY) stays the personal one.
+    Return the number of revisions of each, by its key there. The personal playbook (USER_KEY) stays the personal one.
     Raises DatabaseError if a playbook exists there already, or if the copy differs.
     """
     from playbook_db.store.upkeep import transfer as rows
@@ -104,7 +105,7 @@ def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[s
 
 
 def grant(url: str, role: str, right: "Right") -> "Granted":
-    """Let *role* of the server read the database at *url*, write to it as a member, or own it. Raises DatabaseError."""
+    """Let the server's *role* read the database at *url*, write to it as a member, or own it. Raises DatabaseError."""
     if urls.sqlite_path(url):
         raise DatabaseError(
             f"{urls.described(url)} is a file: set its rights with chmod. Only a server has roles: "
@@ -118,7 +119,7 @@ def grant(url: str, role: str, right: "Right") -> "Granted":
 
 
 def take(url: str, file: str | None = None) -> Taken:
-    """Back the database at *url* up, to *file* or its folder of backups. Raises BackupError, DatabaseError."""
+    """Back up the database at *url* to *file* or to its folder of backups. Raises BackupError, DatabaseError."""
     path = _existing(url)
     if file is None:
         file = database_file.take(path, database_file.BY_HAND, now=datetime.now(UTC)).path
@@ -130,7 +131,7 @@ def take(url: str, file: str | None = None) -> Taken:
 def take_daily(url: str) -> Backup | None:
     """Make the daily backup of the database at *url*, and remove the oldest. Return None if it isn't due.
 
-    It is due if the last one is a day old and something was written since; on a server never.
+    It is due if the last one is a day old and the database was written to since. On a server it is never due.
     """
     if not urls.sqlite_path(url):
         return None
@@ -145,7 +146,7 @@ def take_daily(url: str) -> Backup | None:
 
 
 def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
-    """Return the newest backup of the database at *url*, and how old it is if something was written since."""
+    """Return the newest backup of the database at *url*. Also return its age if the database was written to since."""
     path = _existing(url)
     last = next(iter(database_file.list_backups(url)), None)
     if last is None:
@@ -155,7 +156,7 @@ def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
 
 @contextmanager
 def candidate(url: str, file: str) -> Iterator[Candidate]:
-    """The backup *file*, checked, and the database at *url*, to show both before `put_back`. Nothing is changed.
+    """Return the checked backup *file* and the database at *url*, to show both before `put_back`. Nothing is changed.
 
     Raises BackupError, SchemaTooNewError, DatabaseError.
     """
@@ -167,7 +168,7 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
 
 def put_back(chosen: Candidate) -> Replaced:
-    """Replace the database by the backup; the old one is kept. Raises DatabaseBusyError, BackupError.
+    """Replace the database by the backup, and keep the old one. Raises DatabaseBusyError, BackupError.
 
     Mirrors that matched the database are rewritten, so that they don't undo this. Teams' memberships stay as they are.
     """
@@ -204,7 +205,7 @@ def check(store: Store, *, quick: bool = False) -> list[str]:
 
 
 def check_database(url: str, *, quick: bool = False) -> Report:
-    """Return the problems of the database at *url*, whatever it is; no byte of it is changed."""
+    """Return the problems of the database at *url*, of whatever kind. No byte of it is changed."""
     where = urls.described(url)
     try:
         migrate.require_current(url)
@@ -221,7 +222,7 @@ def check_database(url: str, *, quick: bool = False) -> Report:
 
 
 def rebuild_search(url: str) -> bool:
-    """Rebuild the full-text index of the database at *url*, and return whether this SQLite can."""
+    """Rebuild the full-text index of the database at *url*. Return whether this SQLite can do that."""
     migrate.require_current(url)
     with open_store(url) as store:
         with store.transaction() as connection:
@@ -231,7 +232,7 @@ def rebuild_search(url: str) -> bool:
 
 
 def _existing(url: str) -> str:
-    """Return the existing file of the database at *url*. Raises DatabaseError."""
+    """Return the file of the database at *url*, which must exist. Raises DatabaseError."""
     path = database_file.path_of(url)
     schema = dialect_for(url).schema_version()
     if not schema:

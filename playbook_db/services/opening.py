@@ -41,12 +41,12 @@ def open_project(
     servers: Servers | None = None,
     notify: Notify,
 ) -> Iterator[Project]:
-    """The project in *folder*, in the database at *url*, which is created if it doesn't exist; if backups of it exist,
-    only with *begins_anew*. Every interface opens projects this way.
+    """Open the project in *folder*, in the database at *url*. Every interface opens projects this way. The database is
+    created if it doesn't exist. If backups of it exist, it is created only with *begins_anew*.
 
-    If the project has joined a team, it is the team's, unless it *is_own*. A caller that only *reads* gets the replica
-    if the team's database can't be asked. The mirror is merged before and written after, unless *sync* is off. Pass
-    open *servers* to reuse their connections; they are not closed.
+    A project that has joined a team opens as the team's, unless it *is_own*. A caller that only *reads* gets the
+    replica if the team's database can't be asked. The mirror is merged before and written after, unless *sync* is off.
+    Pass open *servers* to reuse their connections; they are not closed.
     """
     with ExitStack() as stack:
         stack.enter_context(patience.at_most(patience.ANSWER_S))
@@ -67,7 +67,7 @@ def open_project(
 
 @contextmanager
 def of_team(own: Project, servers: Servers) -> Iterator[Project]:
-    """The project *own*, of this machine, or its team's if it has joined one."""
+    """Return the project *own* of this machine, or its team's project if it has joined one."""
     membership = find_membership(own)
     if membership is None:
         yield own
@@ -83,8 +83,8 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
 def _to_read(
     own: Project, membership: Membership, servers: Servers, reads: Reads, notify: Notify
 ) -> Iterator[TeamProject]:
-    """The team's playbook for reading. The replica is updated first; if the server can't be asked, the points come from
-    the replica as it is. Raises DatabaseError if there is none."""
+    """Return the team's playbook for reading. The replica is updated first. If the server can't be asked, the points
+    come from the replica as it is. Raises DatabaseError if there is none."""
     from playbook_db.store.team import replica  # late: few projects have joined a team
 
     path = at_hand.replica_of(own.store.where, membership.playbook_id)
@@ -118,7 +118,7 @@ def refresh(
     *,
     beside: tuple[Question, ...] = (),
 ) -> tuple[State, Answers]:
-    """Replace the replica of a team's playbook if it differs from the *server*. Returns its state afterwards, and the
+    """Replace the replica of a team's playbook if it differs from the *server*. Return its state afterwards, and the
     answers to the questions *beside*.
 
     First *forget_text* erases, in the project's own playbook, each text that the team has forgotten. Only the old
@@ -154,10 +154,10 @@ def refresh(
 
 @retry_on_conflict
 def move(store: Store, old_folder: str, new_folder: str) -> str:
-    """Give the playbook of *old_folder* to *new_folder*, where the project is now. Returns its new key.
+    """Give the playbook of *old_folder* to *new_folder*, the project's present folder. Return its new key.
 
-    Jobs and showings of the new folder go with it. A mirror in the new folder that isn't the synced one of the old
-    folder needs consent. Raises ProjectError if there is no playbook to move, or if the new folder has a history.
+    Jobs and showings of the new folder go with it. A mirror in the new folder needs consent, unless it is the synced
+    one of the old folder. Raises ProjectError if there is no playbook to move, or if the new folder has a history.
     """
     from playbook_db.services.sharing import mirror
 

@@ -62,7 +62,8 @@ def is_at_rest(path: str) -> bool:
 
 
 def no_regular_file(path: str) -> "str | None":
-    """Return the first of the database file *path* and SQLite's beside it that is no regular file: a pipe would block."""
+    """Return the first of the database file *path* and SQLite's beside it that is no regular file: a pipe would
+    block."""
     files = (path, f"{path}-journal", f"{path}-wal", f"{path}-shm")
     return next((file for file in files if os.path.exists(file) and not os.path.isfile(file)), None)
 

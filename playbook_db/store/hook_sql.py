@@ -344,7 +344,8 @@ def shown_to(
 
 
 def text_units(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, numbers: "Sequence[int]") -> int:
-    """Return how long the texts of the points *numbers* are together, in UTF-16 units; those named twice count twice."""
+    """Return how long the texts of the points *numbers* are together, in UTF-16 units; those named twice count
+    twice."""
     listed = ",".join(map(str, numbers))
     rows = execute(f"{TEXTS} ({listed})", {"playbook_id": playbook_id})  # numbers of our own records alone
     units = {number: len(text.encode("utf-16-le")) // 2 for number, text in rows}

@@ -19,7 +19,8 @@ def described(url: URL | str) -> str:
 
 
 def sqlite_path(url: URL | str) -> str | None:
-    """Return the file of an SQLite database, else None. Links are resolved: SQLite keeps its log beside the real file."""
+    """Return the file of an SQLite database, else None. Links are resolved: SQLite keeps its log beside the real
+    file."""
     parsed_url = parsed(url)
     path = parsed_url.database if parsed_url.get_backend_name() == "sqlite" else None
     return os.path.realpath(path) if path and os.path.islink(path) else path

@@ -42,9 +42,9 @@ _MAX_PLAYBOOK_CHARS = 120_000  # of the playbook in a prompt
 class Chunk(ChunkKey):
     """A chunk of a transcript as a model reads it.
 
-    `text` is empty if nobody said or did anything in it. `cited` are the points that the assistant named. `last_uuid`
-    is the chunk's last entry, `first_uuid` the transcript's first. `places` are the parts that can be evidence, in
-    order, redacted. `counts` say how the session went in it, `acts` what it did.
+    `text` is empty if nobody said or did anything in the chunk. `cited` are the points that the assistant named.
+    `last_uuid` is the chunk's last entry, and `first_uuid` the transcript's first. `places` are the redacted parts that
+    can be evidence, in order. `counts` say how the session went in this chunk, and `acts` list its actions.
     """
 
     text: str
@@ -58,17 +58,17 @@ class Chunk(ChunkKey):
 
     @property
     def session(self) -> str | None:
-        """The session for the history; None if nobody knows it."""
+        """The id of the session for the history, or None if it is unknown."""
         return self.session_id if self.session_id.strip() else None
 
 
 @dataclass(frozen=True, slots=True)
 class LearningContext:
-    """The facts about one playbook, that of `project`, before the model is asked.
+    """The facts about the playbook of `project` before the model is asked.
 
-    `playbook` is as of its last `revision`. `shown` are the points that the session was shown, `voted` those that it
-    voted on itself. The pairs in `apart` are no duplicates. `signals` are by point. `reflection` is the part of the
-    reflector's answer that is for this playbook.
+    `playbook` is its state at `revision`, the last one. The session was shown the points in `shown`, and voted itself
+    on those in `voted`. The pairs in `apart` are not duplicates. `signals` are by point name. `reflection` is the part
+    of the reflector's answer for this playbook.
     """
 
     project: Project
@@ -81,8 +81,8 @@ class LearningContext:
     reflection: StoredReflection
 
     def points(self, cited: Collection[str]) -> Sequence[KeyPoint]:
-        """Return the points that a prompt shows: all, or the *cited* ones and the best others if there are too many. Of
-        the user's personal playbook only those that the session was shown or *cited*."""
+        """Return the points that a prompt shows: all points, or the *cited* ones and the best others if there are too
+        many. From the user's personal playbook, return only points that the session was shown or *cited*."""
         points, by_name = self.playbook.points, self.playbook.by_name
         if self.playbook.is_users:
             return [point for point in points if point.name in self.shown or point.name in cited]
@@ -93,7 +93,7 @@ class LearningContext:
         return prompt_text.choose(dict.fromkeys([*first, *ranked]), _MAX_PLAYBOOK_CHARS)
 
     def marks(self, cited: Collection[str]) -> "Iterator[PointMarks]":
-        """Yield the marks of these points, which a prompt shows besides their texts."""
+        """Yield the marks of these points. A prompt shows them beside the texts."""
         from playbook_db.llm.marks import PointMarks
 
         for point in self.points(cited):
@@ -103,7 +103,7 @@ class LearningContext:
             yield PointMarks(point.name, point.helpful, point.harmful, *had, **known)
 
     def with_votes(self, tags: JudgedTags) -> Self:
-        """The same after the votes among *tags*."""
+        """Return this context with the votes in *tags* added to its playbook."""
         draft = Draft(self.playbook)
         operations.cast_votes(draft, tags.votes)
         return replace(self, playbook=draft.playbook())
@@ -111,10 +111,11 @@ class LearningContext:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answers that count for the playbook of `project`: the reflector's `tags`, the curator's `operations`.
+    """The models' valid answers for the playbook of `project`: the reflector's `tags` and the curator's `operations`.
 
-    `raw` are all its operations, as it gave them. `reflection_id` is the stored part of the reflection (0: none). The
-    pairs in `apart` were found to be no duplicates at the revision `judged_in`. `reasoning` is the curator's.
+    `raw` are all operations that the curator returned. `reflection_id` is the number of the stored reflection (0:
+    none). The pairs in `apart` were judged not to be duplicates at the revision `judged_in`. `reasoning` is the
+    curator's.
     """
 
     project: Project
@@ -129,8 +130,8 @@ class Verdict:
 
 @dataclass(slots=True)
 class Inquiry:
-    """Asks the models about one chunk. It starts no call over the budget, and stores what each call (of this `kind`)
-    took as soon as its answer is there."""
+    """Asks the models about one chunk, and starts no call over the budget. It stores the cost of each call (of this
+    `kind`) as soon as the answer arrives."""
 
     project: Project
     chunk: Chunk
@@ -143,7 +144,7 @@ class Inquiry:
     calls: list[Call] = field(default_factory=list)
 
     def ask(self, prompt: "Prompt", *, deadline: float) -> "Reply":
-        """Ask the model. Raises BudgetError if the budget is spent, and what the model raises."""
+        """Ask the model. Raises BudgetError if the budget is spent, and any error of the model."""
         check_budget(self.project, self.budget)
         from playbook_db.llm.model import estimated
 
@@ -169,7 +170,7 @@ class Inquiry:
         self.calls.append(call)
 
     def reflect(self, contexts: Sequence[LearningContext]) -> list[LearningContext]:
-        """Ask the reflector, and store its answer before anything else happens. Returns *contexts* with their parts."""
+        """Ask the reflector, and store its answer at once. Return *contexts*, each with its part of the answer."""
         from playbook_db.llm import marks, reflector
 
         cited = self.chunk.cited
@@ -195,7 +196,7 @@ class Inquiry:
 
     @retry_on_conflict
     def _keep_reflection(self, context: LearningContext, part: StoredReflection) -> LearningContext:
-        """Store *part* in the playbook of *context*; in the user's own only if it has tags."""
+        """Store *part* in the playbook of *context*. The personal playbook stores it only if it has tags."""
         project = context.project
         if part.bullet_tags or not project.is_users:
             with project.store.write(project.key) as book:
@@ -211,8 +212,8 @@ class Inquiry:
         return replace(context, reflection=part)
 
     def curate(self, contexts: Sequence[LearningContext]) -> list[Verdict]:
-        """Ask the curator about the playbooks after the votes, and judge both answers. If the reflector learned
-        nothing, the curator isn't asked. Returns the project's verdict first, then those of others, if any."""
+        """Ask the curator about the playbooks after the votes, and judge the answers of both models. If the reflector
+        learned nothing, the curator isn't asked. Return the project's verdict first, then those of others, if any."""
         cited, places = self.chunk.cited, self.chunk.places
         tags = [
             judging.judge_tags(
@@ -268,12 +269,12 @@ class Inquiry:
         return answer
 
     def _redacted(self, text: str) -> str:
-        """Return *text* without secrets, and with nothing that a database can't store."""
+        """Return *text* without secrets and without characters that a database can't store."""
         return storable(redact(text, self.secrets))
 
     def _clean(self, value: Any, key: str = "") -> Any:
-        """Return *value*, JSON of a model under *key*, without secrets and cut to what is stored. A point's text that
-        is too long stays so by one character, so that it is skipped."""
+        """Return *value*, JSON from a model under *key*, without secrets and cut to the stored length. A point's text
+        that is too long keeps one character too many, so that it is skipped later."""
         if isinstance(value, str):
             is_point = key in ("text", "merged_text")
             return self._redacted(value)[: operations.MAX_TEXT_CHARS + 1 if is_point else _MAX_REASON_CHARS]

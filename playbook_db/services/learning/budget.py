@@ -1,4 +1,4 @@
-"""How many tokens learning may take: a day's budget, or what the user has agreed to for one command."""
+"""The token budget for learning: the daily budget, or the tokens that the user has allowed for one command."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,20 +12,21 @@ from playbook_db.store.playbook import learning
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the user has allowed one command instead of the daily budget: so many `tokens` from the time `since` on."""
+    """The `tokens` that the user has allowed for one command from the time `since` on. They replace the daily
+    budget."""
 
     tokens: int
     since: str
 
 
 def tokens_today(store: Store, key: str | None = None) -> int:
-    """Return the used tokens of today's budget (UTC), for the project *key* or for all."""
+    """Return the tokens used today (UTC) from the daily budget, for the project *key* or for all projects."""
     with store.snapshot() as connection:
         return learning.tokens_since(connection, timestamp(day_begin(datetime.now(UTC))), key)
 
 
 def check_budget(project: Project, agreed: Budget | None = None) -> None:
-    """Raise BudgetError if the budget *agreed* on is spent, or without one the daily budget."""
+    """Raise BudgetError if the *agreed* budget is spent. Without an agreed one, check the daily budget."""
     project = project.own
     if agreed is not None:
         with project.store.snapshot() as connection:

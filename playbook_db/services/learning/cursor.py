@@ -1,4 +1,5 @@
-"""How far each transcript has been learned from. A team's database records it, and so does this machine."""
+"""The position up to which each transcript has been learned from. A team's database stores it, and so does this
+machine."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,10 +11,10 @@ from playbook_db.store.engine import retry_on_conflict
 
 @dataclass(slots=True)
 class Cursor:
-    """How far, to the byte `offset`, the transcript at `path` has been learned from.
+    """The position `offset`, in bytes, up to which the transcript at `path` has been learned from.
 
-    `first_uuid` is its first entry (None: it has none). It `is_new` if nothing was learned from it, or it has replaced
-    another transcript.
+    `first_uuid` is the transcript's first entry (None: it has none). The cursor `is_new` if nothing was learned from
+    the transcript, or if the transcript has replaced another one.
     """
 
     project: Project
@@ -43,11 +44,11 @@ class Cursor:
 
 @contextmanager
 def opened(project: Project, path: str, *, session_id: str, first_uuid: str | None) -> Iterator[Cursor]:
-    """The cursor of the transcript at *path*.
+    """Open the cursor of the transcript at *path*.
 
-    A team's playbook first gets what only this machine knows, such as a dropped job. That raises ServerError before a
-    model is asked, if the user may not write there. At the end this machine gets the team's cursor: so the transcript
-    isn't taken for lost, and isn't learned from again when the project leaves the team.
+    First, a team's playbook gets the positions that only this machine knows, such as that of a dropped job. If the user
+    may not write there, this raises ServerError before a model is asked. At the end, the team's cursor is copied to
+    this machine. Otherwise the transcript would be learned from again when the project leaves the team.
     """
     if project.is_team:
         _copy(project.own, project, path, session_id)
@@ -66,8 +67,8 @@ def learned_to(project: Project, path: str) -> int:
 
 @retry_on_conflict
 def _copy(source: Project, target: Project, path: str, session_id: str, *, or_of_another: bool = False) -> None:
-    """Copy the cursor of the transcript at *path* from *source* to *target* if it is further there; with
-    *or_of_another* also if *target* knows another transcript by this path."""
+    """Copy the cursor of the transcript at *path* from *source* to *target* if it is further there. With
+    *or_of_another*, also copy it if *target* knows another transcript by this path."""
     with source.store.read(source.key) as book:
         offset, first_uuid = book.cursor(path)
     with target.store.write(target.key) as book:

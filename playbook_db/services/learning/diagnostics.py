@@ -26,7 +26,8 @@ _SHOWN_TEXT_LENGTH = 80  # characters of a pruned point's text; source: scoring 
 
 
 def is_on(folder: str) -> bool:
-    """Return whether the project in *folder* has the flag file `.claude/diagnostic_mode`, but not from a clone."""
+    """Return whether the project in *folder* has its own flag file `.claude/diagnostic_mode`. A flag file from a clone
+    doesn't count."""
     return os.path.exists(flag_of(folder)) and not is_flag_brought(folder)
 
 
@@ -36,7 +37,8 @@ def flag_of(folder: str) -> str:
 
 
 def is_flag_brought(folder: str) -> bool:
-    """Return whether the flag file may come from somebody else's commit: it is in git's index, or git can't tell."""
+    """Return whether the flag file may come from somebody else's commit. It may if it is in git's index, or if git
+    can't tell."""
     flag = flag_of(folder)
     place = os.path.realpath(os.path.dirname(flag))
     top = next((each for each in projects.upwards(place) if os.path.lexists(os.path.join(each, ".git"))), None)
@@ -95,8 +97,8 @@ def pruning(folder: str | None, pruned: Iterable[KeyPoint]) -> None:
 def operations(
     folder: str | None, batch: Sequence[object], skipped: Sequence[Skipped], changes: Iterable[Change]
 ) -> None:
-    """Report a *batch* of operations: the *changes* that it made, each with its reason, which operations were *skipped*
-    and why, and which name an unknown section."""
+    """Report a *batch* of operations: the *changes* that it made, the *skipped* operations and any unknown section
+    names. Each entry has its reason."""
     done = ((_DONE[change.kind], change.point.name, change.reason) for change in changes if change.kind in _DONE)
     lines = [f"  - {verb} {name}" + (f": {reason}" if reason else "") for verb, name, reason in done]
     lines += [f"  - operation {item.index + 1} was skipped: {item.reason}" for item in skipped]
@@ -108,7 +110,7 @@ def operations(
 
 
 def exchanges(folder: str | None, role: str, exchanged: Iterable["Exchange"], redact: Callable[[str], str]) -> None:
-    """Report each question to the model and its answer, without secrets by *redact*."""
+    """Report each question to the model and its answer. *redact* removes the secrets."""
     for exchange in exchanged:
         _report(folder, [redact(exchange.question), "", "--- answer ---", redact(exchange.answer)], f"{role}:", role)
 

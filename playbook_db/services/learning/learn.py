@@ -1,7 +1,7 @@
 """Learning from one chunk of a transcript: reflector, votes, curator, one revision, and the cursor.
 
-What counts is applied to the playbook as it is then. The revision, the proposals, the cursor and the end of the job are
-one commit, so that a kill leaves all or nothing.
+Valid answers are applied to the playbook as it is at that time. One commit has the revision, the proposals, the cursor
+and the end of the job, so that a kill leaves all or nothing.
 
 The user's own playbook is committed first, as it may be in another database. Its own cursor makes the chunk count once
 there, however often the rest is tried.
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LearnResult:
-    """The result of a chunk: nothing if it was `already_learned`; else the revision, the calls of the model, and the
-    number of `proposals`."""
+    """The result of learning from a chunk: the revision, the model's calls, and the number of `proposals`. All are
+    empty if the chunk was `already_learned`."""
 
     already_learned: bool = False
     revision: RevisionResult | None = None
@@ -55,11 +55,12 @@ def learn(
     budget: Budget | None = None,
     review: Review = "fetched",
 ) -> LearnResult:
-    """Learn from *chunk*, unless that is done already. The job that it *finishes* ends in the same commit.
+    """Learn from *chunk*, unless that is done already. The job passed as *finishes* ends in the same commit.
 
-    *secrets* are redacted everywhere. *deadline* is a time of `time.monotonic`. Without a *budget* the daily one holds.
-    *review* says which changes are only proposed. Raises ModelError, BudgetError and DatabaseError; the playbook hasn't
-    changed then. If the model refuses to answer, the chunk is skipped for good, with a RefusalError.
+    *secrets* are redacted everywhere. *deadline* is a time of `time.monotonic`. Without a *budget* the daily one
+    applies. *review* says which changes are only proposed. Raises ModelError, BudgetError and DatabaseError; the
+    playbook is then unchanged. If the model refuses to answer, the chunk is skipped for good, and RefusalError is
+    raised.
     """
     if not chunk.text.strip():
         return LearnResult(already_learned=not _pass_over(project, chunk, finishes))
@@ -85,7 +86,7 @@ def learn(
 
 @retry_on_conflict
 def _pass_over(project: Project, chunk: Chunk, finishes: Job | None) -> bool:
-    """Mark *chunk* as done, though nothing was learned from it. Return False if it was done already."""
+    """Mark *chunk* as done without learning from it. Return False if it was done already."""
     is_new = False
     for each in reversed(project.playbooks()):
         if each is project or any(map(is_users_name, chunk.cited)):
@@ -112,7 +113,7 @@ def _read_context(project: Project, book: PlaybookRepository, chunk: Chunk) -> L
 
 @retry_on_conflict
 def _keep(chunk: Chunk, verdict: Verdict, calls: Sequence[Call], finishes: Job | None) -> LearnResult:
-    """Commit all that counts for one playbook: the revision, the proposals, the end of the reflection, the cursor."""
+    """Commit all results for one playbook: the revision, the proposals, the end of the reflection, the cursor."""
     project, tags, judged, session = verdict.project, verdict.tags, verdict.operations, chunk.session
     with project.store.write(project.key) as book:
         if _is_learned(book, chunk):
@@ -143,8 +144,8 @@ def _keep(chunk: Chunk, verdict: Verdict, calls: Sequence[Call], finishes: Job |
 
 
 def _propose(book: PlaybookRepository, verdict: Verdict, result: RevisionResult, session: str | None) -> int:
-    """Save the proposals, and return how many there are. Proposals of earlier sessions that this *result* has carried
-    out are accepted."""
+    """Save the proposals, and return their number. Also accept proposals of earlier sessions if this *result* has
+    applied them."""
     votes = ({"type": "VOTE", **asdict(vote)} for vote in verdict.tags.votes)
     for operation in (*verdict.operations.counting, *votes):
         if waiting := book.matching_proposal(operation):
@@ -162,8 +163,8 @@ def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set
 
 
 def _due_in(project: Project, book: PlaybookRepository, session_id: str) -> dict[str, ShownPoint]:
-    """Return the points that the session was shown, or that were held back, by name. The team's database may not know
-    of some yet."""
+    """Return the points that the session was shown, or that were held back from it, by name. Some may not be in the
+    team's database yet."""
     unsent: list[tuple[str, str, str | None]] = []
     if project.is_team:
         own = project.own
@@ -173,8 +174,8 @@ def _due_in(project: Project, book: PlaybookRepository, session_id: str) -> dict
 
 
 def _is_learned(book: PlaybookRepository, chunk: Chunk) -> bool:
-    """Return whether the playbook has learned from *chunk*, or another worker is ahead: the cursor isn't where it
-    begins.
+    """Return whether the playbook has learned from *chunk*, or another worker is ahead. In both cases the cursor isn't
+    at the chunk's start.
 
     The user's own playbook knows only the chunks that concern it, so its cursor may be behind.
     """
@@ -185,8 +186,8 @@ def _is_learned(book: PlaybookRepository, chunk: Chunk) -> bool:
 
 
 def _note_done(project: Project, book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
-    """Move the cursor past *chunk* and store its citations, what it shows of each point and, in a project, how the
-    session went. Let points rest that are due, and end the job that it *finishes*."""
+    """Move the cursor past *chunk*, and store its citations and its trials of points. A project also stores how the
+    session went. Let harmful points rest, and end the job passed as *finishes*."""
     book.add_citations(chunk.cited, session_id=chunk.session_id)
     for name, point in _due_in(project, book, chunk.session_id).items():
         trial = trials.judge(point.text, (act for act in chunk.acts if act.time > point.time))

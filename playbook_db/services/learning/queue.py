@@ -1,6 +1,6 @@
-"""The queue of jobs to learn from: added, claimed one by one, then done, tried again or failed.
+"""The queue of jobs to learn from: jobs are added, claimed one by one, then done, tried again or failed.
 
-The records of what sessions were shown arrive in the same way.
+The records of points that sessions were shown arrive in the same way.
 """
 
 import os
@@ -28,7 +28,7 @@ _LONGEST_WAIT_S = 6 * 3600.0
 
 @retry_on_conflict
 def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
-    """Queue *job* for the project *key*, creating it if needed. Return False if the project is ignored."""
+    """Queue *job* for the project *key*. The project is created if needed. Return False if the project is ignored."""
     with store.write(key) as book:
         if book.is_ignored():
             return False
@@ -38,8 +38,8 @@ def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
 
 @retry_on_conflict
 def take_in_showing(store: Store, key: str, content: Mapping[str, object]) -> None:
-    """Save what a session was shown, the *content* of a hook's file, for the project *key*, creating it if needed. It
-    counts once, however often it is read. Raises ValueError if *content* is something else."""
+    """Save the points that a session was shown for the project *key*, which is created if needed. *content* is a hook's
+    file. It counts once, however often it is read. Raises ValueError if *content* has another form."""
     showing, team = _read_showing(content)
     with store.write(key) as book:
         if team is not None:
@@ -71,7 +71,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def _listed(numbers: object) -> str:
-    """Return *numbers* as a JSON list, each once. Raises ValueError."""
+    """Return *numbers* as a JSON list without duplicates. Raises ValueError."""
     if not (isinstance(numbers, list) and all(map(_is_count, numbers))):
         raise ValueError("what was shown isn't said in numbers")
     return f"[{','.join(map(str, dict.fromkeys(numbers)))}]"
@@ -84,15 +84,15 @@ def list_jobs(store: Store, key: str | None = None) -> list[Job]:
 
 
 def open_jobs(store: Store, key: str, *, most: int, offset: int = 0) -> tuple[Collection[Job], Mapping[str, int]]:
-    """Return the jobs of the project *key* that wait, run or failed, oldest first, and how many there are by state.
-    Returns at most *most* jobs, from *offset* on."""
+    """Return at most *most* jobs of the project *key* that wait, run or failed, oldest first, from *offset* on. Also
+    return the number of jobs in each state."""
     with store.snapshot() as connection:
         return jobs.read_open(connection, key, most=most, offset=offset), jobs.count_open(connection, key)
 
 
 @retry_on_conflict
 def claim(store: Store) -> Job | None:
-    """Claim the oldest job that is due. Return None if there is none. First, jobs that another worker left become due."""
+    """Claim the oldest job that is due, or return None. First, queue jobs again that another worker left running."""
     now = datetime.now(UTC)
     with store.transaction() as connection:
         jobs.bring_back(connection, lease_over=timestamp(now), now=timestamp(now), most_attempts=_MOST_STARTS)
@@ -101,9 +101,9 @@ def claim(store: Store) -> Job | None:
 
 @retry_on_conflict
 def release_all(store: Store, *, ends_waits: bool = False) -> int:
-    """Queue all running jobs again, when the only worker starts, and return how many. In a database that others share,
-    theirs are left alone. If it *ends_waits*, jobs that wait through no fault of their own become due. Jobs that were
-    done KEPT_DAYS ago are deleted."""
+    """Queue all running jobs again when the only worker starts, and return their number. In a shared database, leave
+    the jobs of others alone. If it *ends_waits*, jobs that wait for an outside cause become due. Jobs that were done
+    KEPT_DAYS ago are deleted."""
     now = datetime.now(UTC)
     lease_over = timestamp(now) if store.is_shared else "9999"
     with store.transaction() as connection:
@@ -128,7 +128,8 @@ def finish(store: Store, job: Job) -> None:
 
 @retry_on_conflict
 def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
-    """Queue *job* again through no fault of its own, until *until*, or until `release_all` ends the wait."""
+    """Queue *job* again for an outside cause, so that this try doesn't count. It waits until *until*, or until
+    `release_all` ends the wait."""
     why = _without_secrets(job, why)
     with store.transaction() as connection:
         jobs.put_off(connection, job, not_before=until, error=why, counts=False)
@@ -136,7 +137,7 @@ def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> No
 
 @retry_on_conflict
 def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
-    """Record that *job* failed. It is tried again after growing waits, unless *for_good* or tried too often. Returns
+    """Record that *job* failed. It is tried again after growing waits, unless it failed *for_good* or too often. Return
     *why* without secrets, as it is stored."""
     now = datetime.now(UTC)
     attempts, why = job.attempts + 1, _without_secrets(job, why)
@@ -152,22 +153,22 @@ def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
 
 @retry_on_conflict
 def retry(store: Store, key: str, number: int) -> bool:
-    """Queue the job *number* of the project *key* as new. Return False if there is none that failed or waits."""
+    """Queue the failed or waiting job *number* of the project *key* as new. Return False if there is none."""
     with store.transaction() as connection:
         return jobs.retry(connection, key, number)
 
 
 @retry_on_conflict
 def retry_all(store: Store) -> int:
-    """Queue every job of any project as new that failed or waits for its next try, and return how many."""
+    """Queue as new every job of any project that failed or waits for its next try. Return their number."""
     with store.transaction() as connection:
         return jobs.retry_all(connection)
 
 
 @retry_on_conflict
 def drop(store: Store, key: str, number: int) -> bool:
-    """Remove the job *number* of the project *key*, and count its transcript as learned from up to its end. False if
-    there is no such job, or it runs."""
+    """Remove the job *number* of the project *key*, and move its transcript's cursor to the end. Return False if there
+    is no such job, or if it is running."""
     with store.write(key) as book:
         job = jobs.drop(book.connection, key, number)
         if job is None:
@@ -179,7 +180,8 @@ def drop(store: Store, key: str, number: int) -> bool:
 
 
 def skip_session(session: str, *, is_skipped: bool) -> None:
-    """Set whether to skip the session when learning: by a file in the data folder, which outlives the database."""
+    """Set whether learning skips the session. A file in the data folder stores this, so that it outlives the
+    database."""
     path = settings.skip_mark(session)
     if is_skipped:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -201,13 +203,13 @@ def is_session_id(text: str) -> bool:
 
 
 def later(seconds: float) -> str:
-    """Return the time so many *seconds* from now, as a timestamp."""
+    """Return the time *seconds* from now as a timestamp."""
     return timestamp(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
 def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collection[str]] | None:
-    """Return how far each transcript of the project *key* was learned from, and which have jobs, even failed ones, or
-    None if the project is ignored."""
+    """Return the learned offset of each transcript of the project *key*, and the transcripts that have jobs, even
+    failed ones. Return None if the project is ignored."""
     with store.read(key) as book:
         return None if book.is_ignored() else (book.cursors(), jobs.known_paths(book.connection, key))
 

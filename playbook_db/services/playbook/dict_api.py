@@ -1,6 +1,6 @@
 """Playbooks as plain dicts, in both layouts, for programs written for the JSON file: loading, saving, merging.
 
-Likeness of points needs the user's embedder: `PLAYBOOK_EMBEDDER` names it as `package.module:function`. It takes a list
+Comparing points needs the user's embedder: `PLAYBOOK_EMBEDDER` names it as `package.module:function`. It takes a list
 of texts and returns a vector of floats for each.
 """
 
@@ -31,7 +31,7 @@ Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
 
 
 class PlaybookDict(dict[str, Any]):
-    """A plain dict that remembers its origin; a deep copy does, too.
+    """A plain dict that remembers its origin, even in a deep copy.
 
     `origin` is the database and the project, `revision` the loaded revision, `spent` the names of retired points,
     `done` the changes that our functions made to it.
@@ -51,13 +51,13 @@ def note(
     skipped: Iterable[Skipped] = (),
     items: int = 0,
 ) -> None:
-    """Record changes in *plain*, if it is a PlaybookDict; *skipped* are indexed in a list of *items*."""
+    """Record changes in *plain* if it is a PlaybookDict. *skipped* has indexes into the list *items*."""
     if isinstance(plain, PlaybookDict):
         plain.done = plain.done.and_then(changes, votes, skipped, items)
 
 
 def from_plain(plain: Mapping[str, Any]) -> Reading:
-    """Return the playbook in *plain*, a dict in either layout. Raises PlaybookFileError, naming the entry and the
+    """Return the playbook in *plain*, a dict in either layout. Raises PlaybookFileError, which names the entry and the
     value."""
     data = dict(plain)
     if "sections" not in data and "key_points" not in data:
@@ -111,10 +111,10 @@ def load_embedder() -> Embedder | None:
 
 
 def similarity_threshold(threshold: float | None) -> float:
-    """Return the similarity from which points are duplicates: *threshold*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`, else
-    0.85.
+    """Return the similarity from which two points are duplicates: *threshold*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`,
+    else 0.85.
 
-    Raises SettingError if the variable is no number.
+    Raises SettingError if the variable is not a number.
     """
     value: float | str | None = os.environ.get("AGENTIC_CONTEXT_DEDUP_THRESHOLD") if threshold is None else threshold
     if value is None or value == "":
@@ -126,7 +126,7 @@ def similarity_threshold(threshold: float | None) -> float:
 
 
 def cosine(points: Sequence[KeyPoint], embedder: Embedder) -> Similarity:
-    """A function for the cosine of the vectors of two of *points*; each text is embedded once.
+    """Return a function for the cosine of the vectors of two of *points*. Each text is embedded once.
 
     Raises SettingError if the embedder fails, or doesn't return a vector of the same length for each text.
     """
@@ -154,8 +154,8 @@ def _entry(point: KeyPoint) -> dict[str, Any]:
 
 
 def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
-    """Return the project's playbook as a dict like its file, with all five sections, `version` and `last_updated`; and
-    notes.
+    """Return the project's playbook as a dict like its file, and notes. The dict has all five sections, `version` and
+    `last_updated`.
 
     A changed file is merged first.
     """
@@ -172,9 +172,9 @@ def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
 
 @retry_on_conflict
 def save(project: Project, plain: dict[str, Any]) -> tuple[str, ...]:
-    """Store *plain* and write the mirror, and return notes for the user. *plain* then has the stored playbook.
+    """Store *plain*, write the mirror, and return notes for the user. Afterwards *plain* has the stored playbook.
 
-    If its loaded revision is known, later changes are merged; else the playbook becomes equal to *plain*. Raises
+    If its loaded revision is known, later changes are merged. Otherwise the playbook becomes equal to *plain*. Raises
     PlaybookFileError for a bad entry.
     """
     reading = from_plain(plain)

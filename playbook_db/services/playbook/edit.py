@@ -1,4 +1,4 @@
-"""Changes that people and curators make to a playbook, one revision each; and its similar points."""
+"""Changes to a playbook by people and curators, one revision each; and its similar points."""
 
 import difflib
 import itertools
@@ -32,7 +32,8 @@ _ALWAYS_FITS = 1000  # characters
 
 @dataclass(frozen=True, slots=True)
 class PointDetails:
-    """A point, live or retired; when and why it was retired; other fields of its entry in a file, as JSON."""
+    """A live or retired point. It has the time and reason of its retirement, and the other fields of its entry in a
+    file, as JSON."""
 
     point: KeyPoint
     retired: RetiredPoint | None = None
@@ -41,7 +42,7 @@ class PointDetails:
 
 @retry_on_conflict
 def add(project: Project, text: str, *, section: str | None = None) -> RevisionResult:
-    """Add a point. Raises PointRuleError if the text is blank, or the playbook says it already."""
+    """Add a point. Raises PointRuleError if the text is blank, or if the playbook has the same text already."""
     chosen = OTHERS if section is None else section_named(section)
     text = usable(text)
     with project.store.write(project.key) as book:
@@ -62,9 +63,9 @@ def edit(
     was: str | None = None,
     was_in: str | None = None,
 ) -> RevisionResult:
-    """Give a point another text or section, or both; its name and counters stay.
+    """Change a point's text, section or both. Its name and counters stay.
 
-    Raises PointChangedError if its text isn't *was*, or its section isn't *was_in*: what the user saw.
+    Raises PointChangedError if its text isn't *was*, or its section isn't *was_in*: the values that the user saw.
     """
     chosen = section_named(section) if section is not None else None
     text = None if text is None else usable(text)
@@ -116,9 +117,10 @@ def vote(project: Project, name: str, tag: str, *others: str, was: str | None = 
 
 @retry_on_conflict
 def pin(project: Project, *names: str) -> list[str]:
-    """Pin the points *names*, all or none, so that they come first in every session, and return notes for the user.
+    """Pin the points *names*, all or none, so that they come first in every session. Return notes for the user.
 
-    Pins are not part of the history: no revision, no undo. A point that is retired and restored keeps its pin.
+    Pins are not part of the history: there is no revision and no undo. A point that is retired and restored keeps its
+    pin.
     """
     with project.store.write(project.key) as book:
         points = [live_point(book, name) for name in dict.fromkeys(names)]
@@ -142,8 +144,8 @@ def apply_batch(
 ) -> RevisionResult:
     """Apply a curator's batch, then the votes in *evaluations*, as one revision.
 
-    An operation that breaks a rule is skipped, and stored with its reason; a vote gets a note. The history names the
-    *origin* of the batch. Nothing is written with `dry_run`, or if every operation was skipped.
+    An operation that breaks a rule is skipped, and stored with its reason. A vote that can't count gets a note. The
+    history names the *origin* of the batch. Nothing is written with `dry_run`, or if every operation was skipped.
     """
     unknown = operation_rules.unknown_sections(operations)
     notes = [f"operation {index + 1}: there is no section {section!r}" for index, section in unknown]
@@ -160,16 +162,16 @@ def apply_batch(
 
 @retry_on_conflict
 def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
-    """Retire the points with harmful votes, by the pruning rule."""
+    """Retire the points with too many harmful votes, by the pruning rule."""
     with project.store.write(project.key, dry_run=dry_run) as book:
         pruned = operation_rules.prune(book.draft)
         return book.commit("prune", f"pruned {len(pruned)} point{'s' * (len(pruned) != 1)}")
 
 
 def prune_or_propose(book: PlaybookRepository, votes: Sequence[Vote], session: str | None) -> tuple[KeyPoint, ...]:
-    """Retire the harmful points of the draft, and return them. *votes* were just cast by *session*.
+    """Retire the harmful points of the draft, and return them. *votes* are those that *session* has just cast.
 
-    A point that only weak votes make harmful stays, and its retirement is proposed once.
+    If only weak votes make a point harmful, it stays, and its retirement is proposed once.
     """
     harmful = [point for point in book.draft.points() if operation_rules.is_harmful(point)]
     strong = book.strong_votes(harmful, votes)
@@ -240,8 +242,8 @@ def find_in(book: PlaybookRepository, name: str) -> PointDetails:
 
 
 def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
-    """Return the retired point *name*, to restore it. Raises PointNotFoundError, and PointRuleError for a forgotten
-    point."""
+    """Return the retired point *name*, to restore it. Raises PointNotFoundError, and PointRuleError if the point was
+    forgotten."""
     retired = book.retired_point(name)
     if retired is None:
         raise no_such_point(book, name)
@@ -257,14 +259,15 @@ def find_live(project: Project, name: str) -> KeyPoint:
 
 
 def alike_points(project: Project, *, limit: int) -> list[tuple[KeyPoint, KeyPoint, float]]:
-    """Return the *limit* most similar pairs of points with their likeness (0 to 1), but for pairs kept apart."""
+    """Return the *limit* most similar pairs of points with their similarity (0 to 1), without pairs that were kept
+    apart."""
     with project.store.read(project.key) as book:
         return duplicates.near_pairs(book.live_points(), apart=book.distinct_points(), limit=limit)
 
 
 @retry_on_conflict
 def merge_points(project: Project, name: str, duplicate: str, *, text: str | None = None) -> RevisionResult:
-    """Retire the point *duplicate* and give its votes to the point *name*, which gets the *text* if one is given.
+    """Retire the point *duplicate*, and give its votes to the point *name*. That point gets the *text*, if given.
 
     Raises PointNotFoundError, and PointRuleError if a third point has this text.
     """
@@ -280,7 +283,8 @@ def merge_points(project: Project, name: str, duplicate: str, *, text: str | Non
 
 @retry_on_conflict
 def keep_apart(project: Project, name: str, other: str) -> None:
-    """Never offer to merge two points until one is reworded; no revision, no undo. Raises PointNotFoundError."""
+    """Stop offering to merge two points until one is reworded. There is no revision and no undo. Raises
+    PointNotFoundError."""
     with project.store.write(project.key) as book:
         _require_two(book, name, other)
         book.keep_apart([(name, other)])
@@ -303,7 +307,8 @@ def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
 
 
 def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
-    """Raise PointChangedError, with *more* at the end of its text, unless the text of *point* is *was* (None: any)."""
+    """Raise PointChangedError unless the text of *point* is *was* (None: any text). The error's message ends with
+    *more*."""
     if was is not None and point.text != was:
         raise PointChangedError(point.name, f"reworded meanwhile. Nothing was changed{more}")
 
@@ -314,13 +319,15 @@ def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:
 
 
 def usable(text: str) -> str:
-    """Return *text* as a point stores it. Raises PointRuleError if it is unusable, or longer than a session's text."""
+    """Return *text* as a point stores it. Raises PointRuleError if it is unusable, or longer than the text for a
+    session."""
     if problem := why_text_unusable(text) or why_too_long(text):
         raise PointRuleError(f"This text can't be stored: {problem}.")
     return text.strip()
 
 
 def why_too_long(text: str) -> str | None:
-    """Return why a typed *text* is too long for any session, or None. One from a file is stored, with a note."""
+    """Return why a typed *text* is too long for any session, or None. A text from a file is stored anyway, with a
+    note."""
     units, limit = prompt_text.utf16_units(text), prompt_text.LIMIT_UNITS
     return f"it has {units:,} characters, and a session is shown {limit:,} at most" if units > limit else None

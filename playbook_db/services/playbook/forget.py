@@ -1,7 +1,7 @@
 """Forgetting for good: erasing texts from playbooks and their history, from our files, and from backups.
 
-Our files come first: the database still says what to look for, so after a kill the same command does the rest. Backups
-come last: a new one replaces those that hold an erased text.
+Our files come first, while the database still has the texts to look for. So after a kill the same command does the
+rest. Backups come last: a new one replaces those that contain an erased text.
 """
 
 import glob
@@ -36,8 +36,8 @@ _MOST_MATCHES = 500  # of a pattern, to look for in files besides the pattern it
 class Request:
     """A request to forget the point `name`, or the matches of `pattern`, in this project's playbook or in all.
 
-    A point is forgotten with all its earlier texts, in every place. So is a point whose present text the pattern
-    matches; elsewhere only the matches are erased.
+    A point is forgotten with all its earlier texts, in every place. The same happens to a point whose present text the
+    pattern matches. In other texts only the matches are erased.
     """
 
     name: str | None = None
@@ -47,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """The texts to erase from one playbook: points as a whole (`forgotten`) or in part (`shortened`), and all `fields`
+    """The texts to erase from one playbook: whole points (`forgotten`), parts of points (`shortened`), and all `fields`
     of rows.
 
     `texts` are erased in every place; `matches` are those of the pattern. `revision` erased them (None: not yet).
@@ -79,9 +79,9 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """The result, or the plan, of an erasure: for each playbook by its key, the files and the backups.
+    """The result, or the plan, of an erasure: the erasures by the playbook's key, the files and the backups.
 
-    `new_backup` replaces those backups. `notes` are for the user. `is_rewritten`: no erased text is left in the
+    `new_backup` replaces those backups. `notes` are for the user. If it `is_rewritten`, no erased text is left in the
     database's own bytes.
     """
 
@@ -99,7 +99,7 @@ class Forgotten:
 
 
 def preview(project: Project, request: Request) -> Forgotten:
-    """Plan `forget`; nothing is written. Raises PointNotFoundError, PointRuleError."""
+    """Plan `forget` without writing anything. Raises PointNotFoundError, PointRuleError."""
     work = _Work(project, request, _plan_all(project, request))
     files = work.erase(work.our_files(), dry_run=True)
     holding = tuple(work.backups_holding())
@@ -111,7 +111,7 @@ def preview(project: Project, request: Request) -> Forgotten:
 
 
 def forget(project: Project, request: Request) -> Forgotten:
-    """Erase what *request* names for good, and write the mirrors. Raises PointNotFoundError, PointRuleError."""
+    """Erase the texts of *request* for good, and write the mirrors. Raises PointNotFoundError, PointRuleError."""
     try:
         work = _Work(project, request, _plan_all(project, request))
     except PointRuleError:  # it was forgotten already, by a command that may have been killed
@@ -143,10 +143,10 @@ def forget(project: Project, request: Request) -> Forgotten:
 
 
 def finish_waiting(store: Store) -> bool:
-    """Finish erasures that a kill or a reader interrupted, and return whether nothing is left to do.
+    """Finish erasures that a kill or a reader interrupted. Return whether nothing is left to do.
 
-    A reader that began before an erasure keeps its bytes in the write-ahead log. Unreadable backups are skipped. Raises
-    DatabaseError.
+    A reader that began before an erasure keeps the erased bytes in the write-ahead log. Unreadable backups are skipped.
+    Raises DatabaseError.
     """
     with store.snapshot() as connection:
         if not erasure.waiting(connection):
@@ -162,7 +162,7 @@ def finish_waiting(store: Store) -> bool:
 
 
 def follow_team(store: Store, membership: Membership, server: Store) -> bool:
-    """Bring the replica of a team's playbook up to date with the *server*, and return whether it was replaced.
+    """Update the replica of a team's playbook from the *server*. Return whether it was replaced.
 
     First the project's own playbook forgets the texts that the team has forgotten since.
     """
@@ -170,7 +170,7 @@ def follow_team(store: Store, membership: Membership, server: Store) -> bool:
 
 
 def _forget_text(own: Project, text: str) -> None:
-    """Forget in the project's own playbook the *text* of a point that the team has forgotten, under any name."""
+    """Forget *text*, under any name, in the project's own playbook. The team has forgotten a point with this text."""
     names = [point.name for point in read_playbook(own).points if point.text == text]
     if names:
         request = Request(names[0])
@@ -185,8 +185,8 @@ def _forget_text(own: Project, text: str) -> None:
 
 
 def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
-    """Return the erasures for *request* by playbook, also empty ones. Raises PointNotFoundError, and PointRuleError if
-    the point was forgotten already."""
+    """Return the erasures for *request* by playbook, including empty ones. Raises PointNotFoundError, and
+    PointRuleError if the point was forgotten already."""
     retired = None if request.name is None else edit.find(project, request.name).retired
     if retired is not None and retired.is_forgotten:
         raise PointRuleError(f"{request.name} was forgotten already; none of its text is left in the database.")
@@ -197,7 +197,7 @@ def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
 
 
 def _plan(book: PlaybookRepository, request: Request) -> Erasure:
-    """Plan the erasure in one playbook, as the transaction sees it; nothing is written."""
+    """Plan the erasure in one playbook, as the transaction sees it, without writing anything."""
     connection, playbook_id = book.connection, book.playbook_id
     by_pattern = Eraser(pattern=request.pattern)
     points = erasure.read_points(connection, playbook_id)
@@ -215,7 +215,8 @@ def _plan(book: PlaybookRepository, request: Request) -> Erasure:
 
 @retry_on_conflict
 def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
-    """Erase from the project's playbook, as one revision, what it holds by now; *planned* if that is nothing."""
+    """Plan the erasure in the project's playbook again, and carry it out as one revision. Return *planned* if nothing
+    is left to erase."""
     message = "forgot texts that match a pattern" if request.name is None else f"forgot {request.name}"
     with project.store.write(project.key) as book:
         now = _plan(book, request)
@@ -268,7 +269,8 @@ class _Work:
         return Eraser(frozenset(texts), self.request.pattern)
 
     def note_points(self) -> None:
-        """Note which points may still say it: similar ones of this playbook, and those of other playbooks."""
+        """Add notes about points that may still contain it: similar points of this playbook, and matching points of
+        other playbooks."""
         eraser = self.eraser
         with self.project.store.read(self.project.key) as book:
             similar = _similar_points(book, self.erasures[book.key]) if self.request.name else []
@@ -282,7 +284,8 @@ class _Work:
                     self.notes.append(f"{whose} says it too, and keeps it: {names}")
 
     def erase(self, paths: Iterable[str], *, dry_run: bool = False) -> list[str]:
-        """Erase from the files at *paths*, each whole or not at all; the paths of those that held it."""
+        """Erase the texts from the files at *paths*, each whole or not at all. Return the paths of files that contained
+        one."""
         eraser, holding = self.eraser, []
         for path in dict.fromkeys(paths):
             try:
@@ -299,7 +302,7 @@ class _Work:
         return holding
 
     def our_files(self) -> Iterator[str]:
-        """Our files in the projects and in the data folder."""
+        """Yield our files in the projects and in the data folder."""
         for folder in map(projects.folder_of_mirror, self._mirrors()):
             diagnostics = os.path.join(folder, ".claude", "diagnostic")
             root = os.path.realpath(folder)
@@ -311,7 +314,7 @@ class _Work:
         yield from _plain_files(settings.logs_dir(), "*")
 
     def mirrors_holding(self) -> list[str]:
-        """Return the mirrors that hold it, whether we update them or not."""
+        """Return the mirrors that contain an erased text, whether we update them or not."""
         return replace(self, notes=[]).erase(filter(os.path.isfile, self._mirrors()), dry_run=True)
 
     def _mirrors(self) -> list[str]:
@@ -324,7 +327,7 @@ class _Work:
         return list(dict.fromkeys(filter(None, paths)))
 
     def backups_holding(self) -> list[str]:
-        """Return the backups that hold it. Other copies get a note."""
+        """Return the backups that contain an erased text. Add a note for each other copy."""
         store, holding = self.project.store, []
         if store.is_shared:
             return []
@@ -341,7 +344,7 @@ class _Work:
         return holding
 
     def _backup_holds(self, path: str) -> bool:
-        """Return whether a playbook in the backup at *path* still has an erased text; a moved one is found by its
+        """Return whether a playbook in the backup at *path* still has an erased text. A moved playbook is found by its
         number."""
         by_number = {each.playbook_id: each for each in self.erasures.values()}
         with database_file.opened(path) as connection:
@@ -354,8 +357,8 @@ class _Work:
         return False
 
     def finish(self, holding: Iterable[str]) -> tuple[str | None, bool]:
-        """Replace the backups *holding* it, rewrite the database, and return the new backup, and whether the rewrite
-        succeeded."""
+        """Replace the backups *holding* an erased text, and rewrite the database. Return the new backup, and whether
+        the rewrite succeeded."""
         store, new_backup, is_last = self.project.store, None, True
         try:
             new_backup = _replace_backups(store, holding)
@@ -376,7 +379,7 @@ def _plain_files(folder: str, pattern: str) -> Iterator[str]:
 
 
 def _out_of_reach(store: Store) -> tuple[str, ...]:
-    """Return the copies that may remain on a server, or with other members, in words."""
+    """Return sentences about copies that may remain on a server or with other members."""
     if not store.is_shared:
         return ()
     return (
@@ -405,7 +408,7 @@ def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
 
 
 def _rewrite(store: Store, *, is_last: bool) -> bool:
-    """Remove erased texts from the database's bytes, and return whether none is left. Raises DatabaseError.
+    """Remove erased texts from the database's bytes. Return whether none is left. Raises DatabaseError.
 
     If this *is_last*, the erasures are done.
     """

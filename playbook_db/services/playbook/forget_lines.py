@@ -1,4 +1,4 @@
-"""The lines that say what `forget` erases, for the command and the page."""
+"""The lines that describe an erasure by `forget`, for the command and the page."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ def notes(forgotten: "Forgotten") -> list[str]:
 
 
 def lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
-    """Yield a line for each text, place and file; a word in the first ten columns says what happens to it."""
+    """Yield a line for each text, place and file. A word in the first ten columns says what happens to it."""
     for key, erasure in forgotten.erasures.items():
         if len(forgotten.erasures) > 1:
             yield _playbook_of(key)
@@ -64,7 +64,7 @@ def lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
 
 
 def _earlier(erasure: "Erasure") -> Iterator[str]:
-    """Erased texts that are no point's present text: earlier wordings, and matches of a pattern."""
+    """Yield erased texts that are not a point's present text: earlier wordings, and matches of a pattern."""
     shown = {point.text for point in (*erasure.forgotten, *erasure.shortened)}
     others = sorted((erasure.texts | erasure.matches) - shown)
     yield from (f"erase     {_shown(text)}" for text in others[:_SHOWN_TEXTS])
@@ -73,7 +73,7 @@ def _earlier(erasure: "Erasure") -> Iterator[str]:
 
 
 def _places(erasure: "Erasure") -> Iterator[str]:
-    """Yield other places that hold it: how many, and in which revisions."""
+    """Yield the other places that contain an erased text: their number and their revisions."""
     history = [field for field in erasure.fields if field.is_history]
     if history:
         named = ", ".join(map(str, erasure.revisions[:_SHOWN_REVISIONS]))
@@ -86,7 +86,7 @@ def _places(erasure: "Erasure") -> Iterator[str]:
 
 
 def _counted(fields: "Iterable[Field]") -> str:
-    """Return the number of *fields* of each kind, in words; two fields of one reflection are one reflection."""
+    """Return the number of *fields* of each kind, in words. Two fields of one reflection count as one reflection."""
     rows = {(kind, field.key) for field in fields for kind in (field.name, field.table) if kind in _WORDS}
     counts = Counter(kind for kind, _ in rows)
     return ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _WORDS.items() if counts[kind])

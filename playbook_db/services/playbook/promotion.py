@@ -165,7 +165,8 @@ def _command(*arguments: str) -> str:
 
 
 def _came(source: Project, name: str, target: Project) -> str:
-    """Return the reason of a copy of the point *name* in *target*. In a team's, members' points may have the same name."""
+    """Return the reason of a copy of the point *name* in *target*. In a team's, members' points may have the same
+    name."""
     if not source.is_users:
         return f"promoted from {name} of {source.own.key}"
     return f"demoted from {name}" + (f" of {settings.member()}" if target.is_team else "")

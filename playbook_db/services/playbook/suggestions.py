@@ -213,7 +213,8 @@ def _in_words(changes: Collection[Change]) -> str:
 
 
 def _clean(value: Any, session: McpSession) -> Any:
-    """Return *value*, JSON of a model, without secrets and private texts, and with nothing that a database can't store."""
+    """Return *value*, JSON of a model, without secrets and private texts, and with nothing that a database can't
+    store."""
     if isinstance(value, str):
         return storable(redact(without_private(value), session.secrets))
     if isinstance(value, list):

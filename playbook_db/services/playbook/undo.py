@@ -187,7 +187,8 @@ def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> Revisi
 
 
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
-    """Return the undo that already undid all of *revisions*, or None if they are in force. Raises UndoError for a part."""
+    """Return the undo that already undid all of *revisions*, or None if they are in force. Raises UndoError for a
+    part."""
     for other in book.undos_in_force(revisions):
         if other.number <= revisions.last:
             continue  # it will be undone itself

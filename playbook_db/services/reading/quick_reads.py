@@ -162,7 +162,8 @@ def sessions(source: ReadSource) -> "list[SessionSummary]":
 
 
 def proposals(source: ReadSource) -> "list[ReviewItem]":
-    """Return the proposals that wait for a person: first those for the project's playbook, then those for the user's."""
+    """Return the proposals that wait for a person: first those for the project's playbook, then those for the
+    user's."""
 
     def quick(book: Book) -> "list[ReviewItem]":
         return [
@@ -246,12 +247,14 @@ def is_ignored(url: str, folder: str) -> bool | None:
 
 
 def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
-    """Return the revisions of files by their *times*, see `quick_sql.known_times`, or None if the file is not enough."""
+    """Return the revisions of files by their *times*, see `quick_sql.known_times`, or None if the file is not
+    enough."""
     return sources.from_file(url, folder, lambda book: quick_sql.known_times(book, times), sync=False)
 
 
 def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
-    """Return the name, text and time of the live point learned last, or None without one, or if the file is not enough."""
+    """Return the name, text and time of the live point learned last, or None without one, or if the file is not
+    enough."""
 
     def query(book: "Reader") -> tuple[str, str, str] | None:
         return next(iter(quick_sql.rows(book, quick_sql.LAST_LESSON)), None)

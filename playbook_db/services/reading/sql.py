@@ -63,7 +63,8 @@ def read_docs() -> str:
 
 
 def parse_tables(text: str) -> dict[str, Table]:
-    """Return the views and tables by name: below a heading `name` a paragraph about a row, then a table of the columns."""
+    """Return the views and tables by name: below a heading `name` a paragraph about a row, then a table of the
+    columns."""
     entries = re.findall(r"^### `(\w+)`\n((?:.+\n)+)\n\| column \| meaning \|\n.*\n((?:\|.*\n)+)", text, re.MULTILINE)
     return {
         name: Table(" ".join(about.split()), dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", rows, re.MULTILINE)))

@@ -78,7 +78,8 @@ class ProposalRows(PlaybookRows):
         return self.proposal(self._add(operation, kind, evidence, trust, session_id))
 
     def add_new_points(self, additions: Iterable[tuple[dict[str, Any], Evidence]], trust: str) -> list[int]:
-        """Propose those of *additions*, each an ADD with evidence, that were never proposed, and return their numbers."""
+        """Propose those of *additions*, each an ADD with evidence, that were never proposed, and return their
+        numbers."""
         known = {gist(read_operation(row.operation), "ADD") for row in self._execute(_ADDED)}
         numbers = []
         for operation, evidence in additions:

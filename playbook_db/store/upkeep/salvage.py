@@ -305,7 +305,8 @@ def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
 
 
 def _row_of(table: Table, record: Record) -> Row | None:
-    """Return *record* as a row of *table*, None if it isn't one. A row from before a migration lacks the last columns."""
+    """Return *record* as a row of *table*, None if it isn't one. A row from before a migration lacks the last
+    columns."""
     columns, least = _columns(table)
     values = record.values
     if table in (tables.playbooks, tables.heads) and values and values[0] is None:
