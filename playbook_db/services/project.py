@@ -1,5 +1,6 @@
-"""A project: the key of its playbook, its database, and its folder on this machine, if it has one. The user's own
-playbook is a project without a folder.
+"""A project: the key of its playbook, its database, and its folder on this machine, if it has one.
+
+The user's own playbook is a project without a folder.
 """
 
 import os
@@ -26,8 +27,8 @@ Notify = Callable[[str], object]  # takes a line that the person should read
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The project whose playbook has the `key` in `store`. Two worktrees of a repository differ only in `folder`. A
-    project of another machine has none, nor has the user's own playbook."""
+    """The project whose playbook has the `key` in `store`. Two worktrees of a repository differ only in `folder`. The
+    `folder` is None for a project of another machine and for the user's own playbook."""
 
     store: Store
     key: str
@@ -47,7 +48,7 @@ class Project:
 
     @property
     def is_users(self) -> bool:
-        """Whether it is the user's own playbook."""
+        """Whether this is the user's own playbook."""
         return projects.is_users(self.key)
 
     @property
@@ -57,27 +58,27 @@ class Project:
 
     @property
     def own(self) -> "Project":
-        """The project in the user's own database, which has jobs and costs even if the playbook is a team's."""
+        """The project in the user's own database. It has the jobs and costs even if the playbook is a team's."""
         return self
 
     @property
     def mirror_path(self) -> str | None:
-        """The path of the project's mirror, whether or not there is one; None without a folder."""
+        """The path of the project's mirror, whether or not the file exists. None without a folder."""
         return None if self.folder is None else projects.mirror_path(self.folder)
 
     def playbooks(self) -> "list[Project]":
-        """Return the playbooks whose points a session here sees: this one, then the user's own."""
+        """Return the playbooks whose points a session of this project sees: this one, then the user's own."""
         return [self] if self.is_users else [self, Project.of_user(self.own.store)]
 
     def with_point(self, name: str) -> "Project":
-        """Return the one of these playbooks that a point called *name* belongs to."""
+        """Return the playbook, among `playbooks`, to which a point called *name* belongs."""
         return self.playbooks()[-1] if is_users_name(name) else self
 
 
 @dataclass(frozen=True, slots=True)
 class TeamProject(Project):
-    """A project that has joined a team: `store` and `key` are the team's playbook, `own` is the project in the user's
-    own database. It has no mirror: the members share the team's database."""
+    """A project that has joined a team. `store` and `key` locate the team's playbook; `own` is the project in the
+    user's own database. It has no mirror: the members share the team's database."""
 
     own: Project = field(kw_only=True)
 
@@ -91,17 +92,18 @@ class TeamProject(Project):
 
 
 class LastKnownProject(TeamProject):
-    """The same from this machine's replica: `store` is read-only: it has points, but neither history nor proposals."""
+    """A team's project read from this machine's replica. Its read-only `store` has points, but neither history nor
+    proposals."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Opens databases. The connection to a server stays open from one use to the next; a file is closed after each use.
+    """Opens databases. The connection to a server stays open between uses; a file is closed after each use.
 
-    Use as a context manager, or call `close`. During one run, such as the worker's, a server that was away isn't asked
-    again; `next_run` starts another.
+    Use as a context manager, or call `close`. During one run, such as the worker's, an unreachable server isn't asked
+    again; `next_run` starts another run.
     """
 
     _stores: dict[str, Store] = field(default_factory=dict)
@@ -111,7 +113,7 @@ class Servers:
     def opened(
         self, url: str, *, key: str = "", ahead: Sequence[Question] = (), begins_anew: bool = False
     ) -> Iterator[Store]:
-        """The database at *url*; see `open_store`, and for *ahead* `Store.is_current`."""
+        """Open the database at *url*; see `open_store`, and `Store.is_current` for *ahead*."""
         if settings.sqlite_file(url) is not None:
             with open_store(url, begins_anew=begins_anew) as store:
                 yield store
@@ -137,11 +139,11 @@ class Servers:
     def of_team(
         self, store: Store, membership: Membership, ahead: Sequence[Question] = ()
     ) -> AbstractContextManager[Store]:
-        """Return the database of the team with the *membership*, which the user's own *store* holds."""
+        """Open the database of the team with the *membership*. *store* is the user's own database."""
         return self.opened(with_kept_password(store, membership.url), key=membership.name, ahead=ahead)
 
     def next_run(self) -> None:
-        """Start another run: a server that was away may be back."""
+        """Start another run, in which unreachable servers are asked again."""
         self._away.clear()
 
     def __enter__(self) -> Self:
@@ -157,27 +159,27 @@ class Servers:
 
 
 def find_membership(own: Project) -> Membership | None:
-    """Return the membership of the project *own*, of this machine, or None if it has joined no team."""
+    """Return the membership of the project *own* of this machine, or None if it has joined no team."""
     with own.store.snapshot() as connection:
         return memberships.of_project(connection, own.key)
 
 
 def with_kept_password(store: Store, url: str) -> str:
-    """Return the *url* of a team's database with its stored password, if there is one."""
+    """Return the *url* of a team's database. Add its stored password, if there is one."""
     with suppress(FileNotFoundError), open(password_file(store, url), "rb") as file:
         return urls.with_password(url, file.read().decode("utf-8"))
     return url
 
 
 def password_file(store: Store, url: str) -> str:
-    """Return the path of the file for the password of a team's database, whose *url* has none. All projects of this
-    database use the same file, beside the user's own database."""
+    """Return the path of the password file for the team's database at *url*, which has no password. All projects of
+    this database use the same file, beside the user's own database."""
     folder = os.path.dirname(at_hand.replica_of(store.where, 0))
     return os.path.join(folder, f"{sha256(url.encode()).hexdigest()[:16]}.password")
 
 
 def read_playbook(project: Project) -> Playbook:
-    """Return the project's current playbook; an empty one if there is none."""
+    """Return the project's current playbook, or an empty one if there is none."""
     with project.store.read(project.key) as book:
         return book.playbook()
 
@@ -189,13 +191,13 @@ def is_known(project: Project) -> bool:
 
 
 def list_projects(store: Store) -> list[ListedProject]:
-    """Return all projects with a playbook, by folder, without empty ones whose project has moved."""
+    """Return all projects with a playbook, by folder. Leave out empty playbooks of projects that have moved."""
     with store.snapshot() as connection:
         return quick_sql.projects(runner_of(connection))
 
 
 def read_users(store: Store) -> ListedProject:
-    """Return the user's own playbook in *store*, the user's own database, as a project is listed."""
+    """Return the user's own playbook, in their own database *store*, in the form of a listed project."""
     own = Project.of_user(store)
     with store.read(own.key) as book:
         stored = book.stored()
@@ -210,7 +212,7 @@ def is_ignored(project: Project) -> bool:
 
 @retry_on_conflict
 def ignore(project: Project, *, is_ignored: bool) -> None:
-    """Let the hooks and the worker ignore *project* from now on, or no longer; nothing is deleted."""
+    """Set whether the hooks and the worker ignore *project*. Nothing is deleted."""
     with project.store.write(project.key) as book:
         book.set_ignored(is_ignored)
 

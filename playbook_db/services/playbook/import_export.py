@@ -31,10 +31,10 @@ def import_playbook(
     folds_equal: bool = True,
     dry_run: bool = False,
 ) -> RevisionResult:
-    """Merge a playbook read from *source*, as one revision; with `replace`, become equal to it.
+    """Merge a playbook read from *source*, as one revision. With `replace`, the playbook becomes equal to it.
 
-    A new playbook keeps the file's header byte for byte, so that it exports the same file. One with points gets no text
-    twice, unless *folds_equal* is off. With `dry_run` nothing is written.
+    A new playbook keeps the file's header byte for byte, so that it exports the same file. A playbook with points gets
+    no text twice, unless *folds_equal* is off. With `dry_run` nothing is written.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
         retired = book.retired()
@@ -82,12 +82,12 @@ def propose_notes(project: Project, notes: Sequence[Note], *, source: str) -> Se
 
 
 def new_extras(book: PlaybookRepository, reading: Reading, theirs: Playbook) -> dict[str, str]:
-    """Return the new other fields of points in *reading*, by name, as JSON."""
+    """Return the new other fields of points in *reading*, as JSON by name."""
     return merge.new_extras(reading, theirs, book.draft.playbook(), book.extras()) if reading.extras else {}
 
 
 def extras_message(extras: Mapping[str, str]) -> list[str]:
-    """Return a line on other fields that a file has for points, if any."""
+    """Return a line about other fields of points in a file, if any."""
     keys = ", ".join(sorted({storable(key) for fields in extras.values() for key in read_json(fields)}))
     entries = "1 entry has" if len(extras) == 1 else f"{len(extras)} entries have"
     message = f"{entries} other keys ({shown(keys[:_MAX_KEYS_CHARS])}), which are kept in the database"
@@ -100,20 +100,20 @@ def export_markdown(project: Project) -> str:
 
 
 def export_playbook(project: Project, *, layout: Layout = "sections", with_extras: bool = False) -> str:
-    """Return the text of the playbook's file, *with_extras* with the other fields of points."""
+    """Return the text of the playbook's file. *with_extras* adds the other fields of points."""
     with project.store.read(project.key) as book:
         return playbook_file.encode(book.playbook(), layout=layout, extras=book.extras() if with_extras else None)
 
 
 def reading_of(book: PlaybookRepository) -> Reading:
-    """Return the playbook as if read from a file."""
+    """Return the playbook as if it had been read from a file."""
     text = playbook_file.encode(book.playbook(), extras=book.extras())
     return playbook_file.decode(text, source="the playbook")
 
 
 def prompt(project: Project) -> str:
-    """Return the text for a session of *project*: the best points of its playbook and the personal one that fit Claude
-    Code's limit, or `""` if both are empty. Raises TemplateError."""
+    """Return the text for a session of *project*: the best points of its playbook and the personal one, within Claude
+    Code's limit. Return `""` if both are empty. Raises TemplateError."""
     with _books(project) as books:
         playbooks = [book.ranked_points() for book in books]
         if not any(each.total for each in playbooks):
@@ -122,7 +122,7 @@ def prompt(project: Project) -> str:
 
 
 def prompt_with_all(project: Project) -> str:
-    """The same with all live points, without a limit. Raises TemplateError."""
+    """Return the text for a session with all live points, without a limit. Raises TemplateError."""
     with _books(project) as books:
         return templates.fill_points(render_playbooks([book.live_points() for book in books]))
 
@@ -135,5 +135,5 @@ def _books(project: Project) -> Iterator[list[PlaybookRepository]]:
 
 
 def summary(result: RevisionResult) -> str:
-    """Return the changes of a revision, counted in a few words."""
+    """Return a few words that count the changes of a revision."""
     return draft.summary(result.changes)

@@ -1,7 +1,7 @@
 """Reading and writing key points in Markdown, as in CLAUDE.md, AGENTS.md or MEMORY.md.
 
-Bullets and short paragraphs are points; their headings decide the section. Longer texts, code and tables are reported
-and left out.
+Bullets and short paragraphs become points, and their headings decide the section. Longer texts, code and tables are
+reported and left out.
 """
 
 import re
@@ -46,7 +46,7 @@ _LIST_MARK = re.compile(r"^(\d{1,9})([.)])")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A possible key point: its text, its section, the number of its line in the file."""
+    """A possible key point: its text, its section, and its line number in the file."""
 
     text: str
     section: str
@@ -63,7 +63,7 @@ class Notes:
 
 @dataclass(slots=True)
 class _Block:
-    """A paragraph or a bullet: its text and its line, the headings and the leading blocks above it."""
+    """A paragraph or a bullet: its text and line, and the headings and introductory blocks above it."""
 
     text: str
     line: int
@@ -74,7 +74,7 @@ class _Block:
 
     @property
     def whole(self) -> str:
-        """Its text after those of leading blocks, as in "Before each commit: run the tests"."""
+        """The block's text after the texts that introduce it, as in "Before each commit: run the tests"."""
         return " ".join([*(block.text for block in self.above if block.text.endswith(":")), self.text])
 
 
@@ -107,7 +107,8 @@ def read(data: bytes, *, source: str) -> Notes:
 
 
 def written(points: Iterable[KeyPoint]) -> str:
-    """Return the *points*, ordered by section, as a list with the sections as headings; `read` gives the same texts."""
+    """Return the *points*, ordered by section, as a list with the sections as headings. `read` returns the same
+    texts."""
     markdown = _parser()
     groups = (
         "\n".join([render_header(section), "", *(f"- {_escaped(markdown, point.text)}" for point in group)])
@@ -118,7 +119,7 @@ def written(points: Iterable[KeyPoint]) -> str:
 
 
 def _blocks(text: str, left_out: list[tuple[int, str]]) -> list[_Block]:
-    """Return the paragraphs and bullets of *text* with words; all else goes into *left_out*."""
+    """Return the paragraphs and bullets of *text* that contain words. Everything else goes into *left_out*."""
     blocks: list[_Block] = []
     headings: list[tuple[int, str]] = []
     above: list[_Block | None] = []  # the leading block of each open list, and the first of each open item
@@ -165,7 +166,7 @@ def _blocks(text: str, left_out: list[tuple[int, str]]) -> list[_Block]:
 
 
 def _section(headings: Sequence[str], text: str, usual: str) -> str:
-    """Return the section for the nearest of *headings* that names one, else for *text*."""
+    """Return the section of the nearest of *headings* that names one, else the section for *text*."""
     for heading in reversed(headings):
         named = find_section(heading) or next((section for section, words in _HEADINGS if words.search(heading)), None)
         if named:
@@ -174,7 +175,8 @@ def _section(headings: Sequence[str], text: str, usual: str) -> str:
 
 
 def _plain(tokens: Sequence["Token"]) -> str:
-    """Return the text of a paragraph on one line: without emphasis, with code in backticks and the targets of links."""
+    """Return the text of a paragraph on one line, without emphasis. It keeps code in backticks and the targets of
+    links."""
     parts: list[str] = []
     targets: list[tuple[str, int]] = []
     for token in tokens:
@@ -203,7 +205,7 @@ def _padded(code: str) -> str:
 
 
 def _escaped(markdown: "MarkdownIt", text: str) -> str:
-    """Return *text* as a bullet's content, with escapes if Markdown would read it as another text."""
+    """Return *text* as a bullet's content. Escape what Markdown would read differently."""
     line = " ".join(text.split())
     if _is_plain(markdown, line):
         return line

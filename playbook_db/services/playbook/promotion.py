@@ -1,6 +1,6 @@
-"""Moving a point between a project's playbook and the personal one: copied first, then retired, in two revisions.
+"""Moving a point between a project's playbook and the personal one. It is copied first, then retired: two revisions.
 
-They may be in two databases, so there are two commits. The reasons of both changes name the other side: after a kill
+They may be in two databases, so there are two commits. The reasons of both changes name the other side. So after a kill
 the same command does the rest, and an undo on one side can name the other.
 """
 
@@ -28,8 +28,8 @@ _WAY = re.compile(r"(promoted|demoted) (from|to) (\S+)(?: of (.+))?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move of the point `name`: its copy has the name `copy`. `copied` and `retired` are the revisions (None: not
-    wanted, or done before). `notes` are for the user."""
+    """A move of the point `name`; its copy is called `copy`. `copied` and `retired` are the results of the two commits.
+    `retired` is None if the point was kept; both are None if the move was done before. `notes` are for the user."""
 
     name: str
     copy: str
@@ -39,7 +39,7 @@ class Move:
 
 
 def promote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -> Move:
-    """Copy the point *name* of *project* into the personal playbook; unless *keeps*, retire it in the project.
+    """Copy the point *name* of *project* into the personal playbook. Retire it in the project unless *keeps* is set.
 
     Raises PointNotFoundError, PointRuleError.
     """
@@ -50,7 +50,8 @@ def promote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) 
 
 
 def demote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -> Move:
-    """Copy the point *name* of the personal playbook into that of *project*; unless *keeps*, retire it at its origin.
+    """Copy the point *name* of the personal playbook into that of *project*. Retire the original unless *keeps* is
+    set.
 
     Raises PointNotFoundError, PointRuleError.
     """
@@ -79,9 +80,10 @@ def _move(source: Project, target: Project, name: str, *, keeps: bool, dry_run: 
 def _copy(
     source: Project, target: Project, point: KeyPoint, extra: str, *, is_pinned: bool, dry_run: bool
 ) -> tuple[str, RevisionResult]:
-    """Copy *point* with its votes into *target*, and return the copy's name and the revision.
+    """Copy *point* with its votes into *target*. Return the copy's name and the result of the commit.
 
-    An earlier copy, or a point with the same text, becomes the copy, with the higher of both counters.
+    If *target* has an earlier copy or a point with the same text, that becomes the copy. Each of its counters is raised
+    to the point's, if lower.
     """
     reason = _came(source, point.name, target)
     with target.store.write(target.key, dry_run=dry_run) as book:
@@ -113,7 +115,7 @@ def _copy(
 
 @retry_on_conflict
 def _retire(source: Project, target: Project, point: KeyPoint, copy: str, *, dry_run: bool) -> RevisionResult:
-    """Retire *point*, whose *copy* is in *target*, unless it was reworded meanwhile."""
+    """Retire *point*, which has a *copy* in *target*. Raises PointRuleError if it was reworded meanwhile."""
     with source.store.write(source.key, dry_run=dry_run) as book:
         if edit.live_point(book, point.name).text != point.text:
             raise PointRuleError(f"{point.name} was reworded meanwhile, so it wasn't retired; its copy is {copy}.")
@@ -123,8 +125,8 @@ def _retire(source: Project, target: Project, point: KeyPoint, copy: str, *, dry
 
 
 def elsewhere(project: Project, revisions: RevisionRange) -> list[str]:
-    """Return notes on undoing *revisions* of *project*: the other sides of moves in them, with the commands to undo
-    those."""
+    """Return notes for an undo of *revisions* of *project*. They name the other sides of moves in them, with the
+    commands to undo those."""
     with project.store.read(project.key) as book:
         ways = ("promoted ", "demoted ")
         reasons = [each for way in ways for each in log_queries.reasons_in(book, revisions, way)]
@@ -133,8 +135,8 @@ def elsewhere(project: Project, revisions: RevisionRange) -> list[str]:
 
 
 def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
-    """Return a note on the other side of the move *way* of the point *name* of *project*, or `""` if it was undone
-    already, or isn't ours."""
+    """Return a note about the other side of the move *way* of the point *name* of *project*. Return `""` if that was
+    undone already, or belongs to another member."""
     at, key = way[3], way[4]
     is_copy_there = way[2] == "to"
     means: tuple[str, ...]
@@ -165,13 +167,13 @@ def _command(*arguments: str) -> str:
 
 
 def _came(source: Project, name: str, target: Project) -> str:
-    """Return the reason of a copy of the point *name* in *target*. In a team's, members' points may have the same
-    name."""
+    """Return the reason stored with a copy of the point *name* in *target*. A team's playbook also gets the member, as
+    members' points may have the same name."""
     if not source.is_users:
         return f"promoted from {name} of {source.own.key}"
     return f"demoted from {name}" + (f" of {settings.member()}" if target.is_team else "")
 
 
 def _went(source: Project, copy: str, target: Project) -> str:
-    """Return the reason of retiring a point of *source* whose *copy* is in *target*."""
+    """Return the reason stored when a point of *source* is retired because its *copy* is in *target*."""
     return f"demoted to {copy} of {target.own.key}" if source.is_users else f"promoted to {copy}"

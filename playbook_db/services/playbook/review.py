@@ -1,7 +1,7 @@
 """Proposals of learning that wait for a person's decision.
 
-Accepted ones are applied to the present playbook, all in one revision. A project's list includes the proposals for the
-personal playbook, from sessions in any project.
+Accepted proposals are applied to the present playbook, all in one revision. A project's list includes the proposals for
+the personal playbook, from sessions in any project.
 """
 
 import re
@@ -29,9 +29,10 @@ _DECIDED = "it no longer waits: somebody has decided it"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A person's decision on the proposal *number* (*is_users*: of the personal playbook), perhaps with a new *text*.
+    """A person's decision on the proposal *number*, perhaps with a new *text*. If it *is_users*, it is a proposal for
+    the personal playbook.
 
-    *was* are the texts of its points, by name, that the person saw: if one has changed, the proposal isn't applied.
+    *was* are the texts of its points that the person saw, by name. If one has changed, the proposal isn't applied.
     """
 
     number: int
@@ -45,8 +46,8 @@ class Decision:
 class ReviewResult:
     """The results of decisions, by the proposals' numbers.
 
-    `needless`: accepted, but nothing was left to do; `refused`: can't be applied and still waits; each with its reason.
-    `pruned`: points that accepted votes retired.
+    `needless` are accepted proposals that had nothing left to do. `refused` are those that can't be applied and still
+    wait. Both map numbers to reasons. `pruned` are points that accepted votes retired.
     """
 
     revision: RevisionResult
@@ -62,7 +63,7 @@ class ReviewResult:
 
 
 def all_waiting(project: Project) -> list[ReviewItem]:
-    """Return the proposals that wait in *project*: those for its playbook, then those for the personal one."""
+    """Return the proposals that wait in *project*: first those for its playbook, then those for the personal one."""
     return [item for each in project.playbooks() for item in waiting(each)]
 
 
@@ -73,7 +74,7 @@ def waiting(project: Project) -> list[ReviewItem]:
 
 
 def decided(project: Project, name: str) -> Proposal | None:
-    """Return the decided proposal *name*, or None if it waits, or never existed."""
+    """Return the decided proposal *name*. Return None if it still waits, or never existed."""
     match = _NUMBER.fullmatch(name)
     if match is None or not match[1] or len(match[2]) > _MOST_DIGITS:
         return None
@@ -84,8 +85,7 @@ def decided(project: Project, name: str) -> Proposal | None:
 
 
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:
-    """Return those of *items* that *words* name: by number (`3`, `p3`, `up3`), or by a point that only one of them is
-    about.
+    """Return the *items* that *words* name, by number (`3`, `p3`, `up3`) or by a point that only one item is about.
 
     Raises ProposalNotFoundError.
     """
@@ -100,8 +100,8 @@ def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewIte
 
 
 def named(word: str, items: Collection[ReviewItem]) -> str:
-    """Return the proposal's name for *word*, `""` if it is no number. `3` is `p3`, or `up3` if all *items* are
-    personal."""
+    """Return the name of the proposal that *word* means, or `""` if *word* is not a number. `3` means `p3`, or `up3` if
+    all *items* are personal."""
     match = _NUMBER.fullmatch(word)
     if match is None:
         return ""
@@ -117,7 +117,7 @@ def decide_all(project: Project, decisions: Collection[Decision]) -> list[Review
 
 @retry_on_conflict
 def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
-    """Apply *decisions*: the accepted proposals, with their evidence, become one revision, a person's edit."""
+    """Apply *decisions*. The accepted proposals, with their evidence, become one revision, as an edit by a person."""
     with project.store.write(project.key) as book:
         known = {each.id: each for each in book.waiting_proposals()}
         result = ReviewResult(RevisionResult(None, book.header, key=book.key))
@@ -150,13 +150,13 @@ def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
 
 
 def _why_stale(draft: Draft, was: Mapping[str, str]) -> str:
-    """Return which points no longer have the text in *was*, or `""` if none."""
+    """Return a reason if points no longer have the texts in *was*, else `""`."""
     changed = [name for name, text in was.items() if name in draft and draft[name].text != text]
     return f"{', '.join(changed)} changed meanwhile; nothing was overwritten" if changed else ""
 
 
 def _why_needless(draft: Draft, proposal: Proposal, text: str | None) -> str:
-    """Return why *proposal* (with another *text*, if given) has nothing left to do, or `""` if it has."""
+    """Return the reason if *proposal* (with another *text*, if given) has nothing left to do, else `""`."""
     if proposal.kind == "DELETE":
         return next((f"{name} is no longer in the playbook" for name in proposal.names if name not in draft), "")
     says = (text or proposal.text).strip()
@@ -167,7 +167,7 @@ def _why_needless(draft: Draft, proposal: Proposal, text: str | None) -> str:
 
 
 def _carry_out(draft: Draft, proposal: Proposal, text: str | None, votes: list[Vote]) -> str:
-    """Apply *proposal* (with another *text*, if given), and return why that isn't possible, `""` if it is done."""
+    """Apply *proposal* (with another *text*, if given). Return the reason if that isn't possible, else `""`."""
     operation = proposal.operation
     if proposal.kind == "VOTE":
         name, rationale = str(operation.get("name")), operation.get("rationale")

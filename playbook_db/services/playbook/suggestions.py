@@ -1,6 +1,7 @@
-"""Suggestions of a running session through the MCP tools: changes wait for a person, votes count as a lesson's do.
+"""Suggestions of a running session through the MCP tools. Changes wait for a person; votes count by the rules for a
+lesson.
 
-A session can undo its own changes. By a setting of the user, its changes *count* at once, like a person's. Its
+A session can undo its own changes. If the user has set this, its changes *count* at once, like a person's. Its
 revisions name the session as their author.
 """
 
@@ -33,10 +34,10 @@ _LOOKED_BACK = 200  # revisions of a session, among which its own are searched
 
 @dataclass(frozen=True, slots=True)
 class McpSession:
-    """A session that suggests something.
+    """A session that makes suggestions.
 
-    It `had` these points besides those that hooks showed it. `places` are of its transcript; `secrets` must not be
-    stored. `review` says which of its votes are only proposed, and `counts` whether its changes count at once.
+    It `had` these points besides those that hooks showed it. `places` are parts of its transcript. `secrets` must not
+    be stored. `review` says which of its votes are only proposed, and `counts` whether its changes count at once.
     """
 
     id: str
@@ -49,8 +50,8 @@ class McpSession:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionResult:
-    """The outcome: the `revision` if it counts, else the `name` of the proposal (`p3`), the `trust` of its evidence and
-    how many `sessions` have proposed it."""
+    """The outcome: the `revision` if the suggestion counts at once, else the `name` of the proposal (`p3`). `trust` is
+    that of its evidence. `sessions` is the number of sessions that have proposed it."""
 
     revision: RevisionResult | None = None
     name: str = ""
@@ -84,7 +85,8 @@ def vote(
 ) -> SuggestionResult:
     """Count a vote on the point *name*, or propose it, by the rules for a lesson's votes.
 
-    *quotes* of the transcript are its evidence. Raises PointNotFoundError, and PointRuleError if it counts nothing.
+    *quotes* from the transcript are its evidence. Raises PointNotFoundError, and PointRuleError if the vote can't
+    count.
     """
     target = project.with_point(name)
     entry = _clean({"name": name, "tag": tag, "rationale": reason, "evidence": list(quotes)}, session)
@@ -119,8 +121,8 @@ def vote(
 def withdraw(project: Project, session: McpSession, what: str = "") -> str | UndoResult:
     """Undo a proposal (`p3`) or a revision (`12`, `r12`) that the session made by these tools, by default its last.
 
-    Returns the proposal's name, or what the undo did. Raises UndoCollisionError, and UndoError if it isn't the
-    session's.
+    Return the proposal's name, or the result of the undo. Raises UndoCollisionError, and UndoError if another made
+    it.
     """
     actions = _session_actions(project, session)
     if not actions:
@@ -140,7 +142,7 @@ def withdraw(project: Project, session: McpSession, what: str = "") -> str | Und
 
 
 class _SessionAction(NamedTuple):
-    """What a session did `at` some time by its tools: the proposal of that number, or (0) a revision."""
+    """An action of a session by these tools, `at` some time: the `proposal` with that number, or (0) a revision."""
 
     project: Project
     at: str
@@ -149,7 +151,7 @@ class _SessionAction(NamedTuple):
 
 
 def _session_actions(project: Project, session: McpSession) -> list[_SessionAction]:
-    """Return the proposals of this session alone that still wait, and its revisions that nothing undid."""
+    """Return the waiting proposals that this session alone made, and its revisions that nothing undid."""
     actions = []
     for place in project.playbooks():
         with place.store.read(place.key) as book:
@@ -213,8 +215,7 @@ def _in_words(changes: Collection[Change]) -> str:
 
 
 def _clean(value: Any, session: McpSession) -> Any:
-    """Return *value*, JSON of a model, without secrets and private texts, and with nothing that a database can't
-    store."""
+    """Return *value*, JSON from a model, without secrets, private texts and characters that a database can't store."""
     if isinstance(value, str):
         return storable(redact(without_private(value), session.secrets))
     if isinstance(value, list):

@@ -28,9 +28,10 @@ from playbook_db.store.playbook.repository import FileFields, PlaybookRepository
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """The revisions to undo (None: none after the one to go back to), and the result.
+    """The revisions to undo (None: there are none), and the result.
 
-    `message` is the new revision's (None: nothing left to undo). `is_last`: only the last revision was undone.
+    `message` is that of the new revision (None: nothing was left to undo). If it `is_last`, only the last revision was
+    undone.
     """
 
     revisions: RevisionRange | None
@@ -40,7 +41,7 @@ class UndoResult:
 
 
 class _RehearsedError(Exception):
-    """Ends a dry run."""
+    """Ends a dry run, so that its transaction rolls back."""
 
 
 @retry_on_conflict
@@ -54,8 +55,9 @@ def undo(
 ) -> UndoResult:
     """Undo *revisions*, by default the last one.
 
-    If a later change touched the same text, *prefer* keeps that (`ours`) or undoes it, too (`theirs`). With `dry_run`
-    nothing is written. *was* is the last revision that the user saw.
+    If a later change touched the same text, *prefer* keeps that change (`ours`) or undoes it, too (`theirs`). With
+    `dry_run` nothing is written. *was* is the last revision that the user saw.
+
     Raises UndoCollisionError, UndoError, RevisionNotFoundError, PlaybookChangedError.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
@@ -69,9 +71,9 @@ def undo(
 def undo_session(
     project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False, was: int | None = None
 ) -> list[UndoResult]:
-    """Undo the revisions learned from a session that are in force, all or none; *session* begins its id.
+    """Undo all revisions in force that were learned from a session, or none. *session* is the beginning of its id.
 
-    Adjacent revisions are undone as one, newest first. Raises as `undo` does, and SessionNotFoundError.
+    Adjacent revisions are undone as one, newest first. Raises the errors of `undo`, and SessionNotFoundError.
     """
     results: list[UndoResult] = []
     session_id = session
@@ -110,7 +112,7 @@ def _in_force(book: PlaybookRepository, session_id: str) -> list[int]:
 
 
 def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
-    """Return *numbers*, highest first, as ranges without gaps."""
+    """Return *numbers*, which descend, as ranges without gaps."""
     ranges: list[RevisionRange] = []
     for number in numbers:
         if ranges and ranges[-1].first == number + 1:
@@ -122,9 +124,9 @@ def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
 
 @retry_on_conflict
 def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | None = None) -> UndoResult:
-    """Restore the playbook as it was at *moment*, a revision or a time: all later revisions are undone.
+    """Restore the playbook as it was at *moment*, a revision or a time, by undoing all later revisions.
 
-    *was* is as for `undo`.
+    *was* is the last revision that the user saw.
     """
     with project.store.write(project.key, dry_run=dry_run) as book:
         _refuse_other(book, was)
@@ -141,7 +143,7 @@ def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | 
 def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
     """Restore the point *name*, live or retired, to its state at *moment*.
 
-    Raises PointNotFoundError, and PointRuleError if it wasn't live then, or was forgotten.
+    Raises PointRuleError if the point wasn't live then or was forgotten, and PointNotFoundError.
     """
     with project.store.write(project.key) as book:
         revision = find_revision(book, moment, now=datetime.now(UTC))
@@ -187,8 +189,8 @@ def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> Revisi
 
 
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
-    """Return the undo that already undid all of *revisions*, or None if they are in force. Raises UndoError for a
-    part."""
+    """Return the undo that already undid all of *revisions*. Return None if they are in force. Raises UndoError if only
+    a part was undone."""
     for other in book.undos_in_force(revisions):
         if other.number <= revisions.last:
             continue  # it will be undone itself
@@ -203,7 +205,8 @@ def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None
 
 
 def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
-    """Raise UndoError if, without *revisions*, an earlier undo would undo something that another undid since."""
+    """Raise UndoError if undoing *revisions* would make an earlier undo apply again to a revision that another has
+    undone since."""
     undos = [undo for undo in book.undos() if not revisions.first <= undo.number <= revisions.last]
     before, after = book.undos_in_force(), effective_undos(undos)
     for undo in undos:
@@ -217,7 +220,7 @@ def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
 
 
 def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, *, prefer: Side | None) -> UndoResult:
-    """Undo *revisions* in one revision, whose message has their *description*."""
+    """Undo *revisions* in one revision. Its message contains their *description*."""
     is_last = revisions == RevisionRange(book.revision, book.revision)
     by = _undone_in(book, revisions)
     if by is not None:
@@ -258,7 +261,7 @@ def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
 
 
 def _undone_by(book: PlaybookRepository, revisions: RevisionRange) -> RevisionRange | None:
-    """Return the revisions that *revisions* undid, if they are one undo: undoing it redoes those."""
+    """Return the revisions that *revisions* undid, if that is a single undo. Undoing it redoes them."""
     if revisions.first != revisions.last:
         return None
     return next((each.undone for each in book.undos() if each.number == revisions.first), None)

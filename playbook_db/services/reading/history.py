@@ -31,7 +31,7 @@ _NO_HISTORY = "this playbook has no history yet"
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """Which revisions a log shows; None means all. `session` is an id or the beginning of one. `by` is an actor, maybe
+    """The filter of a log; None means all. `session` is an id or the beginning of one. `by` is an actor, perhaps
     without the machine. `since` and `until` are numbers or times."""
 
     name: str | None = None
@@ -45,8 +45,8 @@ class LogQuery:
 
 @dataclass(frozen=True, slots=True)
 class FullPoint:
-    """A point in full, with its use by event and the sessions that cited it. `life` is None if only the team's database
-    has it, which can't be reached."""
+    """A point in full, with its use by event and the sessions that cited it. `life` is None if it is only in a team's
+    database that can't be reached."""
 
     details: PointDetails
     lifespan: PointLifespan
@@ -57,8 +57,8 @@ class FullPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcedPlaybook:
-    """A playbook and its source: a `revision` with its `time` (None for the empty 0), or a `file`. A `note` explains a
-    surprising answer."""
+    """A playbook and its source: a `revision` with its `time` (None for revision 0, which is empty), or a `file`. A
+    `note` explains an unexpected choice of revision."""
 
     reading: Reading
     revision: int = 0
@@ -78,7 +78,7 @@ class SourcedPlaybook:
 
 
 def require_history(project: Project) -> None:
-    """Raise ProjectError if a team's database is away, since its history is only there."""
+    """Raise ProjectError if a team's database can't be reached, since only it has the history."""
     if isinstance(project, LastKnownProject):
         raise ProjectError(
             "The team's database can't be reached. Until it can, you see its points as this machine last "
@@ -87,8 +87,8 @@ def require_history(project: Project) -> None:
 
 
 def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
-    """Return the revision that *text* names: its number (`12`, `r12`; 0 is the empty playbook), or the last one up to a
-    time.
+    """Return the number of the revision that *text* means: a number (`12`, `r12`; 0 is the empty playbook), or the last
+    one up to a time.
 
     *now* is the current time, with its zone. A date means the end of that day. Raises RevisionNotFoundError for an
     unknown number, MomentError if *text* is neither a number nor a time.
@@ -104,12 +104,12 @@ def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
 
 
 def is_when(text: str) -> bool:
-    """Return whether *text* can name a revision, by number or by time."""
+    """Return whether *text* can mean a revision, by number or by time."""
     return times.revision_number(text) is not None or times.parse_time(text, now=datetime.now(UTC)) is not None
 
 
 def at(project: Project, when: str) -> SourcedPlaybook:
-    """Return the playbook as it was at *when*, as `find_revision` reads it."""
+    """Return the playbook as it was at *when*; `find_revision` explains *when*."""
     with project.store.read(project.key) as book:
         revision, note = find_revision(book, when, now=datetime.now(UTC)), None
         if not revision and times.revision_number(when) is None:
@@ -120,7 +120,7 @@ def at(project: Project, when: str) -> SourcedPlaybook:
 
 
 def prompt_at(project: Project, when: str) -> str:
-    """Return the text that a session would have got at *when*, with today's template, or `""` if the playbook was
+    """Return the text that a session would have got at *when*, with today's template. Return `""` if the playbook was
     empty."""
     with project.store.read(project.key) as book:
         ranked = book.ranked_points_at(find_revision(book, when, now=datetime.now(UTC)))
@@ -128,10 +128,10 @@ def prompt_at(project: Project, when: str) -> str:
 
 
 def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) -> Iterator[LoggedRevision]:
-    """Return the revisions that *query* asks for, newest first, each with at most *most_changes* changes.
+    """Return the revisions that match *query*, newest first, each with at most *most_changes* changes.
 
-    The iterator reads them in batches, each in its own transaction. Raises PointNotFoundError, SessionNotFoundError,
-    RevisionNotFoundError and MomentError at once.
+    The iterator reads them in batches, each in its own transaction. PointNotFoundError, SessionNotFoundError,
+    RevisionNotFoundError and MomentError are raised before the first batch.
     """
     with project.store.read(project.key) as book:
         log_filter = _filter(book, query)
@@ -139,21 +139,21 @@ def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) 
 
 
 def revision_page(project: Project, text: str, *, before: int, most: int) -> RevisionDetails:
-    """Return a page of the revision of that number, see `read_revision`. Raises RevisionNotFoundError."""
+    """Return a page of the revision with that number; see `read_revision`. Raises RevisionNotFoundError."""
     with project.store.read(project.key) as book:
         return read_revision(book, text, before=before, most=most)
 
 
 def reads_in_full(name: str) -> Reads:
-    """What `point_in_full` reads of a team's playbook about the point *name*."""
+    """Return the parts of a team's playbook that `point_in_full` reads for the point *name*."""
     of_point = quick_sql.POINT_ID, quick_sql.POINT, quick_sql.EXTRA, quick_sql.LIFESPAN, log_queries.USE_OF_POINT
     beside = ((each, {"name": name, "most": _CITATIONS}) for each in (*of_point, statistics.CITATIONS))
     return Reads(beside=(*HISTORY.beside, *beside))
 
 
 def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> FullPoint:
-    """Return the point *name*, live or retired, with its life in the newest *limit* revisions up to the *last*, and the
-    last sessions that cited it. Raises PointNotFoundError."""
+    """Return the point *name*, live or retired, with its life in the newest *limit* revisions up to the *last*. Also
+    return the last sessions that cited it. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
         details, lifespan = edit.find_in(book, name), quick_sql.lifespan(book, name)
         if lifespan is None:
@@ -181,7 +181,8 @@ def side_of_file(data: bytes, name: str) -> SourcedPlaybook:
 
 
 def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:
-    """Return the differences. A flat file has no sections, so its points get those of the other side."""
+    """Return the differences between two playbooks. A flat file has no sections, so its points get those of the other
+    side."""
     old = merge.in_our_sections(before.reading, after.playbook)
     new = merge.in_our_sections(after.reading, old)
     return diff.compare(old, new)
@@ -195,7 +196,7 @@ def _moment(text: str, *, now: datetime, end: bool) -> datetime:
 
 
 def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
-    """Return *query* as numbers."""
+    """Return *query* with its revisions and times as revision numbers."""
     now = datetime.now(UTC)
     last = book.revision if query.until is None else find_revision(book, query.until, now=now)
     first = 1 if query.since is None else _first_since(book, query.since, now)
@@ -214,7 +215,7 @@ def _first_since(book: PlaybookRepository, text: str, now: datetime) -> int:
 
 
 def find_session(book: PlaybookRepository, beginning: str) -> str:
-    """Return the session with revisions whose id begins with *beginning*. Raises SessionNotFoundError."""
+    """Return the id that begins with *beginning* of a session with revisions. Raises SessionNotFoundError."""
     matches = log_queries.sessions_beginning(book, beginning)
     if len(matches) != 1 and beginning not in matches:
         raise SessionNotFoundError(beginning, tuple(matches))

@@ -26,8 +26,8 @@ DAMAGED = Remedy(
 
 @dataclass(frozen=True, slots=True)
 class PointList:
-    """A page of a list: its points, and the `count` of all. `is_damaged`: the full-text index can't be used, so parts
-    of words were searched."""
+    """A page of a list: its points, and the `count` of all matches. If it `is_damaged`, the full-text index can't be
+    used, so parts of words were searched."""
 
     points: tuple[PointRow, ...]
     count: int
@@ -47,11 +47,11 @@ def read(
     page_rows: int,
     now: datetime | None = None,
 ) -> PointList:
-    """Return a *page* of *page_rows* points in a *state* and a *section* (its slug) that match *words*; the last page
-    if there are fewer.
+    """Return a *page* of *page_rows* points in a *state* and a *section* (its slug) that match *words*. If there are
+    fewer pages, return the last one.
 
-    Without an *order* the best match comes first, or else the points that a session gets first; the most recently
-    retired of retired points. If no word matches, parts of texts are searched.
+    Without an *order*, the best match comes first. Without *words*, points come in the order in which a session gets
+    them, and retired points with the most recent first. If no word matches, parts of texts are searched.
     """
     section = section if section in SLUG_SECTIONS else None
     with project.store.read(project.key) as book:
@@ -70,7 +70,8 @@ def read(
 
 
 def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[str, StoredMarks]]:
-    """Return for each of *questions* the live points that match, best first; and the marks of these points, by name."""
+    """Return the live points that match each of *questions*, best first. Also return the marks of these points, by
+    name."""
     with project.store.read(project.key) as book:
         answers = [searching.search(book, each) for each in questions]
         points = [each.points for each in answers]
@@ -80,8 +81,8 @@ def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[s
 
 
 def search_history(project: Project, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:
-    """Return other texts that match *question*, best first: retired points, earlier texts, reasons and evidence, and
-    with *proposed* waiting proposals."""
+    """Return other texts that match *question*, best first: retired points, earlier texts, reasons and evidence. With
+    *proposed*, include waiting proposals."""
     with project.store.read(project.key) as book:
         return searching.search_history(book, question, proposed=proposed)
 

@@ -48,8 +48,8 @@ def list_in(book: "Reader") -> "Listing":
 
 
 def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str], object]") -> "Hits":
-    """Return for each of *questions* the live points that match, best first, each with its score; and their marks by
-    name. Calls *notify* if the full-text index can't be used."""
+    """Return the live points that match each of *questions*, best first, each with its score. Also return their marks
+    by name. Call *notify* if the full-text index can't be used."""
 
     def in_full(project: "Project") -> "Hits":
         from playbook_db.services.reading import listing
@@ -63,7 +63,7 @@ def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str]
 
 
 def search_in(book: Book, *questions: str) -> "Hits":
-    """Return the answers from the file, as `search` returns them. Raises LookupError if there is no index."""
+    """Return the file's answers, as `search` does. Raises LookupError if there is no index."""
     answers = [hook_sql.search(book.execute, book.playbook_id, book.project.live_points, each) for each in questions]
     return answers, quick_sql.marks_of(book, answers)
 
@@ -117,8 +117,8 @@ def _no_such_point(book: "Reader", name: str) -> Exception:
 
 
 def prompt(source: ReadSource, *, whole: bool) -> str:
-    """Return the text that a session gets: the best points that fit, with *whole* all points, of the project's and the
-    user's playbook. `""` if both are empty. Raises TemplateError."""
+    """Return the text for a session: the best points that fit of the project's and the user's playbook. With *whole*,
+    return all points. Return `""` if both are empty. Raises TemplateError."""
 
     def quick(book: Book) -> str:
         books = _with_users(book, source)
@@ -141,7 +141,7 @@ def prompt(source: ReadSource, *, whole: bool) -> str:
 
 
 def _with_users(book: Book, source: ReadSource) -> list[Book]:
-    """Return *book*, and the user's personal playbook if *book* is a project's."""
+    """Return *book*. Add the user's personal playbook if *book* is a project's."""
     users = source.folder and hook_sql.find_project(book.connection, projects.USER_KEY)
     return [book, Book(book.connection, users)] if users else [book]
 
@@ -162,7 +162,7 @@ def sessions(source: ReadSource) -> "list[SessionSummary]":
 
 
 def proposals(source: ReadSource) -> "list[ReviewItem]":
-    """Return the proposals that wait for a person: first those for the project's playbook, then those for the
+    """Return the proposals that wait for a person. Those for the project's playbook come first, then those for the
     user's."""
 
     def quick(book: Book) -> "list[ReviewItem]":
@@ -183,7 +183,7 @@ def proposals(source: ReadSource) -> "list[ReviewItem]":
 def log(
     source: ReadSource, options: Mapping[str, Any], show: "Callable[[Iterator[LoggedRevision]], object]", *, most: int
 ) -> None:
-    """Call *show* with the revisions that *options* ask for, the fields of `history.LogQuery`, each with at most *most*
+    """Call *show* with the revisions that match *options*, the fields of `history.LogQuery`. Each has at most *most*
     changes. The file is enough for few revisions, without `since`, `until` and `session`."""
 
     def quick(book: Book) -> "Sequence[LoggedRevision] | None":
@@ -247,14 +247,14 @@ def is_ignored(url: str, folder: str) -> bool | None:
 
 
 def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
-    """Return the revisions of files by their *times*, see `quick_sql.known_times`, or None if the file is not
+    """Return the revisions of files by their *times*; see `quick_sql.known_times`. Return None if the file is not
     enough."""
     return sources.from_file(url, folder, lambda book: quick_sql.known_times(book, times), sync=False)
 
 
 def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
-    """Return the name, text and time of the live point learned last, or None without one, or if the file is not
-    enough."""
+    """Return the name, text and time of the live point that was learned last. Return None if there is none, or if the
+    file is not enough."""
 
     def query(book: "Reader") -> tuple[str, str, str] | None:
         return next(iter(quick_sql.rows(book, quick_sql.LAST_LESSON)), None)
@@ -263,6 +263,6 @@ def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
 
 
 def names(url: str, folder: str | None) -> list[str]:
-    """Return the names of the live points, a team's from the replica; none if the file is not enough."""
+    """Return the names of the live points; a team's come from the replica. Return none if the file is not enough."""
     points = sources.from_file(url, folder, quick_sql.live_points, of_replica=True)
     return [point.name for point in points or ()]

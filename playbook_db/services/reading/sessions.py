@@ -1,4 +1,4 @@
-"""What was learned from sessions, and its cost: a page of all sessions, or one in full."""
+"""The lessons from sessions and their cost: a page of all sessions, or one session in full."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ MOST_CALLS = 500  # of one session, that are shown
 
 @dataclass(frozen=True, slots=True)
 class SessionDetails:
-    """A session in full. `counts` has its changes by kind and its votes by tag; `revisions` are some of all `count`."""
+    """A session in full. `counts` has its changes by kind and its votes by tag. `revisions` is a part of all `count`
+    revisions."""
 
     session: SessionSummary
     counts: Counter[str]
@@ -28,8 +29,8 @@ class SessionDetails:
 
 
 def listed(project: Project, *, most: int, offset: int = 0) -> tuple[list[tuple[SessionSummary, Counter[str]]], int]:
-    """Return at most *most* sessions that were learned from, newest first, from the one at *offset* on, each with its
-    counts; and the number of all."""
+    """Return at most *most* sessions that were learned from, newest first, from *offset* on, each with its counts. Also
+    return the number of all."""
     with project.store.read(project.key) as book:
         book.foresee((SOME_SESSIONS, {"most": most, "offset": offset}), (COUNT_SESSIONS, {}))
         summaries = book.some_sessions(most=most, offset=offset)
@@ -38,8 +39,8 @@ def listed(project: Project, *, most: int, offset: int = 0) -> tuple[list[tuple[
 
 
 def details(project: Project, session: str, *, most: int, offset: int = 0) -> SessionDetails:
-    """Return the session of that id, or the one whose id begins so, with at most *most* of its revisions, the newest
-    first, from the one at *offset* on. Raises SessionNotFoundError."""
+    """Return the session whose id is, or begins with, the given one. Include at most *most* of its revisions, newest
+    first, from *offset* on. Raises SessionNotFoundError."""
     with project.store.read(project.key) as book:
         summary = book.session(session)
         if summary is None:
@@ -56,6 +57,6 @@ def details(project: Project, session: str, *, most: int, offset: int = 0) -> Se
 
 
 def costs_by_day(project: Project, *, most: int | None = None) -> list[DayCalls]:
-    """Return the model calls of each day that had some, the newest *most* days, newest first."""
+    """Return the model calls of each of the newest *most* days that had some, newest first."""
     with project.store.snapshot() as connection:
         return days_of_calls(connection, project.key, most=most)

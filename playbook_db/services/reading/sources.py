@@ -27,8 +27,8 @@ _WAIT_S = 0.05  # for a locked file; the open project waits longer
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What a command reads of a team's playbook: only the `points`, which a current replica has, or more. Questions
-    `beside` are always asked of the server."""
+    """The parts of a team's playbook that a command reads. A current replica is enough for the `points` alone. The
+    questions `beside` are always sent to the server."""
 
     points: bool = False
     beside: "tuple[Question, ...]" = ()
@@ -40,7 +40,7 @@ MARKED_POINTS = Reads(points=True, beside=((quick_sql.MARKS, {}),))
 
 
 def one_point(name: str) -> Reads:
-    """What a command reads that shows the point *name*."""
+    """Return the parts that a command reads to show the point *name*."""
     return Reads(points=True, beside=((quick_sql.EVIDENCE, {"name": name}),))
 
 
@@ -62,7 +62,7 @@ def read(
     is_own: bool = False,
     reads: Reads | None = None,
 ) -> T:
-    """What *query* finds in the file, or else in the open project; the options are those of `read_either`."""
+    """Return the result of *query* on the file, or else on the open project. The options are those of `read_either`."""
 
     def in_full(project: "Project") -> T:
         with project.store.read(project.key) as book:
@@ -80,10 +80,11 @@ def read_either(
     is_own: bool = False,
     reads: Reads | None = None,
 ) -> T:
-    """What *query* finds in the file; if that is None, or the file is not enough, the answer of *in_full*.
+    """Return the result of *query* on the file. If that is None, or the file is not enough, return the result of
+    *in_full*.
 
     With *sync* the mirror must be up to date. With *is_own* the project's own playbook is read, not its team's. With
-    *reads* a team's playbook may come from the replica. Raises what `open_project` raises.
+    *reads* a team's playbook may come from the replica. Raises the errors of `open_project`.
     """
     answer = from_file(source.url, source.folder, query, sync=sync, is_own=is_own)
     if answer is not None:
@@ -101,9 +102,9 @@ def from_file(
     is_own: bool = False,
     of_replica: bool = False,
 ) -> "T | None":
-    """What *query* finds in one state of the database file. Return None if the file is not enough. The options are
-    those of `read_either`; a team's playbook is only read with *of_replica*, from there. A missing playbook is an empty
-    one."""
+    """Return the result of *query* on one state of the database file, or None if the file is not enough. The options
+    are those of `read_either`. A team's playbook is read only with *of_replica*, from the replica. A missing playbook
+    counts as empty."""
     path = settings.sqlite_file(url)
     if path is None or not os.path.exists(path):
         return None
@@ -125,7 +126,7 @@ def from_file(
 
 
 def _is_mirror_current(book: Book, folder: str) -> bool:
-    """Return whether the mirror in *folder* needs no sync: there is none, or it holds the last revision."""
+    """Return whether the mirror in *folder* needs no sync: there is none, or it has the last revision."""
     path, state = projects.mirror_path(folder), book.project.mirror
     if state == "off":
         return True

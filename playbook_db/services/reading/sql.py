@@ -17,7 +17,7 @@ __all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_qu
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A view or table: the meaning of a row, and of each column."""
+    """A view or table, with the meaning of a row and of each column."""
 
     about: str
     columns: Mapping[str, str]
@@ -25,7 +25,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question in words, the SQL that answers it for the project `:project`, and notes on the answer."""
+    """A question in words, with notes and the SQL that answers it for the project `:project`."""
 
     title: str
     sql: str
@@ -33,8 +33,8 @@ class Question:
 
 
 def database_of(url: str, folder: str | None) -> tuple[str, str]:
-    """Return the URL of the database with the playbook of the project in *folder*, and its key there: the team's, if
-    the project has joined one, else *url*. Without a folder, those of the user's personal playbook."""
+    """Return the URL of the database with the playbook of the project in *folder*, and the playbook's key there. They
+    are the team's if the project has joined one. Without a folder, return those of the user's personal playbook."""
     if folder is None:
         return url, _users_key(url)
     key = projects.project_key(folder)
@@ -58,13 +58,13 @@ def _users_key(url: str) -> str:
 
 
 def read_docs() -> str:
-    """Return the text of docs/sql.md: that of the installed package, else the repository's own."""
+    """Return the text of docs/sql.md from the installed package, or else from the repository."""
     return Path(shipped_file("docs", "sql.md", what="docs/sql.md", error=DatabaseError)).read_text(encoding="utf-8")
 
 
 def parse_tables(text: str) -> dict[str, Table]:
-    """Return the views and tables by name: below a heading `name` a paragraph about a row, then a table of the
-    columns."""
+    """Return the views and tables by name. Below a heading with the name comes a paragraph about a row, then a table of
+    the columns."""
     entries = re.findall(r"^### `(\w+)`\n((?:.+\n)+)\n\| column \| meaning \|\n.*\n((?:\|.*\n)+)", text, re.MULTILINE)
     return {
         name: Table(" ".join(about.split()), dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", rows, re.MULTILINE)))
@@ -73,7 +73,7 @@ def parse_tables(text: str) -> dict[str, Table]:
 
 
 def parse_questions(text: str) -> list[Question]:
-    """Return the questions: below each numbered heading the SQL, then notes on the answer, then an example of one."""
+    """Return the questions. Below each numbered heading come the SQL, notes on the answer, and an example of one."""
     entries = re.findall(r"^### \d+\. ([^\n]+)\n```sql\n(.*?)\n```\n(.*?)```text$", text, re.MULTILINE | re.DOTALL)
     return [Question(title, sql, " ".join(note.split())) for title, sql, note in entries]
 
@@ -102,9 +102,9 @@ _HIDDEN = ("heads", "alembic_version")
 
 
 def datasette_metadata(url: str) -> dict[str, Any]:
-    """Datasette's metadata for the database at *url*, which it knows by the file's name.
+    """Return Datasette's metadata for the database at *url*. Datasette knows the database by the file's name.
 
-    Raises DatabaseError where that is no SQLite file.
+    Raises DatabaseError if the database is not an SQLite file.
     """
     from playbook_db.store import urls  # late: it brings SQLAlchemy
 

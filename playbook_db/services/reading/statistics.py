@@ -24,7 +24,7 @@ _WEEK = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class SectionCount:
-    """How many points of a section are live and retired."""
+    """The number of live and of retired points of a section."""
 
     section: str
     live: int
@@ -33,7 +33,7 @@ class SectionCount:
 
 @dataclass(frozen=True, slots=True)
 class PointUse:
-    """A live point: in how many sessions it was shown and cited, and its votes."""
+    """A live point: the number of sessions that were shown it and that cited it, and its votes."""
 
     name: str
     text: str
@@ -45,11 +45,11 @@ class PointUse:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How sessions used the points that they were shown.
+    """The use of points by the sessions that were shown them.
 
-    `shown` counts a point once for each session that was shown it. `cited` and `voted` say how often such a session
-    cited the point, and voted it helpful or harmful; `helpful` and `harmful` are its votes in force. `most` are the
-    live points cited most often, `least` those cited least often for the times that they were shown.
+    `shown` counts a point once for each session that was shown it. `cited` and `voted` count how often such a session
+    cited the point, or voted it helpful or harmful. `helpful` and `harmful` are its votes in force. `most` are the live
+    points cited most often. `least` are those cited least often, relative to how often they were shown.
     """
 
     shown_since: str | None
@@ -113,8 +113,8 @@ class Learning:
 
 @dataclass(frozen=True, slots=True)
 class SessionComparison:
-    """Sessions without the playbook (`held_out`) compared with those that were `shown` it. It counts sessions from the
-    first held-out one (`since`) to the last."""
+    """A comparison of sessions without the playbook (`held_out`) and those that were `shown` it. It covers the sessions
+    from the first held-out one (`since`) to the last."""
 
     since: str | None
     until: str | None
@@ -131,7 +131,7 @@ class SessionComparison:
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """The rows of a table and its size in the file (None if unknown), for all projects together."""
+    """The number of rows of a table and its size in the file (None if unknown), for all projects together."""
 
     name: str
     rows: int
@@ -140,8 +140,8 @@ class TableSize:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The size of the file with all projects (None if it is no file), its tables, and the times and sizes of its
-    backups, oldest first."""
+    """The size of the file with all projects (None on a server), its tables, and the times and sizes of its backups,
+    oldest first."""
 
     size_bytes: int | None
     tables: tuple[TableSize, ...]
@@ -150,7 +150,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class ActorTotals:
-    """The totals of an actor, as `log --by` names them (None: sessions, in a file): all revisions, those by learning,
+    """The totals of an actor, named as in `log --by` (None: sessions, in a file): all revisions, those by learning,
     votes in force, and the time of the last revision."""
 
     actor: str | None
@@ -162,8 +162,8 @@ class ActorTotals:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """All statistics of a playbook. `ages` has how many live points were created in the last so many days; `weeks`
-    has no gaps; `is_shared` if others use the database, too."""
+    """All statistics of a playbook. `ages` maps a number of days to the number of live points created within them.
+    `weeks` has no gaps. If it `is_shared`, others use the database, too."""
 
     project: str
     time: str
@@ -182,12 +182,12 @@ class Statistics:
 
     @property
     def live(self) -> int:
-        """How many points are live."""
+        """The number of live points."""
         return sum(section.live for section in self.sections)
 
     @property
     def retired(self) -> int:
-        """How many points are retired."""
+        """The number of retired points."""
         return sum(section.retired for section in self.sections)
 
     @property
@@ -205,7 +205,7 @@ class Statistics:
 
 
 def gather(project: Project, *, now: datetime | None = None) -> Statistics:
-    """Return the statistics of the project's playbook *now*; all zeros if there is none."""
+    """Return the statistics of the project's playbook *now*. If there is none, all are zero."""
     moment = now or datetime.now(UTC)
     answers = statistics.count(project.store, project.key)
     live = [LivePoint(*row) for row in answers["live"]]
@@ -236,7 +236,7 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
 
 
 def compare_sessions(project: Project) -> SessionComparison:
-    """Return the sessions without the playbook beside those with it."""
+    """Return the comparison of sessions without the playbook and those with it."""
     return _comparison(statistics.compare(project.store, project.key))
 
 
@@ -317,7 +317,7 @@ def _growth(project: Project, rows: Iterable[tuple[str, int]]) -> Growth:
 
 
 def weeks_of(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) -> tuple[Week, ...]:
-    """Return the votes and calls of each week, from the first with any to the week of *today*."""
+    """Return the votes and calls of each week, from the first that has any to the week of *today*."""
     sums: dict[date, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
     days: list[DayVotes | DayCalls] = [*votes, *calls]
     for day in days:

@@ -1,4 +1,4 @@
-"""How a playbook went over time: its points, each week's votes, what its sessions were shown, what learning cost."""
+"""A playbook over time: its points, each week's votes, its use in sessions, the cost of learning."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _DAY = timedelta(days=1)
 @dataclass(frozen=True, slots=True)
 class Trends:
     """A playbook over time. `points` has the number of live points at the end of each day, week or month (`points_by`),
-    by its first day. `uses` has the use of points by event, `days` the model calls of the last MOST_BARS days."""
+    under its first day. `uses` has the use of points by event, `days` the model calls of the last MOST_BARS days."""
 
     points_by: str
     points: tuple[tuple[str, int], ...]
@@ -28,7 +28,7 @@ class Trends:
 
 
 def gather(project: Project, *, now: datetime | None = None) -> Trends:
-    """Return the trends of the project's playbook; empty without one."""
+    """Return the trends of the project's playbook. They are empty if there is none."""
     today = (now or datetime.now(UTC)).astimezone(UTC).date()
     with project.store.read(project.key) as book:
         of = {"key": book.key}
@@ -42,7 +42,8 @@ def gather(project: Project, *, now: datetime | None = None) -> Trends:
 
 
 def by_period(weeks: Sequence[Week], *fields: str) -> tuple[str, list[tuple[str, *tuple[float, ...]]]]:
-    """`week`, or `month` if there are too many weeks for a chart, and each one's name and its sums of these *fields*.
+    """Return the period and, for each one, its name and the sums of these *fields*. The period is `week`, or `month` if
+    a chart has no room for all weeks.
 
     A week counts in the month in which it begins.
     """
@@ -53,8 +54,8 @@ def by_period(weeks: Sequence[Week], *fields: str) -> tuple[str, list[tuple[str,
 
 
 def _points_over_time(changes: Iterable[tuple[str, int]], today: date) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """Return the number of live points at the end of each day, week or month, whichever are few enough. *changes* has
-    the difference of each day."""
+    """Return the period and the number of live points at the end of each. The period is a day, a week or a month: the
+    first that a chart has room for. *changes* has the difference of each day."""
     by_day = dict(sorted(changes))
     if not by_day:
         return "day", ()
@@ -71,14 +72,14 @@ def _points_over_time(changes: Iterable[tuple[str, int]], today: date) -> tuple[
 
 
 def _begin(day: date, by: str) -> str:
-    """Return the name of the day, week or month of *day*."""
+    """Return the name of the day, week or month that contains *day*."""
     if by == "month":
         return day.isoformat()[:7]
     return (day - timedelta(days=day.weekday()) if by == "week" else day).isoformat()
 
 
 def _last_days(calls: Iterable[DayCalls], today: date) -> tuple[DayCalls, ...]:
-    """Return the last days, without gaps, from the first with a model call."""
+    """Return the last days without gaps, from the first day with a model call."""
     by_day: Mapping[str, DayCalls] = {each.day: each for each in calls}
     days = [(today - number * _DAY).isoformat() for number in reversed(range(MOST_BARS))]
     begin = next((place for place, day in enumerate(days) if day in by_day), len(days))

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Waiting:
-    """What waits in a project.
+    """The proposals and failures that wait in a project.
 
     `settings` are the names of the variables in its settings that the user hasn't decided on. `mirror` is the path of a
-    mirror that isn't in use yet, or "". `errors` say why jobs are put off; `failures` are the times when others failed.
+    mirror that isn't in use yet, or "". `errors` say why jobs are put off. `failures` are the times of failed jobs.
     """
 
     __slots__ = ("errors", "failures", "mirror", "settings")
