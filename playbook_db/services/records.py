@@ -1,4 +1,4 @@
-"""The JSON records that commands print under `--json`: a function for each, from a value to a dict.
+"""The JSON records that commands print under `--json`. A function for each turns a value into a dict.
 
 Keys and their order are a promise: keys may be added, none is renamed or removed. Imports no other service, so that a
 command that only reads starts at once.
@@ -82,7 +82,7 @@ def full_point_record(
     extra: str,
     evidence: "Iterable[PointEvidence]",
 ) -> Record:
-    """A point with all that is known about it (`show NAME`)."""
+    """A point with all known facts about it (`show NAME`)."""
     import json
 
     return point_record(point, retirement) | {
@@ -162,7 +162,7 @@ def proposal_record(item: "ReviewItem") -> Record:
 
 
 def review_record(result: "ReviewResult") -> Record:
-    """Decided proposals by number (`review --accept`, `--reject`): those in `waiting` couldn't be carried out, those in
+    """Decided proposals by number (`review --accept`, `--reject`). Those in `waiting` couldn't be applied; those in
     `needless` had nothing left to do."""
     reasons = {"needless": result.needless, "waiting": result.refused}
     return (
@@ -173,7 +173,7 @@ def review_record(result: "ReviewResult") -> Record:
 
 
 def reviews_record(results: "Iterable[ReviewResult]") -> Record:
-    """Decided proposals of one playbook; if it is a project's, those of the personal playbook are in `user`."""
+    """Decided proposals of one playbook. If it is a project's, those of the personal playbook are in `user`."""
     first, *users = map(review_record, results)
     return first | ({"user": users[0]} if users else {})
 
@@ -268,7 +268,7 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
 
 
 def event_use_record(use: "EventUse") -> Record:
-    """How points shown by one event did (`stats`, `why`); shares are null if there are too few sessions."""
+    """The use of the points that one event showed (`stats`, `why`). Shares are null if there are too few sessions."""
     return asdict(use) | {f"{name}_share": use.share(getattr(use, name)) for name in _USES}
 
 
@@ -329,7 +329,7 @@ def _key_record(change: "KeyChange") -> Record:
 
 
 def session_record(session: "SessionSummary") -> Record:
-    """What was learned from a session, and what that cost (`sessions`)."""
+    """The lessons from a session and their cost (`sessions`)."""
     return _record(session, session_id="session")
 
 
@@ -491,7 +491,7 @@ def statistics_record(numbers: "Statistics") -> Record:
 
 
 def query_records(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterable[Record]:
-    """Yield the rows of a query (`sql`); if two titles are equal, the second gets a number."""
+    """Yield the rows of a query (`sql`). If two titles are equal, the second gets a number."""
     titles = _distinct(list(columns))
     for row in rows:
         yield dict(zip(titles, map(_json_value, row), strict=True))
@@ -516,12 +516,12 @@ def _json_value(value: Any) -> Any:
 
 
 def _fields(value: object, *names: str, **keys: str) -> Record:
-    """Return the fields *names* of *value*, then those of *keys*, which map a name in the record to the field's own
+    """Return the fields *names* of *value*, then those of *keys*, which maps a name in the record to the field's own
     name."""
     return {key: getattr(value, name) for key, name in ({name: name for name in names} | keys).items()}
 
 
 def _record(value: "DataclassInstance | ListedProject | SessionSummary", **keys: str) -> Record:
-    """The fields of *value* in their order; *keys* are the names that some of them have in the record."""
+    """Return the fields of *value* in their order. *keys* maps a field to its name in the record, if that differs."""
     fields = value._asdict() if isinstance(value, tuple) else asdict(value)
     return {keys.get(name, name): content for name, content in fields.items()}

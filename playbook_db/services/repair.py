@@ -1,8 +1,8 @@
 """Repairing a damaged database from its newest sound state and the readable rest of the damaged file.
 
-That state is the file itself if SQLite can rewrite it without a loss, else the newest backup, else an empty database.
-The saved points are added in one revision for each playbook. The new database is built and checked beside the damaged
-one, and replaces it at the end; the damaged file is kept under another name.
+That state is the file itself if SQLite can rewrite it without a loss, else the newest sound backup, else an empty
+database. The saved points are added in one revision for each playbook. The new database is built and checked beside the
+damaged one, and replaces it at the end. The damaged file is kept under another name.
 """
 
 import os
@@ -36,9 +36,9 @@ _ROUNDS = 3  # of building, if another process writes into the damaged file mean
 
 @dataclass(frozen=True, slots=True)
 class RepairedPlaybook:
-    """What was saved of one playbook, as `summary` says, in `revision` (None: no revision was needed).
+    """The saved part of one playbook: its `summary` and its new `revision` (None: none was needed).
 
-    Its history is kept up to the revision `kept_to` of `kept_time` (0 and None: no history); the damaged file knew
+    Its history is kept up to the revision `kept_to` of `kept_time` (0 and None: no history). The damaged file knew
     revisions up to `last_revision`. `renamed` are points whose names are lost.
     """
 
@@ -64,11 +64,12 @@ class RepairedPlaybook:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What a repair did, or would do.
+    """The result of a repair, or its plan.
 
-    `is_damaged` is False if the file is sound; `has_wrong_search`: its full-text index was wrong; `is_whole`: SQLite
-    could rewrite all of it. `holds` is the content of the new database, `playbooks` what was added to the `backup` from
-    which it started, `mirrors` what mirrors added, and `aside` the new path of the damaged file.
+    If the file is sound, `is_damaged` is False, and `has_wrong_search` says whether its full-text index was wrong. If
+    it `is_whole`, SQLite could rewrite the whole file. `holds` is the content of the new database. `playbooks` are the
+    parts added to the `backup` from which it started, `mirrors` the parts added by mirrors. `aside` is the new path of
+    the damaged file.
     """
 
     where: str
@@ -83,9 +84,10 @@ class Repaired:
 
 
 def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
-    """Repair the database at *url* if it is damaged. The last resort is the mirror in *folder*, for the user to import.
+    """Repair the database at *url* if it is damaged. The last resort is the mirror in *folder*, for the user to
+    import.
 
-    Raises RepairError if there is nothing to save, DatabaseBusyError if another process uses it.
+    Raises RepairError if there is nothing to save, DatabaseBusyError if another process uses the database.
     """
     path = urls.sqlite_path(url)
     if not path:
@@ -113,7 +115,7 @@ def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
 
 
 def _from_history(url: str, *, dry_run: bool) -> Repaired:
-    """Restore each playbook of the database at *url*, on a server, from its history."""
+    """Restore each playbook of the database at *url*, which is on a server, from its history."""
     with open_store(url) as store:
         with store.snapshot() as connection:
             keys, ranks = all_keys(connection).values(), store_check.wrong_ranks(connection)
@@ -126,7 +128,7 @@ def _from_history(url: str, *, dry_run: bool) -> Repaired:
 
 @retry_on_conflict
 def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: bool) -> RepairedPlaybook | None:
-    """Restore the playbook of *key* from its history, in one revision. Return None if it matches already.
+    """Restore the playbook of *key* from its history in one revision. Return None if it matches its history already.
 
     *ranks* names points with a wrong rank. A point without any change in the history is retired.
     """
@@ -148,7 +150,7 @@ def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: b
 
 
 def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
-    """Build the database *new* from *copy*, the copy of *path*, unless that is sound."""
+    """Build the database *new* from *copy*, a copy of *path*, unless the copy is sound."""
     pages = database_file.open_pages(copy)
     if not pages.log_is_damaged and _is_sound(copy):
         return Repaired(path, is_damaged=False)
@@ -180,7 +182,7 @@ def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
 
 
 def _is_sound(copy: str) -> bool:
-    """Return whether the check finds no problem in *copy*, which is migrated first if it is older."""
+    """Return whether the check finds no problem in *copy*. An older copy is migrated first."""
     url = f"sqlite:///{copy}"
     try:
         schema = dialect_for(url).schema_version()
@@ -201,7 +203,7 @@ def _has_wrong_search(url: str, *, rebuild: bool) -> bool:
 
 
 def _write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite rewrite the *pages* into the file *new*, and return whether that is sound and complete."""
+    """Let SQLite rewrite the *pages* into the file *new*. Return whether the result is sound and complete."""
     if not database_file.write_anew(pages, empty, new) or not _is_sound(new):
         return False
     with Store(dialect_for(f"sqlite:///{new}").make_engine()) as store, store.snapshot() as connection:
@@ -209,7 +211,8 @@ def _write_anew(pages: Pages, empty: str, new: str) -> bool:
 
 
 def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) -> Backup | None:
-    """Copy the newest sound backup from which the *saved* playbooks descend to *new*. Return None without one."""
+    """Copy to *new* the newest sound backup that is an earlier state of the *saved* playbooks. Return None if there is
+    none."""
     for backup in database_file.list_backups(f"sqlite:///{path}"):
         with suppress(errors.DatabaseError), database_file.prepared(path, backup.path) as prepared:
             url = f"sqlite:///{prepared}"
@@ -225,7 +228,7 @@ def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) ->
 
 
 def _add_all(store: Store, saved: Collection[SavedPlaybook]) -> Iterator[RepairedPlaybook]:
-    """Add the *saved* playbooks to the database, each under the likeliest of its keys."""
+    """Add the *saved* playbooks to the database, each under its likeliest key."""
     with store.snapshot() as connection:
         held = all_keys(connection)
         times = {each.number: salvage.revision_times(connection, each.number) for each in saved}
@@ -263,7 +266,8 @@ def _add(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
 
 
 def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
-    """Return a note on the mirror in *folder*, if it waits for the user's consent. Only it is left.
+    """Return a note on the mirror in *folder* if it waits for the user's consent. The mirror is the last source of
+    points.
 
     Raises RepairError if it has no key points either.
     """
@@ -301,7 +305,7 @@ def _merge_mirrors(store: Store) -> tuple[str, ...]:
 
 @contextmanager
 def _alone(path: str) -> Iterator[None]:
-    """Keep out migrations, restores, other repairs and the worker."""
+    """Block migrations, restores, other repairs and the worker."""
     from filelock import FileLock, Timeout
 
     os.makedirs(settings.data_dir(), mode=0o700, exist_ok=True)
@@ -321,7 +325,7 @@ def _alone(path: str) -> Iterator[None]:
 
 @contextmanager
 def _workshop(path: str) -> Iterator[str]:
-    """A temporary folder beside the database; one that a kill left is removed first."""
+    """Create a temporary folder beside the database. If a killed repair left one, remove it first."""
     folder = f"{path}.repairing"
     shutil.rmtree(folder, ignore_errors=True)
     try:

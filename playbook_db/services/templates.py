@@ -9,9 +9,10 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 
 
 def load_template(name: str) -> str:
-    """Return the template *name*, such as `playbook.txt`: `prompts/<name>` in Claude Code's folder, else the package's.
+    """Return the template *name*, such as `playbook.txt`, from `prompts/` in Claude Code's folder, else from the
+    package.
 
-    Raises TemplateError if there is none, or the user's can't be read.
+    Raises TemplateError if there is none, or if the user's can't be read.
     """
     if os.path.basename(name) != name:
         raise _error(f"{name!r} is not the name of a template: it has a path.")
@@ -31,7 +32,7 @@ def load_template(name: str) -> str:
 
 
 def playbook_template() -> str:
-    """Return the template `playbook.txt`, with its placeholder in it. Raises TemplateError."""
+    """Return the template `playbook.txt`, which must contain its placeholder. Raises TemplateError."""
     template = load_template("playbook.txt")
     if PLACEHOLDER not in template:
         raise _error(
@@ -42,7 +43,8 @@ def playbook_template() -> str:
 
 
 def fill_points(points_text: str) -> str:
-    """Return *points_text* in the template `playbook.txt`, or `""` if it is empty. Raises TemplateError."""
+    """Put *points_text* into the template `playbook.txt`. Return `""` if *points_text* is empty. Raises
+    TemplateError."""
     return fill_template(playbook_template(), points_text) if points_text else ""
 
 

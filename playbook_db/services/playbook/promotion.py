@@ -40,9 +40,7 @@ class Move:
 
 def promote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -> Move:
     """Copy the point *name* of *project* into the personal playbook. Retire it in the project unless *keeps* is set.
-
-    Raises PointNotFoundError, PointRuleError.
-    """
+    Raises PointNotFoundError, PointRuleError."""
     if is_users_name(name):
         text = f"{name} is in {_OWN} already."
         raise PointRuleError(text, Remedy("To move it into this project: {}", ("demote", name)))
@@ -50,11 +48,8 @@ def promote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) 
 
 
 def demote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -> Move:
-    """Copy the point *name* of the personal playbook into that of *project*. Retire the original unless *keeps* is
-    set.
-
-    Raises PointNotFoundError, PointRuleError.
-    """
+    """Copy the point *name* of the personal playbook into that of *project*. Retire the original unless *keeps* is set.
+    Raises PointNotFoundError, PointRuleError."""
     if not is_users_name(name):
         text = f"{name} is not in {_OWN}: its points have names such as upat-001."
         raise PointRuleError(text, Remedy("See them with: {}", ("list", "--user")))

@@ -50,8 +50,8 @@ def read(
     """Return a *page* of *page_rows* points in a *state* and a *section* (its slug) that match *words*. If there are
     fewer pages, return the last one.
 
-    Without an *order*, the best match comes first. Without *words*, points come in the order in which a session gets
-    them, and retired points with the most recent first. If no word matches, parts of texts are searched.
+    Without an *order*, retired points come most recent first. Live points come best match first, or without *words* in
+    the order in which a session gets them. If no word matches, parts of texts are searched.
     """
     section = section if section in SLUG_SECTIONS else None
     with project.store.read(project.key) as book:

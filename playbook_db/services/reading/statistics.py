@@ -140,8 +140,8 @@ class TableSize:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The size of the file with all projects (None on a server), its tables, and the times and sizes of its backups,
-    oldest first."""
+    """The size of the file with all projects (None if there is no file), its tables, and the times and sizes of its
+    backups, oldest first."""
 
     size_bytes: int | None
     tables: tuple[TableSize, ...]

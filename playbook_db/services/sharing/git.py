@@ -62,8 +62,8 @@ class GitSetup:
 
 
 def install(folder: str, *, share: bool) -> GitSetup:
-    """Let git merge and compare the playbooks of the repository around *folder* through us. With *share* its
-    `.gitattributes` says so, for all clones, else its own `info/attributes`. Raises GitError."""
+    """Let git merge and compare the playbooks of the repository around *folder* with our driver. With *share* the line
+    is in `.gitattributes`, for all clones; else in the repository's own `info/attributes`. Raises GitError."""
     attributes = _attributes_files(folder)[share]
     command = _command()
     values = {
@@ -89,8 +89,8 @@ def install(folder: str, *, share: bool) -> GitSetup:
 
 
 def uninstall(folder: str, *, share: bool) -> GitSetup:
-    """Remove what `install` added. A committed line of `.gitattributes`, which is for all clones, is removed only with
-    *share*. Raises GitError."""
+    """Remove the parts that `install` added. The committed line of `.gitattributes`, which is for all clones, is
+    removed only with *share*. Raises GitError."""
     names = [name for name in (_NAME, _DRIVER, _TEXTCONV) if _config(folder, name)]
     config = _git_path(folder, "config")
     for name in names:
@@ -119,8 +119,7 @@ def uninstall(folder: str, *, share: bool) -> GitSetup:
 
 
 def remote_urls(folder: str) -> dict[str, str]:
-    """Return the URLs of the repository's remotes by name, as git reads them from its config; none if git can't be
-    asked."""
+    """Return the URLs of the repository's remotes by name, from git's config. Return none if git can't be asked."""
     with contextlib.suppress(GitError):
         names = os.fsdecode(_ask(folder, "remote", may_fail=True)).split()
         urls = {name: os.fsdecode(_ask(folder, "remote", "get-url", "--", name, may_fail=True)) for name in names}
@@ -129,8 +128,8 @@ def remote_urls(folder: str) -> dict[str, str]:
 
 
 def files_at(folder: str, moment: float) -> dict[str, str] | None:
-    """Return the files below *folder* in the commit that was checked out at *moment* (seconds since 1970): the blob of
-    each path. None if the reflog doesn't go back that far. Links and submodules are left out. Raises GitError."""
+    """Return the files below *folder* in the commit checked out at *moment* (seconds since 1970), as a blob for each
+    path. Return None if the reflog doesn't go back that far. Links and submodules are left out. Raises GitError."""
     log = _content(os.path.join(projects.git_dir(folder) or folder, "logs", "HEAD"))
     entries = filter(None, map(_REFLOG_LINE.match, log.splitlines()))
     commits = [entry[1].decode() for entry in entries if int(entry[2]) <= moment]
@@ -146,14 +145,13 @@ def content_of(folder: str, blob: str) -> bytes:
 
 
 def is_tracked(folder: str, path: str) -> bool:
-    """Return whether the index of the repository in *folder* has the file at *path*, whatever its case. Raises
-    GitError."""
+    """Return whether git's index has the file at *path* in the repository in *folder*, in any case. Raises GitError."""
     return bool(_ask(folder, "ls-files", "--", f":(icase,literal){path}"))
 
 
 def setup_problem(folder: str) -> str | None:
-    """Return why git doesn't merge the committed mirror of the project in *folder* through our driver. Return None if
-    it does, if somebody chose another way, or if no mirror is committed. Raises GitError."""
+    """Return why git doesn't use our driver to merge the committed mirror of the project in *folder*. Return None if it
+    does, if somebody chose another way, or if no mirror is committed. Raises GitError."""
     name = ".claude/playbook.json"
     if projects.git_dir(folder) is None or not is_tracked(folder, name):
         return None
@@ -175,8 +173,7 @@ def setup_problem(folder: str) -> str | None:
 
 
 def operation_under_way(folder: str) -> str | None:
-    """Return the git command that isn't finished in the worktree around *folder*, such as `rebase`, or None if there is
-    none."""
+    """Return the unfinished git command in the worktree around *folder*, such as `rebase`, or None."""
     state = projects.git_dir(folder)
     if state is None:
         return None
@@ -184,9 +181,10 @@ def operation_under_way(folder: str) -> str | None:
 
 
 class MirrorVersions:
-    """All versions of the mirror at *path* in git; `lineage` says which ones include which. None if git can't be asked.
+    """All versions of the mirror at *path* in git. `lineage` says which versions include which. There are none if git
+    can't be asked.
 
-    *known* returns what the database knows of versions, by their times. A version has about *size_bytes*.
+    *known* looks up versions in the database by their times. A version has about *size_bytes*.
     """
 
     def __init__(
@@ -203,8 +201,8 @@ class MirrorVersions:
         self.lineage = Lineage(versions, {time: KnownVersion(*each) for time, each in known_times.items()})
 
     def behind(self, data: bytes, commit: str | None, *, before_rebase: bool = False) -> set[str]:
-        """Return the commits whose versions went into the version *data*, with its own: the one of *commit*, else any
-        in git; also those that the branch had *before_rebase*."""
+        """Return the commits whose versions were merged into the version *data*, and its own. It is the version of
+        *commit*, else of any commit in git. Also return those that the branch had *before_rebase*."""
         if not self._times:
             return set()
         try:
@@ -223,8 +221,8 @@ class MirrorVersions:
         return [commit for commit in same_time if self._is(commit, data)]
 
     def common(self, commits: Collection[str]) -> Playbook | None:
-        """Return all that *commits* hold together: the newest of them, or a merge of those. None if there are no
-        commits, or if one can't be read."""
+        """Return the combined content of *commits*: the newest of them, or a merge of several. Return None if there are
+        no commits, or if one can't be read."""
         newest = self.lineage.newest(commits)
         try:
             side = self._merged(newest) if newest else None
@@ -270,13 +268,14 @@ class MirrorVersions:
 
 
 def head_to_merge() -> str | None:
-    """Return the commit that the `git merge` which started us merges; None for another command or several commits."""
+    """Return the commit that is merged by the `git merge` which started us. Return None for another command or several
+    commits."""
     heads = [name.removeprefix("GITHEAD_") for name in os.environ if name.startswith("GITHEAD_")]
     return heads[0] if len(heads) == 1 else None
 
 
 def _tips_before(folder: str) -> Iterator[str]:
-    """Yield the commits that the branch had before each rebase or amended commit, newest first."""
+    """Yield the commits at the branch's tip before each rebase or amended commit, newest first."""
     branch = _ask(folder, "rev-parse", "--symbolic-full-name", "HEAD").decode().strip()
     if branch == "HEAD":  # detached
         return
@@ -294,7 +293,8 @@ def _side(data: bytes, source: str) -> Side:
 
 
 def _command() -> str:
-    """Return how git starts us from any folder, with any PATH. -P keeps Python from importing files of that folder."""
+    """Return the command by which git starts us from any folder, with any PATH. -P keeps Python from importing that
+    folder's files."""
     import shlex
 
     root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set if the plugin itself runs the command
@@ -317,14 +317,14 @@ def _git_path(folder: str, name: str) -> str:
 
 
 def _config(folder: str, name: str) -> str:
-    """Return the value of *name* in the repository's config, or all of several, or `""` if there is none."""
+    """Return the value of *name* in the repository's config, all values if it has several, or `""`."""
     values = _ask(folder, "config", "--local", "--get-all", name, may_fail=True)
     return values.decode(errors="surrogateescape").removesuffix("\n")
 
 
 def _ask(folder: str, *question: str, stdin: bytes = b"", may_fail: bool = False) -> bytes:
-    """Git's answer; empty if it fails and *may_fail*. Git fetches nothing, asks nobody and starts no other program.
-    Raises GitError."""
+    """Return git's answer, or an empty one if git fails and *may_fail*. Git fetches nothing, prompts nobody and starts
+    no other program. Raises GitError."""
     import subprocess  # late: each command that syncs the mirror imports this module
 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _VARIABLES

@@ -1,7 +1,8 @@
 """Joining a team: the project's name there, and the merge of its own playbook into the team's.
 
-The merge is the mirror's. If both playbooks have a common revision, as after leaving, only later changes are merged.
-Nothing is merged twice, nothing that the team has retired comes back, and nothing is removed from the team's playbook.
+The merge works as for the mirror. If both playbooks have a common revision, as after leaving, only later changes are
+merged. Nothing is merged twice, no point that the team has retired returns, and nothing is removed from the team's
+playbook.
 """
 
 import os
@@ -31,8 +32,8 @@ _SCP = re.compile(r"(?:[^/]*@)?(?P<host>[^/:@]{2,}):(?![:/]/|:)/*(?P<path>.+)")
 
 
 def default_name(folder: str) -> str:
-    """Return the project's name for its team: the git remote of *folder* without scheme, user and `.git`, and the path
-    from the repository to the folder. Raises TeamError if no name is the same for all members."""
+    """Return the default name of the project in its team. It is the git remote of *folder* without scheme, user and
+    `.git`, then the path from the repository to the folder. Raises TeamError if no name is the same for all members."""
     remotes = git.remote_urls(folder)
     url = remotes.get("origin", next(iter(remotes.values())) if len(remotes) == 1 else "")
     name = name_of_remote(url)
@@ -49,7 +50,7 @@ def default_name(folder: str) -> str:
 
 
 def name_of_remote(url: str) -> str | None:
-    """Return the remote at *url* without scheme, user, port and `.git`, or None if it is a path."""
+    """Return the remote at *url* without scheme, user, port and `.git`. Return None if it is a path."""
     match = _URL.fullmatch(url) or ("://" not in url and _SCP.fullmatch(url))
     if not match or url.lower().startswith("file:"):
         return None
@@ -58,7 +59,8 @@ def name_of_remote(url: str) -> str | None:
 
 
 def check_name(name: str) -> str:
-    """Return *name*. Raises TeamError if it can't be a project's name in a team's database; a path can't."""
+    """Return *name*. Raises TeamError if it can't be a project's name in a team's database, for example if it is a
+    path."""
     if plain := name_of_remote(name):
         raise TeamError(f"A URL can't be a project's name for a team. Leave out the parts that may differ: {plain}")
     is_path = name.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]|file:", name)
@@ -77,7 +79,8 @@ def check_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """The effect of joining: on the playbook `name` in the database `where`, which would be new or has `points`.
+    """The effect of joining on the playbook `name` in the database `where`. That playbook has `points`, or would be
+    new.
 
     `brings` is the merge of the project's own playbook, None if that has nothing new. `made_tables`: the database was
     empty, and its tables were just created. `mirror` is the file that was synced until now. `proposals` wait in the
@@ -97,7 +100,7 @@ class Invitation:
 @dataclass(frozen=True, slots=True)
 class Joining:
     """A project about to join the team whose database, at `url`, is open as `server`. `known` is its membership if it
-    has joined already."""
+    has already joined."""
 
     own: Project
     server: Store
@@ -107,7 +110,7 @@ class Joining:
     made_tables: bool
 
     def preview(self) -> Invitation:
-        """Say what `finish` would do; nothing is written."""
+        """Return the effect of `finish` without writing anything."""
         with self.server.read(self.name) as book:
             is_new, points = not book.playbook_id, len(book.playbook().points)
         with self.own.store.read(self.own.key) as own:
@@ -119,7 +122,8 @@ class Joining:
         )
 
     def finish(self) -> RevisionResult | None:
-        """Join: merge the project's own playbook into the team's, which replaces it. Returns the merge.
+        """Join the team: merge the project's own playbook into the team's, and use that one from now on. Return the
+        merge.
 
         After a kill it can be run again: nothing is merged twice.
         """
@@ -149,8 +153,8 @@ class Joining:
 def joining(
     own: Project, url: str, name: str | None = None, *, ask: Callable[[str], str] | None = None
 ) -> Iterator[Joining]:
-    """The local project *own*, about to join the team whose database is at *url*. Its *name* defaults to
-    that of its git remote. *ask* returns the password of a database, named in words, if the server wants one.
+    """Prepare the local project *own* to join the team whose database is at *url*. Its *name* defaults to that of its
+    git remote. *ask* returns the password of a database, given a description, if the server wants one.
 
     Raises TeamError if it can't join, DatabaseError if the database can't be used.
     """
@@ -186,7 +190,7 @@ def joining(
 
 
 def open_server(url: str) -> tuple[Store, bool]:
-    """Open the team's database at *url*. Returns it, and whether it was empty. Raises DatabaseError."""
+    """Open the team's database at *url*. Return it, and whether it was empty. Raises DatabaseError."""
     with closing(dialect_for(url)) as dialect:
         is_new = not dialect.schema_version()
     try:
@@ -203,7 +207,7 @@ def open_server(url: str) -> tuple[Store, bool]:
 def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResult | None:
     """Merge the project's *own* playbook into the team's. Return None if the team has all of it.
 
-    A revision is made even if it changes nothing: the next joining reads there what was merged.
+    A revision is made even if it changes nothing: it tells the next joining what was merged.
     """
     header = own.header if own.header.last_updated else own.header.stamped(own.last_time)
     if not own.revision or quick_sql.known_times(book, {header.last_updated or ""}):
@@ -225,8 +229,8 @@ def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResu
 
 
 def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Playbook, Playbook] | None:
-    """Return the team's last revision that the project's *own* playbook comes from, or that included all of it; both
-    playbooks at that revision. None if the two have nothing in common."""
+    """Return the team's last revision from which the project's *own* playbook comes, or which included all of it. Also
+    return both playbooks at that revision. Return None if the two have nothing in common."""
     undone = {number for undo in own.undos_in_force() for number in range(undo.undone.first, undo.undone.last + 1)}
     ours = {time: number for time, number in own.named().items() if number not in undone}
     known = quick_sql.known_times(book, ours)
@@ -235,7 +239,7 @@ def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Pla
 
 
 def _keep_password(path: str, password: str) -> None:
-    """Keep the *password* for this user alone."""
+    """Store the *password* so that only this user can read it."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with suppress(FileNotFoundError):
         os.unlink(path)  # its mode may be another by now

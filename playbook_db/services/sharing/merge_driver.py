@@ -1,8 +1,8 @@
 """The commands that git starts: a merge of three files, and a playbook's file as text for `git diff`.
 
-Git starts these for every merge, so heavy modules are imported late: only if the database knows that one side's
-playbook came from the other's, as on two branches of one person. From git's common ancestor, votes of both sides would
-count twice there.
+Git starts these for every merge, so heavy modules are imported late. They are needed only if the database knows that
+one side's playbook came from the other's, as on two branches of one person. With git's common ancestor, votes of both
+sides would count twice there.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequence[str]:
     """Merge the file *theirs* into the file *ours*. *base* is their common ancestor, empty if there is none. *url* and
-    *folder* name the database and the project. Returns the decisions, for a person.
+    *folder* locate the database and the project. Return notes on the decisions, for a person.
 
     Raises PlaybookFileError if one of the three can't be read; *ours* is then unchanged.
     """
@@ -54,8 +54,8 @@ def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequen
 
 
 def readable_text(path: str) -> str:
-    """Return the playbook in the file at *path* for a diff: a line for each point and each other key. A file that is no
-    playbook is shown as it is. Raises PlaybookFileError if the file can't be read."""
+    """Return the playbook in the file at *path* as text for a diff, with a line for each point and each other key. If
+    the file is not a playbook, return its own text. Raises PlaybookFileError if the file can't be read."""
     data = _read_bytes(path, path)
     try:
         reading = playbook_file.decode(data, source=path)
@@ -81,10 +81,12 @@ def _read_bytes(path: str, which: str) -> bytes:
 
 
 def _closer_ancestor(url: str, folder: str, base: Side | None, ours: Side, theirs: Side) -> Playbook | None:
-    """What both sides have in common if that is known to be more than git's *base*, else None.
+    """Return the common content of both sides if the database or git shows that it is more than git's *base*, else
+    None.
 
     In one database, a later revision includes all of an earlier one. A side that is a revision, or comes from one,
-    includes all that was merged into that revision: on branches of one person, and of people whose branches they used.
+    includes everything merged into that revision. This holds for one person's branches, and for others' branches merged
+    into them.
     """
     sides = [each.reading if each else None for each in (base, ours, theirs)]
     known = _known_times(url, folder, [time for side in sides for time in _times(side)])
@@ -122,13 +124,13 @@ def _times(side: Reading | None) -> list[str]:
 
 
 def _revision(known: Mapping[str, tuple[int, bool]], side: Reading | None) -> int | None:
-    """Return the revision with the time of *side*, if any."""
+    """Return the revision whose time *side* has, if any."""
     matches = (known.get(time, (0, False)) for time in _times(side))
     return next((number for number, is_revision in matches if is_revision), None)
 
 
 def _known_times(url: str, folder: str, times: Collection[str]) -> Mapping[str, tuple[int, bool]]:
-    """Return the revisions of files by their *times*, see `quick_sql.known_times`."""
+    """Return the revisions of files by their *times*; see `quick_sql.known_times`."""
     if settings.sqlite_file(url) is not None:
         return quick_reads.known_times(url, folder, times) or {}
     with _opened(url, folder) as book:

@@ -1,7 +1,7 @@
 """The mirror: a project's `.claude/playbook.json`, which people commit and edit.
 
 The database is the truth. After each commit, the file is written from it. If the file has changed (git pull, a hand
-edit), it is merged first. A file that came with a clone is somebody else's text: it is merged only after the user, or
+edit), it is merged first. A file that came with a clone is somebody else's text. It is merged only after the user, or
 the calling program, has accepted this very file. A linked worktree has the consent of its repository. A project without
 a folder on this machine has no mirror.
 """
@@ -43,7 +43,7 @@ class Synced:
 
 
 def state(project: Project) -> str:
-    """Return whether the project's playbook is mirrored: `undecided`, `on`, `found` or `off`."""
+    """Return the state of the project's mirror: `undecided`, `on`, `found` or `off`."""
     with project.store.read(project.key) as book:
         return book.mirror_state()
 
@@ -51,13 +51,13 @@ def state(project: Project) -> str:
 def needs_consent(project: Project) -> bool:
     """Return whether there is a file that was never synced, so that it may be somebody else's text.
 
-    A linked worktree needs no consent if the mirror of its repository is kept and needs none.
+    A linked worktree needs no consent if its repository's mirror is active and needs none.
     """
     return _state_of(project)[1]
 
 
 def is_waiting(project: Project) -> bool:
-    """Return whether there is a file that nobody has been asked about yet."""
+    """Return whether there is a file that the user hasn't been asked about."""
     mirrored, needs_consent = _state_of(project)
     return needs_consent and mirrored != "off"
 
@@ -79,7 +79,7 @@ def _state_of(project: Project) -> tuple[str, bool]:
 
 
 def sync(project: Project) -> Synced:
-    """Merge the changes of a mirror that is kept, and write it if it is behind the database.
+    """Merge the changes of an active mirror, and write it if it is behind the database.
 
     A file that can't be merged is left alone or moved aside, and the notes say so.
     """
@@ -96,9 +96,9 @@ def sync(project: Project) -> Synced:
 
 @contextlib.contextmanager
 def syncing(project: Project, notify: Notify) -> Iterator[None]:
-    """Sync the mirror, if it is kept up to date, before and after the block; *notify* gets the notes.
+    """Sync an active mirror before and after the block. *notify* gets the notes.
 
-    If the disk can't be written, the block runs all the same: the playbook can be read.
+    The block runs even if the disk can't be written, since the playbook can still be read.
     """
     before = _lines(project)
     for line in before:
@@ -112,8 +112,8 @@ def syncing(project: Project, notify: Notify) -> Iterator[None]:
 
 
 def sync_changed(store: Store) -> Iterator[Synced]:
-    """Sync each mirror that is kept up to date, if it is older than its playbook, or its size or time has changed since
-    the last sync."""
+    """Sync each active mirror that is older than its playbook, or whose size or time has changed since the last
+    sync."""
     with store.snapshot() as connection:
         mirrors = repository.kept_mirrors(connection)
     for path, last, known in mirrors:
@@ -124,7 +124,8 @@ def sync_changed(store: Store) -> Iterator[Synced]:
 
 
 def unchanged(store: Store) -> dict[str, str]:
-    """Return the path and SHA-256 of each mirror that is kept and is as it was when last read, or can't be read now."""
+    """Return the path and SHA-256 of each active mirror that hasn't changed since it was last read, or can't be read
+    now."""
     with store.snapshot() as connection:
         mirrors = repository.kept_mirrors(connection)
     digests = {}
@@ -135,8 +136,8 @@ def unchanged(store: Store) -> dict[str, str]:
 
 
 def expect(store: Store, digests: Mapping[str, str]) -> None:
-    """Let mirrors without changes of their own (`unchanged`) follow *store*, which is about to replace their database:
-    the next sync writes them."""
+    """Prepare the mirrors in *digests* (from `unchanged`) for a replacement of their database by *store*: the next sync
+    writes them."""
     for path, sha256 in digests.items():
         project = Project.in_folder(store, projects.folder_of_mirror(path))
         if state(project) in ("on", "found"):
@@ -145,14 +146,15 @@ def expect(store: Store, digests: Mapping[str, str]) -> None:
 
 
 def accept(project: Project) -> Synced:
-    """Merge a file that nobody has been asked about yet, and keep it: the user, or the calling program, trusts it."""
+    """Merge a file that the user hasn't been asked about, and keep it in sync: the user, or the calling program, trusts
+    it."""
     if is_waiting(project):
         _trust(project)
     return sync(project)
 
 
 def enrol(project: Project) -> Synced:
-    """Add the project if it isn't known yet, and sync its mirror if one is kept."""
+    """Add the project if it is unknown, and sync its mirror if that is active."""
     if not project.is_team:
         with project.store.write(project.key):
             pass
@@ -160,7 +162,7 @@ def enrol(project: Project) -> Synced:
 
 
 def switch(project: Project, *, on: bool, accepts: bool = False) -> Synced:
-    """Keep the mirror from now on, and create it if there is none; or leave the file alone from now on.
+    """Turn the mirror on, and create it if there is none; or turn it off and leave the file alone.
 
     Raises MirrorError for a team's playbook, and for a mirror that needs consent unless the user *accepts* it.
     """
@@ -183,7 +185,7 @@ def switch(project: Project, *, on: bool, accepts: bool = False) -> Synced:
 
 
 def write(project: Project) -> Synced:
-    """Merge and write the mirror whether or not it is kept. A file that can't be merged is moved aside."""
+    """Merge and write the mirror even if it is off. A file that can't be merged is moved aside."""
     if project.mirror_path is None:
         return Synced()
     if state(project) == "undecided":
@@ -192,7 +194,7 @@ def write(project: Project) -> Synced:
 
 
 def _lines(project: Project) -> list[str]:
-    """Sync the mirror; the notes for a person."""
+    """Sync the mirror, and return the notes for a person."""
     try:
         synced = sync(project)
     except (DiskError, OSError) as error:
@@ -265,7 +267,7 @@ def merge_in(
     ancestor: tuple[int, Playbook] | None = None,
     even_if_unchanged: bool = False,
 ) -> RevisionResult:
-    """Merge a changed mirror, the one at *path*, or another's playbook as one revision with *message*.
+    """Merge *reading*, a changed mirror at *path* or another's playbook, as one revision with *message*.
 
     With a common *ancestor*, given or known here, it is a three-way merge, else an import.
     """
@@ -301,8 +303,8 @@ def merge_in(
 
 
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
-    """Return the part of the file that we have, by git, or None if `last_updated` names a revision, or if git can't
-    tell."""
+    """Return the part of the file that we have according to git. Return None if `last_updated` names a revision, or if
+    git can't tell."""
     from playbook_db.services.sharing import git
 
     with project.store.read(project.key) as book:
@@ -315,10 +317,12 @@ def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes)
 
 
 def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | None) -> tuple[int, Playbook] | None:
-    """Return the revision, and the playbook, that the file and ours both come from, or None if none is known.
+    """Return the revision, and its playbook, that the file and our playbook both come from, or None if none is
+    known.
 
-    It is the revision that the file's `last_updated` names, else the file's last known content. In that case the file
-    may come from a branch without our newest points: points newer than all of its own don't count as removed.
+    It is the revision that the file's `last_updated` names, else that of the file's last known content. In the second
+    case the file may come from a branch without our newest points, so points newer than all of its own don't count as
+    removed.
     """
     named = book.base_of(theirs)
     if named is not None:
@@ -334,7 +338,7 @@ def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | Non
 
 
 def _write_file(project: Project, path: str, data: bytes | None, known: Mirror, *, make: bool) -> bool:
-    """Write the playbook into the file; False, and nothing is written, if the file no longer has *data*."""
+    """Write the playbook into the file. Return False without writing if the file no longer has *data*."""
     with project.store.read(project.key) as book:
         revision, playbook = book.revision, book.playbook()
     if not revision and not make:
@@ -357,7 +361,7 @@ def _write_file(project: Project, path: str, data: bytes | None, known: Mirror, 
 
 @retry_on_conflict
 def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
-    """Record the file's content, size and time, unless they are *known*."""
+    """Record the file's content, size and time unless they are *known*."""
     size_bytes, mtime_ns = _size_and_mtime(path)
     if mirror != known or (known.size_bytes, known.mtime_ns) != (size_bytes, mtime_ns):
         with project.store.write(project.key) as book:
@@ -394,7 +398,7 @@ def read(path: str, project_folder: str) -> bytes | None:
 
 
 def digest_in(folder: str) -> str | None:
-    """Return the SHA-256 of the mirror in *folder*, or `""` if it can't be read, None if there is none."""
+    """Return the SHA-256 of the mirror in *folder*, `""` if it can't be read, or None if there is none."""
     try:
         data = read(projects.mirror_path(folder), folder)
     except MirrorError:
@@ -411,14 +415,14 @@ def _size_and_mtime(path: str) -> tuple[int | None, int | None]:
 
 
 def _set_aside(path: str) -> str:
-    """Rename the file, never over another one; its new path."""
+    """Rename the file to a free name, and return its new path."""
     aside = _free_path(path, "damaged")
     os.rename(os.path.realpath(path), aside)
     return aside
 
 
 def _keep_aside(path: str, data: bytes) -> str:
-    """Keep *data*, which the file is about to lose, in a file beside it, and return its path."""
+    """Save *data*, which the file is about to lose, in a new file beside it. Return the new path."""
     aside = _free_path(path, "extra")
     try:
         files.replace_file(aside, data, mode=stat.S_IMODE(os.stat(path).st_mode))
@@ -435,7 +439,7 @@ def _free_path(path: str, why: str) -> str:
 
 @contextlib.contextmanager
 def _lock(path: str) -> Iterator[None]:
-    """Keep other writers from the mirror at *path*. The lock is a file in our data folder, not in the worktree."""
+    """Block other writers of the mirror at *path*. The lock is a file in our data folder, not in the worktree."""
     from filelock import FileLock, Timeout
 
     folder = os.path.join(settings.data_dir(), "locks")

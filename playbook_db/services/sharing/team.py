@@ -1,6 +1,6 @@
-"""A project whose playbook is a team's: leaving, its status, and the worker's part.
+"""A project that uses a team's playbook: leaving, its status, and the worker's part.
 
-Commands and the worker ask the team's database, hooks never do. Hooks read the replica, and write into the user's own
+Commands and the worker ask the team's database; hooks never do. Hooks read the replica, and record in the user's own
 database which points a session saw.
 """
 
@@ -34,7 +34,7 @@ class LeaveResult:
     """The effect of leaving the playbook `name` in the database `where`.
 
     `copied` is the revision with the team's points, None if none were copied. `untold` counts the showings that the
-    team never got. If the database couldn't be asked, `problem` says why, and `as_of` when the points were current.
+    team never got. If the database couldn't be asked, `problem` says why, and `as_of` is the time of the points.
     """
 
     where: str
@@ -46,8 +46,8 @@ class LeaveResult:
 
 
 def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
-    """Let the project *own* have a playbook of its own again, with a copy of the team's points if it *takes_copy*.
-    Raises TeamError if it has joined no team, or if there are no points to copy."""
+    """Return the project *own* to a playbook of its own. If it *takes_copy*, copy the team's points. Raises TeamError
+    if it has joined no team, or if there are no points to copy."""
     membership = require(own)
     replica_path = at_hand.replica_of(own.store.where, membership.playbook_id)
     reading, as_of, problem = None, None, None
@@ -96,22 +96,22 @@ def require(own: Project) -> Membership:
 
 @retry_on_conflict
 def _end(own: Project) -> int:
-    """Remove the membership. Returns the number of showings that the team's database never got."""
+    """Remove the membership. Return the number of showings that the team's database never got."""
     with own.store.write(own.key) as book:
         return memberships.leave(book)
 
 
 def _reading(store: Store, name: str) -> Reading | None:
-    """Return the team's playbook, as read from a file, or None if it has no revision."""
+    """Return the team's playbook as if read from a file. Return None if it has no revision."""
     with store.read(name) as book:
         return import_export.reading_of(book) if book.revision else None
 
 
 def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list[str]:
-    """Update the replicas of all teams, and send to their databases which points sessions saw. Returns the keys of the
-    projects whose replica is new.
+    """Update the replicas of all teams, and send to their databases which points sessions saw. Return the keys of the
+    projects with a new replica.
 
-    The next worker asks again a server that is away. *note* gets all other problems.
+    An unreachable server is left for the next worker. *note* gets all other problems.
     """
     with store.snapshot() as connection:
         known = memberships.read_all(connection)
@@ -130,7 +130,7 @@ def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list
 
 @retry_on_conflict
 def _send(store: Store, membership: Membership, server: Store) -> None:
-    """Send to the team's database which points sessions saw. After a kill it is sent again, and counts once."""
+    """Send to the team's database which points sessions saw. If a kill makes it send them again, they count once."""
     while True:
         with store.snapshot() as connection:
             showings = memberships.unsent(connection, membership.playbook_id, most=_SENT_AT_ONCE)
@@ -148,8 +148,8 @@ class TeamStatus:
     replica's content, and `replica_at` when it was last current (None if there is none). `queued`, `failed` and
     `unsent` count jobs and showings.
 
-    From the database come its schema, the playbook's last revision and its members. `problem` says why it can't be
-    asked, or only be read; with `is_away` the problem may pass.
+    The database provides its schema, the playbook's last revision and its members. `problem` says why it can't be
+    asked, or only be read. If it `is_away`, the problem may pass.
     """
 
     where: str
@@ -168,15 +168,15 @@ class TeamStatus:
 
 
 def joined(store: Store) -> dict[str, TeamStatus]:
-    """Return the status of each membership in the user's own *store*, by the project's key. No server is asked."""
+    """Return the status of each membership in the user's own *store*, by the project's key, without asking a server."""
     with store.snapshot() as connection:
         keys = [each.key for each in memberships.read_all(connection)]
     return {key: read_status(Project(store, key), asks=False) for key in keys}
 
 
 def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
-    """Return the status of the membership of the project *own*, without the database's part unless it *asks* there.
-    Raises TeamError if it has joined no team."""
+    """Return the status of the membership of the project *own*. The database's part is included only if it *asks*
+    there. Raises TeamError if it has joined no team."""
     membership = require(own)
     path = at_hand.replica_of(own.store.where, membership.playbook_id)
     with own.store.snapshot() as connection:
