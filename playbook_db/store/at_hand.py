@@ -22,7 +22,7 @@ BACKUP_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|befo
 
 
 class UnusableError(Exception):
-    """This code can't use the database; the text says why, and what to do. `is_old`: it needs a migration."""
+    """This code can't use the database. The text says why, and what to do. If it `is_old`, it needs a migration."""
 
     def __init__(self, text: str, *, is_old: bool = False) -> None:
         self.is_old = is_old
@@ -30,11 +30,11 @@ class UnusableError(Exception):
 
 
 def connect(path: str, *, wait_s: float) -> "Connection":
-    """Open the existing database file at *path*, at our schema; for reading only, until `allow_writes`.
+    """Open the existing database file at *path*, at our schema, for reading only until `allow_writes`.
 
-    On a full or read-only disk SQLite can't create its own files; the file is then read alone, if it has no log. Never
-    close the connection: closing the last one moves the log into the file, which takes longer than all the rest. Raises
-    UnusableError or the driver's Error.
+    On a full or read-only disk SQLite can't create its own files. The file is then read alone, if it has no log. Never
+    close the connection: closing the last one moves the log into the file, which takes longer than everything else.
+    Raises UnusableError or the driver's Error.
     """
     try:
         return _open_file(path, "mode=rw", wait_s)
@@ -45,7 +45,7 @@ def connect(path: str, *, wait_s: float) -> "Connection":
 
 
 def file_of(url: str) -> "str | None":
-    """Return the file of the SQLite database at *url*, or None, without SQLAlchemy.
+    """Return the file of the SQLite database at *url*, or None for another database. Needs no SQLAlchemy.
 
     Links are resolved: SQLite keeps its log beside the real file.
     """
@@ -62,8 +62,8 @@ def is_at_rest(path: str) -> bool:
 
 
 def no_regular_file(path: str) -> "str | None":
-    """Return the first of the database file *path* and SQLite's beside it that is no regular file: a pipe would
-    block."""
+    """Return the first path that is not a regular file, of the database file *path* and SQLite's files beside it.
+    Opening a pipe would block."""
     files = (path, f"{path}-journal", f"{path}-wal", f"{path}-shm")
     return next((file for file in files if os.path.exists(file) and not os.path.isfile(file)), None)
 
@@ -90,7 +90,7 @@ def _open_file(path: str, options: str, wait_s: float) -> "Connection":
 
 
 def loss_of(path: str) -> str:
-    """What to do about the missing or empty database file *path* that has a log or a backup; else `""`."""
+    """Return what to do if the database file *path* is missing or empty but has a log or a backup, else `""`."""
     if os.path.exists(path) and (os.path.getsize(path) or not os.path.isfile(path)):
         return ""
     path = os.path.realpath(path) if os.path.islink(path) else path  # other files are beside the real one
@@ -123,14 +123,14 @@ def newest_backup(path: str) -> "str | None":
 
 
 def backups_of(path: str) -> "tuple[str, str]":
-    """Return the folder of the backups of the database file *path*, and the beginning of their names."""
+    """Return the folder of the backups of the database file *path*, and the prefix of their names."""
     name = os.path.basename(path)
     stem = name[: -len(".db")] if name.endswith(".db") else name
     return os.path.join(os.path.dirname(os.path.abspath(path)), "backups"), stem
 
 
 def replica_of(path: str, playbook_id: int) -> str:
-    """Return the file with the replica of a team's playbook, for readers that can't wait for a network.
+    """Return the path of the replica of a team's playbook, for readers that can't wait for a network.
 
     *playbook_id* is the number of the project's own playbook in the database file *path*.
     """
@@ -149,13 +149,14 @@ def open_replica(path: str) -> "Connection":
 
 
 def usable_schema(version: int) -> int:
-    """Return the schema in PRAGMA user_version; ours if it is newer, but this program may write to it."""
+    """Return the schema in PRAGMA user_version. If it is newer, but allows writes by this program, return our own
+    schema."""
     oldest, schema = divmod(version, WINDOW)
     return SCHEMA if schema > SCHEMA >= oldest > 0 else schema
 
 
 def marked_version(schema: int, oldest: int) -> int:
-    """PRAGMA user_version for a *schema* to which programs from *oldest* on may write."""
+    """Return the PRAGMA user_version for a *schema* that allows writes by programs from *oldest* on."""
     return schema if oldest >= schema else oldest * WINDOW + schema
 
 
@@ -182,7 +183,7 @@ def allow_writes(connection: "Connection") -> None:
 
 
 def driver() -> "Any":
-    """Return the driver's C module: `import sqlite3` takes four times as long."""
+    """Return the driver's C module, as `import sqlite3` takes four times as long."""
     if "functools" in sys.modules:
         import _sqlite3
 
@@ -197,7 +198,7 @@ def driver() -> "Any":
 
 
 def _driver_alone() -> "Any":
-    """Return the driver without `functools`, of which it needs only `lru_cache`, and that module's many imports."""
+    """Import the driver without `functools` and its many imports. The driver needs only `lru_cache` from it."""
     from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
 
     class OnlyLruCache:

@@ -1,4 +1,4 @@
-"""From a URL to the dialect of its database."""
+"""The choice of the dialect for a database's URL."""
 
 from sqlalchemy.engine import URL
 
@@ -10,8 +10,8 @@ from playbook_db.store.urls import described, parsed, sqlite_path
 
 
 def dialect_for(url: URL | str) -> Dialect:
-    """Return the dialect of the database at *url*. Raises SettingError for an invalid URL, DatabaseError for another
-    kind."""
+    """Return the dialect of the database at *url*. Raises SettingError for an invalid URL, DatabaseError for an
+    unsupported kind."""
     parsed_url = parsed(url)
     if parsed_url.get_backend_name() == "postgresql":
         from playbook_db.store.postgres.dialect import PostgresDialect  # late: its driver may be missing

@@ -1,4 +1,4 @@
-"""The operations that differ between kinds of databases, and the kind that a connection belongs to."""
+"""The operations that differ between kinds of databases, and the dialect of a connection."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,8 +16,8 @@ Answers = Mapping[str, tuple[Mapping[str, Any], Sequence[Any]]]  # by statement:
 
 
 class Dialect(Protocol):
-    """One database. `SqliteDialect` explains the methods. The defaults are for a server, which backs itself up and
-    maintains its indexes and files."""
+    """One database. `SqliteDialect` explains the methods. The defaults are for a server, which makes its own backups
+    and maintains its indexes and files."""
 
     @property
     def where(self) -> str: ...
@@ -27,11 +27,11 @@ class Dialect(Protocol):
     def explained(self) -> AbstractContextManager[None]: ...
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]: ...
     def role(self, connection: Connection) -> str:
-        """Return the server's role of this connection; a file has no roles."""
+        """Return the server's role of this connection, or None for a file."""
         return ""
 
     def known_number(self, key: str) -> int | None:
-        """Return the number of the playbook *key*, if a server has told it already."""
+        """Return the number of the playbook *key*, if a server has already sent it."""
         return None
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None: ...
@@ -47,7 +47,7 @@ class Dialect(Protocol):
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None: ...
     def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
-        """Lock a playbook and answer *question* in one round trip, on a server that knows its *number*."""
+        """Lock a playbook and answer *question* in one round trip, on a server, given the playbook's *number*."""
         return None
 
     def gather(self, connection: Connection, number: int, questions: Sequence[Question]) -> list[Sequence[Any]]:
@@ -55,7 +55,7 @@ class Dialect(Protocol):
         return []
 
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
-        """Sends the statements inside together: nobody reads an answer before the end."""
+        """Send the statements inside together. No answer can be read before the end."""
         return nullcontext()
 
     def has_search(self, connection: Connection) -> bool: ...
@@ -66,11 +66,11 @@ class Dialect(Protocol):
 
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]: ...
     def savepoint(self, connection: Connection) -> AbstractContextManager[object]:
-        """Keeps a failed statement from ending the transaction; in SQLite it doesn't."""
+        """Keep a failed statement from ending the transaction. In SQLite it never does."""
         return nullcontext()
 
     def close(self) -> None:
-        """Close connections of its own, if it has any."""
+        """Close the dialect's own connections, if it has any."""
         return
 
     def back_up_before_migration(self, version: int) -> str | None:

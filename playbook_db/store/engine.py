@@ -56,7 +56,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A transaction that writes all or nothing.
+        """Open a transaction that writes all or nothing.
 
         Raises DatabaseBusyError if another process holds the lock for longer than LOCK_WAIT_S seconds, ServerAwayError
         if the server can't be used. If the connection was lost during the commit, the error says so.
@@ -81,14 +81,14 @@ class Store:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """A transaction that only reads, all from one state of the database."""
+        """Open a transaction that only reads, and sees one state of the database."""
         with self._dialect.explained(), self._readers.connect() as connection:
             connection.begin()
             yield connection  # no commit: after a damaged index it would fail
 
     @contextmanager
     def write(self, key: str, *, now: datetime | None = None, dry_run: bool = False) -> Iterator[PlaybookRepository]:
-        """The playbook of the project *key*, created if needed, in a `transaction`.
+        """Open the playbook of the project *key*, created if needed, in a `transaction`.
 
         *now* is the time of the revision. A dry run uses a snapshot, and `commit` writes nothing.
         """
@@ -101,7 +101,7 @@ class Store:
 
     @contextmanager
     def read(self, key: str) -> Iterator[PlaybookRepository]:
-        """The playbook of the project *key* in a transaction that only reads; empty if it doesn't exist."""
+        """Open the playbook of the project *key* in a transaction that only reads. It is empty if it doesn't exist."""
         with self.snapshot() as connection:
             yield PlaybookRepository(connection, key)
 
@@ -118,7 +118,7 @@ class Store:
         return self._dialect.ask(self._readers, key, questions)
 
     def can_write(self, *, wait_s: float) -> bool:
-        """Return whether the write lock is free within *wait_s* seconds; nothing is written."""
+        """Return whether the write lock is free within *wait_s* seconds, without writing anything."""
         try:
             with self._dialect.explained(), self._engine.execution_options(lock_wait_s=wait_s).begin():
                 return True
@@ -126,7 +126,8 @@ class Store:
             return False
 
     def _catch_up_search(self) -> None:
-        """Update the full-text index, or rebuild it, in its own transaction: a damaged index would end another one.
+        """Update the full-text index, or rebuild it. This has its own transaction, as a damaged index would end another
+        one.
 
         If both fail, the index stays behind, and searches do without it.
         """
@@ -154,7 +155,7 @@ class Store:
         self._dialect.to_disk()
 
     def tidy(self) -> None:
-        """Close all connections, and leave one file without a log, unless others use it."""
+        """Close all connections. Unless others use the file, move its log into it, so that a single file remains."""
         self._engine.dispose()
         self._dialect.tidy()
 
@@ -170,7 +171,7 @@ class Store:
 
 
 def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:
-    """Run *use_case* again if another writer got in its way: nothing of it was stored.
+    """Run *use_case* again if another writer interrupted it: none of its changes were stored.
 
     Outside its transaction it may only do what can be done twice.
     """

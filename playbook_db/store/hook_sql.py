@@ -127,7 +127,7 @@ ON CONFLICT (playbook_id, kind, transcript_path) WHERE state = 'queued' DO NOTHI
 
 
 class StoredPoint:
-    """A live key point, as `domain.prompt_text` wants it."""
+    """A live key point, in the form that `domain.prompt_text` needs."""
 
     __slots__ = ("confirmed_at", "harmful", "helpful", "id", "name", "pinned", "position", "section", "text")
 
@@ -147,8 +147,8 @@ class StoredPoint:
 
 
 class StoredProject:
-    """The state of a project's playbook: `revision` is its last one, `mirror` its mirror's state, and `team_name` its
-    name in the team's database, if it has joined one."""
+    """The state of a project's playbook. `revision` is its last one, and `mirror` the state of its mirror. If it has
+    joined a team, `team_name` is its name in the team's database."""
 
     __slots__ = ("id", "is_ignored", "live_points", "mirror", "revision", "team_name")
 
@@ -164,7 +164,7 @@ class StoredProject:
 
 
 class Book:
-    """A playbook in a database file: a `quick_sql.Reader`, too."""
+    """A playbook in a database file. It is also a `quick_sql.Reader`."""
 
     __slots__ = ("connection", "execute", "playbook_id", "project")
     index_hint = staticmethod("INDEXED BY {}".format)
@@ -174,11 +174,11 @@ class Book:
         self.execute, self.playbook_id = connection.execute, project.id
 
     def foresee(self, *questions: object) -> None:
-        """Nothing: only a server is asked several questions at once."""
+        """Do nothing: only a server is asked several questions at once."""
 
 
 class MirrorFile:
-    """A mirror's file after the last sync. `revision` is 0 if the file held none of ours."""
+    """A mirror's file after the last sync. `revision` is 0 if the file had none of our revisions."""
 
     __slots__ = ("mtime_ns", "revision", "size_bytes")
 
@@ -187,7 +187,7 @@ class MirrorFile:
 
 
 def find_project(connection: "Connection", key: str) -> "StoredProject | None":
-    """Return the state of the project *key*'s playbook, or None without one."""
+    """Return the state of the project *key*'s playbook, or None if it has none."""
     row = connection.execute(PROJECT, {"key": key}).fetchone()
     return StoredProject(row) if row else None
 
@@ -203,13 +203,13 @@ def ranked_points(
 
 
 def last_time(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int) -> str:
-    """Return the time of the playbook's last revision, or `""` without one."""
+    """Return the time of the playbook's last revision, or `""` if there is none."""
     (time,) = execute(LAST_TIME, {"playbook_id": playbook_id}).fetchone() or ("",)
     return str(time)
 
 
 def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[int]":
-    """Return the numbers of the live points with *term*, at most *most*, by the full-text index."""
+    """Return the numbers of at most *most* live points with *term*, by the full-text index."""
     values = {"before": playbook_id * _OF_PLAYBOOK, "highest": _OF_PLAYBOOK - 1, "term": term.quoted(), "most": most}
     return [number for (number,) in execute(MATCHING, values)]
 
@@ -223,7 +223,7 @@ def search(
     matching: "Matching" = matching,
 ) -> "list[tuple[StoredPoint, float]]":
     """Return the live points that match *question*, each with its score, best first. *live* is the number of live
-    points. The driver's errors mean that the index is missing or damaged."""
+    points. If the driver raises an error, the index is missing or damaged."""
     from playbook_db.domain import search_words
 
     return _ranked(execute, playbook_id, live, search_words.terms(question), POINTS, matching)
@@ -232,8 +232,8 @@ def search(
 def fitting(
     execute: "Callable[..., Any]", playbook_id: int, live: int, question: str, *, strongly: bool = False
 ) -> "list[tuple[StoredPoint, float]]":
-    """Return the live points that match *question* well enough to be shown unasked, as `search` returns them, without
-    resting points. With *strongly*, as for an error, they must match better."""
+    """Return the live points that match *question* well enough to be shown without a request, as `search` returns them.
+    Resting points are left out. With *strongly*, as for an error, points must match better."""
     from playbook_db.domain import search_words
 
     terms = search_words.terms(question)
@@ -250,9 +250,9 @@ def _ranked(
     matching: "Matching",
     least: float = 0.0,
 ) -> "list[tuple[StoredPoint, float]]":
-    """Return the points with *terms* that *query* reads, each with its score, at least *least*: best first, the shorter
-    of two equal ones first. Frequent terms only count if there are no others. A hook, which has a *least*, looks at few
-    of their points."""
+    """Return the points with *terms* that *query* reads, each with a score of at least *least*. The best come first,
+    and of two equal ones the shorter. Frequent terms count only if there are no others. With a *least*, as in a hook,
+    few points with frequent terms are read."""
     from playbook_db.domain import search_words
 
     most = search_words.most_matching(live)
@@ -278,7 +278,7 @@ def named(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, nam
 
 
 def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "MirrorFile | None":
-    """Return the mirror at *path* after its last sync; None before the first."""
+    """Return the mirror at *path* after its last sync, or None before the first."""
     row = connection.execute(MIRROR_FILE, {"playbook_id": playbook_id, "path": path}).fetchone()
     return row and MirrorFile(row)
 
@@ -293,7 +293,7 @@ def learned_points(
     connection: "Connection", playbook_id: int, *, since: int, after: str = ""
 ) -> "list[tuple[str, str]]":
     """Return the names and texts of the live points that learning added after the revision *since* and the time
-    *after*, newest first. Only the MOST_NEW newest points are read: more would take a hook too long."""
+    *after*, newest first. Only the MOST_NEW newest points are read, as more would take a hook too long."""
     points = []
     rows = connection.execute(NEWEST_POINTS, {"playbook_id": playbook_id, "after": after})
     for number, (created_in, name, text, is_learned) in enumerate(rows):
@@ -311,19 +311,20 @@ def proposals_waiting(connection: "Connection", playbook_id: int) -> "tuple[int,
 
 
 def proposals_waiting_for(connection: "Connection", key: str) -> "tuple[int, int]":
-    """The same for the playbook *key*, which may be missing."""
+    """Return the same for the playbook *key*, which may be missing."""
     row: tuple[int, int] = connection.execute(_PROPOSALS_WAITING_FOR, {"key": key}).fetchone()
     return row
 
 
 def joined_at(connection: "Connection", playbook_id: int) -> str:
-    """When the project joined a team. Return `""` if it hasn't."""
+    """Return when the project joined a team, or `""` if it hasn't."""
     (time,) = connection.execute(JOINED_AT, {"playbook_id": playbook_id}).fetchone() or ("",)
     return str(time)
 
 
 def add_injection(connection: "Connection", playbook_id: int, showing: "Mapping[str, Any]") -> None:
-    """Record a *showing*, in the words of `hooks.showing`, in the project's own playbook, number *playbook_id*."""
+    """Record a *showing*, in the form of `hooks.showing`, in the project's own playbook, which has the number
+    *playbook_id*."""
     statement = ADD_INJECTION if showing["team"] is None else ADD_UNSENT_INJECTION
     if "held_back" in showing:
         statement = statement.replace("event)", "event, held_back)").replace(":event", ":event, :held_back")
@@ -334,8 +335,8 @@ def add_injection(connection: "Connection", playbook_id: int, showing: "Mapping[
 def shown_to(
     execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, session_id: str, *, by_team: bool
 ) -> "list[tuple[str, str, str, str]]":
-    """What the session was shown of the playbook, or of its team's (*by_team*): the time, the event, its source, and
-    the numbers of the points as a JSON list."""
+    """Return what the session was shown of the playbook, or of its team's (*by_team*). Each row has the time, the
+    event, its source, and the numbers of the points as a JSON list."""
     query = SHOWN_BY_TEAM if by_team else SHOWN_TO
     rows: list[tuple[str, str, str, str]] = execute(
         query, {"playbook_id": playbook_id, "session_id": session_id}
@@ -344,7 +345,7 @@ def shown_to(
 
 
 def text_units(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, numbers: "Sequence[int]") -> int:
-    """Return how long the texts of the points *numbers* are together, in UTF-16 units; those named twice count
+    """Return the total length of the texts of the points *numbers*, in UTF-16 units. Numbers given twice count
     twice."""
     listed = ",".join(map(str, numbers))
     rows = execute(f"{TEXTS} ({listed})", {"playbook_id": playbook_id})  # numbers of our own records alone
@@ -356,7 +357,7 @@ def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *,
     """Queue *job* for the project *key*, which is created if needed. Return False if the project is ignored.
 
     *job* has `session_id`, `transcript_path`, `parent_path`, `agent_id` and `reason`. A waiting transcript isn't queued
-    twice. Afterwards all of it is on the disk, or nothing.
+    twice. Afterwards the whole change is on the disk, or nothing.
     """
     # The session ends now, so the job must survive a power cut: this commit waits for the disk.
     connection.execute("PRAGMA synchronous = FULL")

@@ -18,7 +18,7 @@ _COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job._fields if name != "
 
 
 def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None], *, now: str) -> None:
-    """Queue *job*, unless its transcript waits already."""
+    """Queue *job* unless its transcript is waiting already."""
     fields = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
     columns = {name: value if value is None else as_text(value) for name, value in fields.items()}
     connection.execute(_ADD_JOB, {**columns, "playbook_id": playbook_id, "now": now})
@@ -43,7 +43,7 @@ def count_open(connection: Connection, key: str) -> dict[str, int]:
 
 
 def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
-    """Return the oldest due job, now running until *lease_until*, or None if none is due.
+    """Mark the oldest due job as running until *lease_until*, and return it. Return None if none is due.
 
     Ignored projects, and those with a running job, are skipped. Claiming locks the playbook, so no two claims get the
     same job.
@@ -59,7 +59,7 @@ def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
 
 
 def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
-    """Lock the project with the oldest *due* job, and return its key: an unlocked one, else the first to get free."""
+    """Lock the project with the oldest *due* job that is unlocked, else the first that becomes free. Return its key."""
     waiting = select(playbooks.c.key).join(jobs, playbooks.c.id == jobs.c.playbook_id).where(due)
     waiting = waiting.group_by(playbooks.c.key).order_by(func.min(jobs.c.created_at), playbooks.c.key)
     keys = connection.scalars(waiting.limit(_MOST_LOOKED_AT)).all()
@@ -74,7 +74,7 @@ def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
 
 
 def finish(connection: Connection, job: Job, *, now: str, error: str | None = None) -> None:
-    """Mark *job* as done, or with an *error* as failed for good."""
+    """Mark *job* as done or, with an *error*, as failed for good."""
     state = "done" if error is None else "failed"
     _update(connection, job, state=state, finished_at=now, lease_until=None, error=error)
 
@@ -85,22 +85,22 @@ def trim(connection: Connection, *, before: str) -> None:
 
 
 def put_off(connection: Connection, job: Job, *, not_before: str | None, error: str, counts: bool) -> None:
-    """Queue *job* again, not before a time. *counts*: this try counts; else `release` can end the wait earlier."""
+    """Queue *job* again, not before a time. If the try *counts*, `release` can't end the wait earlier."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
     error = error if counts else hook_sql.WAITS + error
     _queue_again(connection, job, attempts=attempts, not_before=not_before, lease_until=None, error=error)
 
 
 def release(connection: Connection) -> None:
-    """Make all jobs due whose wait doesn't count as a try: its cause may be gone."""
+    """Make jobs due whose wait doesn't count as a try, since its cause may be gone."""
     waiting = (jobs.c.state == "queued") & jobs.c.error.startswith(hook_sql.WAITS, autoescape=True)
     connection.execute(update(jobs).where(waiting).values(not_before=None))
 
 
 def bring_back(connection: Connection, *, lease_over: str, now: str, most_attempts: int) -> int:
-    """Queue the jobs again that a worker left running and whose lease is over, and return their number.
+    """Queue again the jobs that a worker left running and whose lease is over. Return their number.
 
-    A job that was started *most_attempts* times has failed: it may be what kills the workers.
+    A job that was started *most_attempts* times has failed, as it may be what kills the workers.
     """
     is_expired = (jobs.c.state == "running") & (jobs.c.lease_until <= lease_over)
     expired = [job for job in _read(connection, is_expired) if _is_still(connection, job, is_expired)]
@@ -124,7 +124,7 @@ def retry(connection: Connection, key: str, number: int) -> bool:
 
 
 def retry_all(connection: Connection) -> int:
-    """Queue all jobs again that failed or wait for their next try, and return their number."""
+    """Queue again all jobs that failed or wait for their next try. Return their number."""
     return _retry(connection, (jobs.c.state == "failed") | ((jobs.c.state == "queued") & jobs.c.error.is_not(None)))
 
 
@@ -136,7 +136,7 @@ def _retry(connection: Connection, which: ColumnElement[bool]) -> int:
 
 
 def drop(connection: Connection, key: str, number: int) -> Job | None:
-    """Remove the job *number* of the project *key*, unless it runs; the job, or None."""
+    """Remove and return the job *number* of the project *key*. Return None if there is none, or if it is running."""
     for job in _read(connection, (playbooks.c.key == key) & (jobs.c.id == number) & (jobs.c.state != "running")):
         connection.execute(delete(jobs).where(_is(job)))
         return job
@@ -182,7 +182,7 @@ def _is(job: Job) -> ColumnElement[bool]:
 
 
 def _is_still(connection: Connection, job: Job, condition: ColumnElement[bool]) -> bool:
-    """Lock the playbook, and return whether *condition* holds for *job* then."""
+    """Lock the playbook. Return whether *condition* still holds for *job*."""
     dialect_of(connection).lock_playbook(connection, job.key)
     return bool(_read(connection, condition & _is(job)))
 
@@ -192,7 +192,7 @@ def _update(connection: Connection, job: Job, **columns: object) -> None:
 
 
 def _queue_again(connection: Connection, job: Job, **columns: object) -> None:
-    """Queue *job* with *columns*; if the same transcript was queued meanwhile, remove *job* instead."""
+    """Queue *job* with *columns*. If the same transcript was queued meanwhile, remove *job* instead."""
     dialect_of(connection).lock_playbook(connection, job.key)
     is_twin = (playbooks.c.key == job.key) & (jobs.c.id != job.id) & (jobs.c.kind == job.kind)
     is_twin &= (jobs.c.transcript_path == as_text(job.transcript_path or "")) & (jobs.c.state == "queued")

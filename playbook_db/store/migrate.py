@@ -29,10 +29,11 @@ def ensure_current(url: str) -> str | None:
 def bring_to_schema(
     url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False, key: str = ""
 ) -> str | None:
-    """Create or migrate the database at *url*, that of *dialect*, if needed, and return the path of a backup, if made.
+    """Create or migrate the database at *url*, that of *dialect*, if needed. Return the path of the backup, if one was
+    made.
 
-    A lost one is created if it has no backups, or if it *begins_anew*. A shared one is migrated only *by_hand*. Several
-    processes may call this at once. Raises SchemaTooNewError, SchemaTooOldError, DatabaseLostError.
+    A lost database is created if it has no backups, or if it *begins_anew*. A shared one is migrated only *by_hand*.
+    Several processes may call this at once. Raises SchemaTooNewError, SchemaTooOldError, DatabaseLostError.
     """
     version = _version(dialect, key)
     if version and begins_anew:
@@ -83,7 +84,7 @@ def refuse_newer(where: str, version: int) -> None:
 
 
 def refuse_unreleased(dialect: Dialect) -> None:
-    """Raise DatabaseError if the database has tables of ours, but not as the first migration makes them."""
+    """Raise DatabaseError if the database has tables of ours that differ from those of the first migration."""
     from sqlalchemy import inspect
 
     with dialect.unchanged() as connection:
@@ -100,7 +101,7 @@ def refuse_unreleased(dialect: Dialect) -> None:
 
 
 def migrate(url: str) -> None:
-    """Run all migrations on the database at *url*, in one transaction; nobody else may use it."""
+    """Run all migrations on the database at *url* in one transaction. Nobody else may use the database meanwhile."""
     with closing(dialect_for(url)) as dialect:
         dialect.prepare()
         with dialect.make_engine(foreign_keys=False).begin() as connection:
@@ -118,7 +119,7 @@ def run_migrations(connection: "Connection") -> None:
 
 
 def run_alembic_command(context: Any, url: str | None) -> None:
-    """Run a command of Alembic, which calls `migrations/env.py` with its *context*, on the database at *url*.
+    """Run a command of Alembic on the database at *url*. The command calls `migrations/env.py` with its *context*.
 
     The default is the configured database. Commands that only read change nothing and create no file.
     """
@@ -220,9 +221,9 @@ def run_alembic(context: Any, connection: "Connection") -> None:
 
 
 def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> list[Any]:
-    """Configure Alembic's *context* to call *begin* before its steps, with whether there are migrations.
+    """Configure Alembic's *context* to call *begin* before its steps. *begin* is told whether there are migrations.
 
-    Returns a list that gets those migrations.
+    Return a list that gets those migrations.
     """
     from alembic.runtime.migration import RevisionStep
     from alembic.util import CommandError
@@ -251,12 +252,12 @@ def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> l
 
 
 def _is_read_only(options: dict[str, Any]) -> bool:
-    """Return whether an Alembic command with these *options* only reads: upgrade, downgrade and stamp have a target."""
+    """Return whether an Alembic command with these *options* only reads. Upgrade, downgrade and stamp have a target."""
     return "destination_rev" not in options
 
 
 def migrations_folder() -> str:
-    """Return the folder of the migrations: in the installed package, else in the repository."""
+    """Return the folder of the migrations, from the installed package or else from the repository."""
     return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=errors.DatabaseError))
 
 
@@ -267,24 +268,24 @@ def _version(dialect: Dialect, key: str = "") -> int | None:
 
 
 def _is_of_migrations(name: str | None, kind: str, _parents: Any) -> bool:
-    """Return whether migrations create the table or index *name*: the full-text index is created after them."""
+    """Return whether migrations create the table or index *name*. The full-text index is created after them."""
     return (kind, name) != ("index", "ix_key_points_search") and not (kind == "table" and name in full_text.TABLES)
 
 
 def _number(context: Any, _migration_context: Any, _revision: Any, scripts: "list[Any]") -> None:
-    """Number a new migration, unless `--rev-id` did."""
+    """Number a new migration unless `--rev-id` did."""
     for script in scripts:
         if not getattr(context.config.cmd_opts, "rev_id", None):
             script.rev_id = f"{int(context.script.get_current_head() or 0) + 1:04d}"
 
 
 def _mirror_version(scripts: Any, *, ctx: Any, heads: Iterable[str], **_: Any) -> None:
-    """Write the schema's version outside Alembic's table, so that reading it needs no Alembic."""
+    """Write the schema's version outside Alembic's table, so that it can be read without Alembic."""
     version = int(max(heads, default="0"))
     dialect_of(ctx.connection).mark_version(ctx.connection, version, _oldest_program(scripts, version))
 
 
 def _oldest_program(scripts: Any, version: int) -> int:
-    """Return the oldest program that may write at *version*, by the strictest migration."""
+    """Return the oldest program that may write at *version*. The strictest migration decides."""
     stated = {each.revision: getattr(each.module, "oldest_program", each.revision) for each in scripts.walk_revisions()}
     return max((int(oldest) for revision, oldest in stated.items() if int(revision) <= version), default=version)

@@ -46,8 +46,8 @@ class LeaveResult:
 
 
 def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
-    """Return the project *own* to a playbook of its own. If it *takes_copy*, copy the team's points. Raises TeamError
-    if it has joined no team, or if there are no points to copy."""
+    """Let the project *own* leave its team. If it *takes_copy*, its own playbook gets the team's points. Raises
+    TeamError if it has joined no team, or if there are no points to copy."""
     membership = require(own)
     replica_path = at_hand.replica_of(own.store.where, membership.playbook_id)
     reading, as_of, problem = None, None, None

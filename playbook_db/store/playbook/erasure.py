@@ -1,7 +1,8 @@
-"""Erasing texts of people and models from the tables: which columns hold texts, and which fields hold one to erase.
+"""Erasing texts of people and models from the tables: the columns with texts, and the fields that contain a text to
+erase.
 
 The triggers allow a change of the history only while the playbook has a row in `erasures` without `finished_at`.
-`erase` inserts that row and finishes it in one transaction; it stays, as a trace of the erasure.
+`erase` inserts that row and finishes it in one transaction. The row stays, as a trace of the erasure.
 """
 
 import json
@@ -53,7 +54,7 @@ _MOST_IDS = 500  # in one condition
 
 @dataclass(frozen=True, slots=True)
 class PointText:
-    """A point, live or retired, as an erasure sees it: its number, name and present text."""
+    """A live or retired point for an erasure: its number, name and present text."""
 
     id: int
     name: str
@@ -79,7 +80,7 @@ class Field:
 
     @property
     def is_history(self) -> bool:
-        """Whether only an erasure changes it."""
+        """Whether only an erasure may change the field."""
         return self.table in _HISTORY
 
 
@@ -92,14 +93,15 @@ def read_points(connection: Connection, playbook_id: int) -> list[PointText]:
 
 
 def births(connection: Connection, *, forgotten: bool) -> set[tuple[str, str]]:
-    """Return the name and creation time of each point that is *forgotten* (or isn't). In a backup it has the same."""
+    """Return the name and creation time of each point that is *forgotten* (or isn't). Its copy in a backup has the
+    same."""
     is_first = and_(revisions.c.playbook_id == key_points.c.playbook_id, revisions.c.number == key_points.c.created_in)
     query = select(key_points.c.name, revisions.c.time).join(revisions, is_first)
     return {(name, time) for name, time in connection.execute(query.where(key_points.c.forgotten == int(forgotten)))}
 
 
 def wordings(connection: Connection, playbook_id: int, ids: Collection[int]) -> frozenset[str]:
-    """Every text that the points *ids* ever had."""
+    """Return every text that the points *ids* ever had."""
     texts: set[str] = set()
     for table, column in ((key_points, key_points.c.id), (changes, changes.c.point_id)):
         for some in _in_parts(ids):
@@ -116,8 +118,8 @@ def find(
     *,
     tables: Iterable[str] = WRITTEN,
 ) -> Iterator[Field]:
-    """Yield the fields in *tables* that hold a text to erase, and those about the *forgotten* points: texts, reasons of
-    changes and votes, proposals."""
+    """Yield the fields in *tables* that contain a text to erase. Also yield those about the *forgotten* points: texts,
+    reasons of changes and votes, proposals."""
     names = {point.id: point.name for point in forgotten}
     for table in (metadata.tables[name] for name in tables):
         columns, key = [table.c[column] for column in WRITTEN[table.name]], list(table.primary_key.columns)
@@ -145,9 +147,9 @@ def count_by_column(fields: Iterable[Field]) -> dict[str, int]:
 def erase(
     book: PlaybookRepository, fields: Collection[Field], forgotten: Collection[PointText], *, revision: int, by: str
 ) -> None:
-    """Erase from *fields*, and mark the *forgotten* points, which are retired already, so that they can't be restored.
+    """Erase from *fields*. Mark the *forgotten* points, which are retired already, so that they can't be restored.
 
-    *revision* is the last one, which does this; *by* says how the texts were chosen: by `name` or by `match`.
+    *revision* is the last one, which does this. *by* says how the texts were chosen: by `name` or by `match`.
     """
     connection, playbook_id, now = book.connection, book.playbook_id, book.now
     last = connection.scalar(select(func.max(erasures.c.id)).where(erasures.c.playbook_id == playbook_id))
@@ -197,7 +199,7 @@ def _write_over(connection: Connection, fields: Iterable[Field]) -> None:
 def _erased(
     eraser: Eraser, names: Mapping[int, str], column: "Column[Any]", value: str, point_id: int | None
 ) -> str | None:
-    """Return *value* in *column* after the erasure. The row is about the point *point_id* (None: none); *names* are
+    """Return *value* in *column* after the erasure. The row is about the point *point_id* (None: none). *names* are
     those of the forgotten points, by number."""
     table, kind = column.table.name, WRITTEN[column.table.name][column.name]
     if point_id in names and (table, column.name) in _OF_FORGOTTEN:
@@ -213,7 +215,7 @@ def _erased(
 
 
 def _without_rationales(value: str, names: Collection[str]) -> str:
-    """Return the reflector's tags, JSON in *value*, without their reasons for the points *names*."""
+    """Return the reflector's tags (JSON in *value*) without their reasons for the points *names*."""
     try:
         tags = json.loads(value)
     except (ValueError, RecursionError):
@@ -226,14 +228,15 @@ def _without_rationales(value: str, names: Collection[str]) -> str:
 
 
 def _point_proposed(values: Iterable[str], names: Mapping[int, str]) -> int | None:
-    """Return the forgotten point, of *names* by number, that is a target of the operation in the first of *values*."""
+    """Return the forgotten point that is a target of the operation in the first of *values*. *names* are those of the
+    forgotten points, by number."""
     operation = read_operation(next(iter(values)))
     about = {name for kind in TEXT_KEYS.keys() | {"DELETE", "VOTE"} for name in named_points(operation, kind)}
     return next((number for number, name in names.items() if name in about), None)
 
 
 def _without_words(value: str) -> str:
-    """Return the operation, JSON in *value*, without its texts and reasons."""
+    """Return the operation (JSON in *value*) without its texts and reasons."""
     operation = read_operation(value)
     words = {key: MARK for key in (*TEXT_KEYS.values(), "reason", "rationale") if operation.get(key)}
     return json.dumps(operation | words, ensure_ascii=False) if words else value

@@ -151,7 +151,7 @@ _COUNTED = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "durat
 
 @dataclass(frozen=True, slots=True)
 class ChunkKey:
-    """A chunk of a transcript: bytes from `start` to before `end`."""
+    """A chunk of a transcript: the bytes from `start` to just before `end`."""
 
     path: str
     start: int
@@ -160,8 +160,8 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class ShownPoint:
-    """A point that a session was shown, or that was held back from it: its number, its present text, and when that was
-    first. `is_held_back` is None if no point could be held back then."""
+    """A point that a session was shown, or that was held back from it: its number, its present text, and the time.
+    `is_held_back` is None if no point could be held back then."""
 
     id: int
     text: str
@@ -171,7 +171,7 @@ class ShownPoint:
 
 @dataclass(frozen=True, slots=True)
 class StoredReflection:
-    """The reflector's answer for a chunk whose votes aren't counted yet. An `id` of 0 says that it isn't stored. If it
+    """The reflector's answer for a chunk whose votes aren't counted yet. If `id` is 0, it isn't stored. If it
     `is_empty`, nothing was learned."""
 
     id: int = 0
@@ -196,7 +196,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class PointSignals:
-    """The signals of a point, by the names of `llm.marks.PointMarks`. Dates are None for never, flags are 1 or 0."""
+    """The signals of a point, named as in `llm.marks.PointMarks`. Dates are None for never, flags are 1 or 0."""
 
     since: str
     confirmed: str | None
@@ -211,13 +211,13 @@ class PointSignals:
 
 @dataclass(frozen=True, slots=True)
 class SessionCall(Call):
-    """A call for a session; `time` is its end."""
+    """A model call for a session. `time` is its end."""
 
     time: str
 
 
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:
-    """Return the sums of *calls*, as columns of a reflection."""
+    """Return the sums of *calls* as columns of a reflection."""
     costs = [call.cost_usd for call in calls if call.cost_usd is not None]
     return {
         "model": next((call.model for call in calls if call.model), None),
@@ -230,7 +230,7 @@ def _totals(calls: Sequence[Call]) -> dict[str, Any]:
 
 
 class LearningRows(PlaybookRows):
-    """The rows about learning of one playbook."""
+    """The rows of one playbook that concern learning."""
 
     now: str  # the transaction's time
 
@@ -239,8 +239,8 @@ class LearningRows(PlaybookRows):
         return self.cursor(path)[0]
 
     def cursor(self, path: str) -> tuple[int, str | None]:
-        """Return the byte up to which the transcript at *path* has been learned from, and its first entry's uuid, if
-        known."""
+        """Return the byte up to which the transcript at *path* has been learned from. Also return its first entry's
+        uuid, if known."""
         query = select(transcripts.c.learned_offset, transcripts.c.first_uuid).where(
             transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == as_text(path)
         )
@@ -248,8 +248,8 @@ class LearningRows(PlaybookRows):
         return (row.learned_offset, row.first_uuid) if row else (0, None)
 
     def cursors(self, *, first_uuid: str | None = None) -> dict[str, int]:
-        """Return the byte up to which each transcript has been learned from, by path; with *first_uuid* only those that
-        begin with this entry."""
+        """Return the byte up to which each transcript has been learned from, by path. With *first_uuid*, return only
+        transcripts that begin with this entry."""
         query = select(transcripts.c.path, transcripts.c.learned_offset).where(
             transcripts.c.playbook_id == self.playbook_id
         )
@@ -265,7 +265,7 @@ class LearningRows(PlaybookRows):
         self._execute(_MOVE_CURSOR, path=as_text(path), offset=offset, session_id=session_id, now=self.now, **uuids)
 
     def add_citations(self, names: Sequence[str], *, session_id: str) -> None:
-        """Record that a chunk of the session cited the points *names*, live or retired, which ends their rest.
+        """Record that a chunk of the session cited the points *names*, live or retired. This ends their rest.
 
         Points that this transaction adds are skipped.
         """
@@ -275,20 +275,20 @@ class LearningRows(PlaybookRows):
             self.note_use(some)
 
     def note_use(self, names: Sequence[str]) -> None:
-        """Record a use of the points *names*: it ends their rest, and restarts the count of showings in vain."""
+        """Record a use of the points *names*. This ends their rest, and resets their count of showings without use."""
         self._execute(_NOTE_USE, names=names)
         self._execute(_WAKE, names=names)
 
     def rest_points(self) -> None:
-        """Let live points rest whose last votes were harmful, one of them in this transaction.
+        """Let live points rest if their last votes were harmful, and this transaction added one of them.
 
-        No session starts with a resting point; all else stays. Pinned points never rest.
+        A resting point isn't shown when a session starts; nothing else changes. Pinned points never rest.
         """
         self._execute(_REST_HARMFUL, harmful=operations.REST_HARMFUL, since=self.revision)
 
     def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
         """Return the points, live or retired, that the session was shown or that were held back, by name. *more* are
-        showings that are not recorded yet. Each has its time and the numbers of both kinds in JSON."""
+        showings that are not recorded yet, each with its time and the numbers of both kinds in JSON."""
         showings = [*self._execute(_SHOWN_TO, session_id=session_id), *more]
         first: dict[int, tuple[str, bool | None]] = {}
         for time, shown, held_back in sorted(showings, key=lambda each: each[0], reverse=True):
@@ -298,7 +298,7 @@ class LearningRows(PlaybookRows):
         return {row.name: ShownPoint(row.id, row.text, *first[row.id]) for row in rows}
 
     def add_trial(self, point: int, trial: Trial, *, session_id: str, is_held_back: bool = False) -> None:
-        """Add what a chunk of the session shows of the point with that number."""
+        """Add the outcome of a chunk of the session for the point with that number."""
         known = {"session_id": session_id, "point_id": point, "held_back": int(is_held_back), "now": self.now}
         self._execute(_TRY, **known, **asdict(trial) | {"followed": int(trial.followed)})
 
@@ -319,7 +319,7 @@ class LearningRows(PlaybookRows):
             self._execute(_ADD_COUNTS, session_id=session_id, now=self.now, **asdict(counts))
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
-        """Return the reflector's answer for *chunk* from an earlier try that didn't finish, or None."""
+        """Return the reflector's answer for *chunk* from an earlier, unfinished try, or None."""
         row = self._execute(_WAITING, path=as_text(chunk.path), start=chunk.start, end=chunk.end).first()
         if row is None:
             return None
@@ -336,7 +336,7 @@ class LearningRows(PlaybookRows):
         lessons: Sequence[object] = (),
         calls: Sequence[Call],
     ) -> int:
-        """Store the reflector's answer for *chunk* and the cost of the *calls*, and return its number."""
+        """Store the reflector's answer for *chunk* and the cost of the *calls*. Return its number."""
         number = self._next_id(reflections)
         self._execute(
             insert(reflections),
@@ -356,7 +356,7 @@ class LearningRows(PlaybookRows):
     def finish_reflection(
         self, number: int, *, revision: int | None, curator_reasoning: str | None, calls: Sequence[Call]
     ) -> None:
-        """Record that the reflection's votes and operations were applied, in *revision* if any, and the cost of the
+        """Record that the reflection's votes and operations were applied, in *revision* if any. Add the cost of the
         *calls*."""
         more = _totals(calls)
         self.connection.execute(
@@ -371,7 +371,7 @@ class LearningRows(PlaybookRows):
         )
 
     def add_call(self, call: Call, *, session_id: str | None, agreed: bool = False) -> None:
-        """Store the cost of *call*; *agreed*: the user agreed to it beforehand."""
+        """Store the cost of *call*. If *agreed*, the user agreed to it beforehand."""
         known = {"id": self._next_id(model_calls), "session_id": session_id, "time": self.now, "agreed": int(agreed)}
         self._execute(insert(model_calls), **known, **asdict(call))
 
@@ -380,17 +380,17 @@ class LearningRows(PlaybookRows):
         return [SessionSummary(*row) for row in quick_sql.rows(self, SOME_SESSIONS, most=most, offset=offset)]
 
     def session(self, session_id: str) -> SessionSummary | None:
-        """Return the session with that whole id, or None if nothing was learned from it."""
+        """Return the session with exactly that id, or None if nothing was learned from it."""
         row = self._execute(_ONE_SESSION, session_id=session_id).first()
         return SessionSummary(*row) if row else None
 
     def count_sessions(self) -> int:
-        """Return how many sessions were learned from."""
+        """Return the number of sessions that were learned from."""
         ((count,),) = quick_sql.rows(self, COUNT_SESSIONS)
         return int(count)
 
     def taught(self, sessions: Sequence[str]) -> dict[str, dict[str, int]]:
-        """Return for each of *sessions*: its changes by kind, without those by votes, and its votes by tag."""
+        """Return each session's changes by kind, without those by votes, and its votes by tag."""
         taught: dict[str, dict[str, int]] = {session: {} for session in sessions}
         for session, what, count in self._execute(_TAUGHT, sessions=sessions) if sessions else ():
             taught[session][what] = count
@@ -402,9 +402,9 @@ class LearningRows(PlaybookRows):
 
 
 def tokens_since(connection: Connection, time: str, key: str | None = None, *, agreed: bool = False) -> int:
-    """Return all tokens, cached ones included, since *time*, for the project *key* or all projects.
+    """Return all tokens, including cached ones, since *time*, for the project *key* or all projects.
 
-    Either those that the user *agreed* to beforehand, or the others.
+    Count either those that the user *agreed* to beforehand, or the others.
     """
     tokens = model_calls.c.input_tokens + model_calls.c.cached_tokens + model_calls.c.output_tokens
     query = select(func.sum(tokens)).where(model_calls.c.time >= time, model_calls.c.agreed == int(agreed))

@@ -1,4 +1,4 @@
-"""One page of a list of points: their order and details. Only a search for parts of words reads other points' texts."""
+"""One page of a list of points: their order and details. Only a search for parts of words reads all points' texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -97,18 +97,19 @@ class PointRow:
 
     @property
     def newly_helpful(self) -> int:
-        """How many helpful votes were added since then; below 0 if earlier ones were undone."""
+        """The number of helpful votes added since then. It is below 0 if earlier ones were undone."""
         return self.helpful - self.helpful_then
 
     @property
     def newly_harmful(self) -> int:
-        """How many harmful votes were added since then."""
+        """The number of harmful votes added since then."""
         return self.harmful - self.harmful_then
 
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Points in a `state`, of a section (its slug), with all `words` in name or text, and with one of `ids`."""
+    """A filter for points: those in a `state`, of a section (its slug), with all `words` in name or text, and with one
+    of `ids`."""
 
     state: State = "live"
     section: str | None = None
@@ -117,7 +118,7 @@ class RowFilter:
 
     @property
     def is_open(self) -> bool:
-        """Whether all live points pass."""
+        """Whether the filter passes all live points."""
         return self == RowFilter()
 
 
@@ -139,7 +140,7 @@ def ids_of(book: PlaybookRepository, row_filter: RowFilter, order: Order) -> lis
 
 
 def rows(book: PlaybookRepository, ids: Sequence[int], *, since: str) -> list[PointRow]:
-    """Return the points *ids*, in that order, with their votes at the time *since*."""
+    """Return the points *ids* in that order, with their votes at the time *since*."""
     if not ids:
         return []
     by_point = book.index_hint("ix_changes_point")

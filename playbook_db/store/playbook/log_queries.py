@@ -1,4 +1,4 @@
-"""One revision in full, the life of one point, and other questions to the history. It needs no SQLAlchemy."""
+"""One revision in full, the life of one point, and other queries on the history. Needs no SQLAlchemy."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -117,10 +117,10 @@ class RevisionReflection:
 
 @dataclass(frozen=True, slots=True)
 class LifeEvent:
-    """An event in the life of a point. `kind` is a change's (add, edit, move, retire, restore; vote if counters changed
-    without a vote, as by an undo) or a vote's (helpful, harmful, neutral). `text` is the new text, else what changed
-    and why, or a vote's rationale; `before` is the text before an edit. `ignored`: the session had the point but didn't
-    follow it."""
+    """An event in the life of a point. `kind` is that of a change (add, edit, move, retire, restore) or of a vote
+    (helpful, harmful, neutral). It is vote if counters changed without a vote, as by an undo. `text` is the new text,
+    else what changed and why, or a vote's rationale. `before` is the text before an edit. `ignored`: the session had
+    the point but didn't follow it."""
 
     revision: int
     time: str
@@ -139,7 +139,7 @@ class LifeEvent:
 @dataclass(frozen=True, slots=True)
 class Life:
     """All events of a point, oldest first, and the points that were merged into it (without undone merges). `totals`
-    say whether sessions followed it, `trials` how it went in those that it could be held back from."""
+    count whether sessions followed it. `trials` compare sessions that had it with those from which it was held back."""
 
     events: tuple[LifeEvent, ...]
     merged: tuple[str, ...]
@@ -149,8 +149,8 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class EventUse:
-    """The use of the points that an event first showed in a session. `shown`, `cited` and `voted` count sessions, each
-    once for a point; `helpful` and `harmful` count their votes."""
+    """The use of the points that an event first showed in a session. `shown`, `cited` and `voted` count each session
+    once for a point. `helpful` and `harmful` count their votes."""
 
     event: str
     shown: int
@@ -176,8 +176,8 @@ class RevisionDetails:
 
 
 def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVERY_CHANGE) -> RevisionDetails:
-    """Return the revision with the number in *text*: of each list at most *most* entries, without the first *before*.
-    Raises RevisionNotFoundError."""
+    """Return the revision whose number is in *text*. Each list has at most *most* entries, after skipping the first
+    *before*. Raises RevisionNotFoundError."""
     number = min(revision_number(text) or 0, MAX_COUNTER)
     log_filter = LogFilter(number, number)
     page = {"revision": number, "before": before, "most": most}
@@ -210,7 +210,7 @@ def sessions_beginning(book: "Reader", beginning: str) -> list[str]:
 
 
 def read_votes(book: "Reader", revision: int, *, before: int = 0, most: int = EVERY_CHANGE) -> tuple[Vote, ...]:
-    """Return the votes of *revision* in order: at most *most*, without the first *before*."""
+    """Return at most *most* votes of *revision*, in order, after skipping the first *before*."""
     matches = rows(book, _VOTES, revision=revision, before=before, most=most)
     return tuple(
         Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence), bool(is_weak))
@@ -221,14 +221,14 @@ def read_votes(book: "Reader", revision: int, *, before: int = 0, most: int = EV
 def read_skipped(
     book: "Reader", revision: int, *, before: int = 0, most: int = EVERY_CHANGE
 ) -> tuple[SkippedOperation, ...]:
-    """Return the operations that *revision* skipped, in order; *before* and *most* as in `read_votes`."""
+    """Return the operations that *revision* skipped, in order. *before* and *most* are as in `read_votes`."""
     matches = rows(book, _SKIPPED, revision=revision, before=before, most=most)
     return tuple(SkippedOperation(*row) for row in matches)
 
 
 def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
     """Return the life of the point *name*, live or retired, in the newest *limit* revisions that touched it, up to
-    revision *last*, or None if there is no such point."""
+    *last*. Return None if there is no such point."""
     point_id = quick_sql.point_id(book, name)
     if point_id is None:
         return None
@@ -263,7 +263,7 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
 
 
 def _change_text(change: LoggedChange, was_voted: bool) -> str | None:
-    """Return the new text, else what *change* did besides its kind, and why."""
+    """Return the new text, else the other effects of *change* and its reason."""
     point, before = change.point, change.before
     if before is None or change.kind in ("add", "restore") or change.is_reworded:
         return point.text
@@ -277,7 +277,7 @@ def _change_text(change: LoggedChange, was_voted: bool) -> str | None:
 
 
 def use_by_event(book: "Reader", name: str | None = None) -> tuple[EventUse, ...]:
-    """Return the use of all points, or of the point *name*, by event; events that showed none are left out."""
+    """Return the use of all points, or of the point *name*, by event. Events that showed none are left out."""
     return event_uses(rows(book, USE_OF_POINT if name else USE_BY_EVENT, name=name))
 
 
@@ -293,7 +293,7 @@ def changed_because(book: "Reader", reason: str) -> list[tuple[str, int]]:
 
 
 def reasons_in(book: "Reader", revisions: RevisionRange, beginning: str) -> list[tuple[str, str]]:
-    """Return the points that *revisions* changed for a reason with this *beginning*, each with the reason, newest
-    first."""
+    """Return the points that *revisions* changed for a reason that starts with *beginning*, each with the reason,
+    newest first."""
     values = {"first": revisions.first, "last": revisions.last, "beginning": beginning}
     return list(map(tuple, rows(book, _REASONS, **values)))

@@ -1,4 +1,4 @@
-"""The base of all queries on one playbook: the transaction's connection, and the playbook's number."""
+"""The base of all queries on one playbook: the transaction's connection and the playbook's number."""
 
 import functools
 import json
@@ -45,18 +45,18 @@ class PlaybookRows:
 
     @functools.cached_property
     def revision(self) -> int:
-        """The number of the last revision when it is first asked for; 0 before the first."""
+        """The number of the last revision, or 0 before the first. It is read once."""
         return (self._head and self._head.number) or 0
 
     def execute(self, statement: str, values: Mapping[str, Any]) -> Any:
-        """Run a statement of `hook_sql`, `quick_sql` or a log, unless the answer is known."""
+        """Run a statement of `hook_sql`, `quick_sql` or a log, unless its answer is already known."""
         expected, answer = self._answers.get(statement, (None, ()))
         if expected is not None and all(values.get(name, value) == value for name, value in expected.items()):
             return answer
         return self.connection.execute(_statement(statement), values)
 
     def foresee(self, *questions: Question) -> None:
-        """Ask a server *questions* in one round trip: `execute` then knows the answers."""
+        """Send *questions* to a server in one round trip, so that `execute` knows the answers."""
         dialect = dialect_of(self.connection)
         if dialect.is_shared:
             answers = dialect.gather(self.connection, self.playbook_id, questions)
@@ -68,14 +68,14 @@ class PlaybookRows:
         return dialect_of(self.connection).index_hint(name)
 
     def actor(self, name: str | None = None) -> str:
-        """Return the actor of a revision: *name*, by default the user; in a shared database the member."""
+        """Return the actor of a revision: *name*, by default the user. In a shared database it is the member."""
         dialect = dialect_of(self.connection)
         if dialect.is_shared:
             return settings.member(dialect.role(self.connection))
         return (name or "").strip() or settings.actor()
 
     def strong_votes(self, points: Iterable[KeyPoint], cast: Iterable[Vote] = ()) -> dict[str, int]:
-        """Return the harmful votes of *points*, by name, without weak ones; *cast* are votes not yet stored."""
+        """Return the harmful votes of *points* that are not weak, by name. *cast* are votes that are not stored yet."""
         harmful = {point.name: point.harmful for point in points}
         weak = Counter(vote.name for vote in cast if vote.is_weak)
         if names := [name for name, votes in harmful.items() if votes]:
@@ -83,9 +83,9 @@ class PlaybookRows:
         return {name: max(0, votes - weak[name]) for name, votes in harmful.items()}
 
     def ids_like(self, text: str, live: int) -> list[int] | None:
-        """Return the numbers of all live points with the same `normalised` text as *text*, and maybe of others.
+        """Return the numbers of all live points with the same `normalised` text as *text*, and perhaps of others.
 
-        None if the full-text index can't tell, or the playbook has few *live* points: then all are read.
+        Return None if the full-text index can't tell, or if the playbook has few *live* points: then all are read.
         """
         phrases = [phrase for phrase in exact_phrases(text) if phrase]
         if live <= _FEW_POINTS or not phrases:

@@ -1,4 +1,4 @@
-"""Decisions of people: the proposals of learning, and similar points that stay apart."""
+"""People's decisions: on the proposals of learning, and on similar points that stay separate."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -68,7 +68,7 @@ class ProposalRows(PlaybookRows):
     ) -> Proposal | None:
         """Store the *operation* that a session proposed. Return None if the same one was rejected before.
 
-        If the same one waits, it gets the new evidence and counts one session more.
+        If the same one is waiting, add the new evidence and one session to it.
         """
         known = [each for each in self._like(operation, kind) if not each.is_withdrawn]
         if any(each.state == "rejected" for each in known):
@@ -78,8 +78,7 @@ class ProposalRows(PlaybookRows):
         return self.proposal(self._add(operation, kind, evidence, trust, session_id))
 
     def add_new_points(self, additions: Iterable[tuple[dict[str, Any], Evidence]], trust: str) -> list[int]:
-        """Propose those of *additions*, each an ADD with evidence, that were never proposed, and return their
-        numbers."""
+        """Propose those of *additions* that were never proposed; each is an ADD with evidence. Return their numbers."""
         known = {gist(read_operation(row.operation), "ADD") for row in self._execute(_ADDED)}
         numbers = []
         for operation, evidence in additions:
@@ -126,7 +125,7 @@ class ProposalRows(PlaybookRows):
         return [Proposal.of_row(row) for row in self._execute(quick_sql.WAITING)]
 
     def proposals_waiting(self) -> tuple[int, int]:
-        """Return how many proposals wait, and the highest of their numbers (or 0)."""
+        """Return the number of waiting proposals, and the highest of their numbers (or 0)."""
         ((count, highest),) = quick_sql.rows(self, hook_sql.PROPOSALS_WAITING)
         return count, highest
 
@@ -136,23 +135,23 @@ class ProposalRows(PlaybookRows):
         return Proposal.of_row(row) if row else None
 
     def matching_proposal(self, operation: dict[str, Any]) -> Proposal | None:
-        """Return the waiting proposal of the same *operation*, or None. Applying the operation decides it."""
+        """Return the waiting proposal of the same *operation*, or None. Applying the operation decides the proposal."""
         kind = next((each for each in KINDS if each == operation.get("type")), None)
         known = self._like(operation, kind) if kind else []
         return next((each for each in known if each.state == "waiting"), None)
 
     def decide(self, ids: Sequence[int], state: State, by: str, revision: int | None) -> None:
-        """Record that those of *ids* that wait are accepted or rejected, *by* whom, and the *revision* that applies
-        them, if any."""
+        """Record that *by* accepted or rejected those of *ids* that wait. *revision* is the one that applies them, if
+        any."""
         if ids:
             self._execute(_DECIDE, ids=list(ids), state=state, now=self.now, by=by, revision=revision)
 
     def withdraw_proposal(self, number: int) -> None:
-        """Record that the session withdraws its own proposal *number*, which still waits."""
+        """Record that the session withdraws its own waiting proposal *number*."""
         self.decide([number], "rejected", WITHDRAWN, None)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:
-        """Return the proposals, waiting or rejected, of the same *operation*."""
+        """Return the waiting or rejected proposals of the same *operation*."""
         sought = gist(operation, kind)
         of_kind = map(Proposal.of_row, self._execute(_OF_KIND, kind=kind))
         return [each for each in of_kind if gist(each.operation, kind) == sought]
@@ -160,10 +159,10 @@ class ProposalRows(PlaybookRows):
     def keep_apart(
         self, pairs: Collection[tuple[str, str]], *, actor: str | None = None, judged_in: int | None = None
     ) -> None:
-        """Record that the points in each of *pairs* (of names) stay apart; unknown names are skipped.
+        """Record that the points in each of *pairs* (of names) stay separate. Unknown names are skipped.
 
-        That holds for their texts in the revision *judged_in* (default: the last one). *actor* decided it (default: the
-        user).
+        The decision is for their texts in the revision *judged_in* (default: the last one). *actor* made it (default:
+        the user).
         """
         revision = self.revision if judged_in is None else judged_in
         decided = {"revision": revision, "now": self.now, "actor": self.actor(actor)}
@@ -171,7 +170,8 @@ class ProposalRows(PlaybookRows):
             self._execute(_KEEP_APART, names=list(pair), **decided)
 
     def distinct_points(self) -> list[tuple[str, str]]:
-        """Return the pairs of live points that stay apart, by name: neither text has changed since the decision."""
+        """Return the pairs of live points, by name, that stay separate, as neither text has changed since the
+        decision."""
         return [(one, other) for one, other in self._execute(_KEPT_APART)]
 
 
@@ -180,5 +180,5 @@ def _written(evidence: Sequence[Evidence]) -> str:
 
 
 def _storable(text: str) -> str:
-    """Return *text*, which is JSON, in a form that every database accepts: PostgreSQL's JSON can't contain NUL."""
+    """Return *text*, which is JSON, in a form that every database accepts. PostgreSQL's JSON can't contain NUL."""
     return storable(text).replace("\\u0000", "\\ufffd")
