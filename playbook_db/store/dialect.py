@@ -27,7 +27,7 @@ class Dialect(Protocol):
     def explained(self) -> AbstractContextManager[None]: ...
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]: ...
     def role(self, connection: Connection) -> str:
-        """Return the server's role of this connection, or None for a file."""
+        """Return the server's role of this connection, or `""` for a file."""
         return ""
 
     def known_number(self, key: str) -> int | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Execute = Callable[[str, Mapping[str, Any]], Any]  # runs a statement with its values; returns its rows
 
     class Reader(Protocol):
-        """A playbook that can be read: a `hook_sql.Book` of the file, or a `PlaybookRepository`."""
+        """A playbook for reading: a `hook_sql.Book` of the file, or a `PlaybookRepository`."""
 
         playbook_id: int
 
@@ -207,7 +207,7 @@ NO_PLAYBOOK = StoredProject((0, 0, "undecided", 0, 0, None))  # for a project wi
 
 
 class StoredMarks(NamedTuple):
-    """Further facts about a live point. `pinned` and `resting` are 1 or 0; `created_in` is a revision."""
+    """More facts about a live point. `pinned` and `resting` are 1 or 0. `created_in` is a revision."""
 
     name: str
     pinned: int
@@ -220,7 +220,7 @@ class StoredMarks(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """The marks for a list, such as `pinned, ignored 3`."""
+        """Return the marks for a list, such as `pinned, ignored 3`."""
         ignored = f"ignored {self.sessions_ignored}" if self.sessions_ignored else ""
         return ", ".join(filter(None, ("pinned" if self.pinned else "rests" if self.resting else "", ignored)))
 
@@ -246,7 +246,7 @@ class Job(NamedTuple):
 
 
 class SessionSummary(NamedTuple):
-    """How many revisions a session made, and the model calls, tokens and US dollars for it."""
+    """The number of revisions from a session, and its model calls, tokens and US dollars."""
 
     session_id: str
     first_at: str
@@ -285,8 +285,8 @@ class PointEvidence(NamedTuple):
 
 
 class PointLifespan(NamedTuple):
-    """When a point was created, last changed and last confirmed, and whether it is pinned or resting (1 or 0).
-    `origin` is the playbook that it was promoted or demoted from, in words."""
+    """The times when a point was created, last changed and last confirmed, and whether it is pinned or resting (1 or
+    0). `origin` describes the playbook from which it was promoted or demoted."""
 
     created_in: int
     created_at: str
@@ -299,7 +299,7 @@ class PointLifespan(NamedTuple):
 
 
 class PointRecord(NamedTuple):
-    """A live or retired point in full. `extra` holds a file's further fields of it, as JSON."""
+    """A live or retired point in full. `extra` has the other fields of the point in a file, as JSON."""
 
     point: StoredPoint
     retirement: "Retirement | None"
@@ -309,8 +309,8 @@ class PointRecord(NamedTuple):
 
 
 def find_in_replica(connection: "Connection", name: str) -> "StoredProject | None":
-    """Return the team's playbook *name* in its replica, or None if the replica lacks it or is damaged. Reads the whole
-    file."""
+    """Return the team's playbook *name* in its replica. Return None if the replica lacks it or is damaged. The whole
+    file is read."""
     project = find_project(connection, name)
     is_sound = project is not None and connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
     return project if is_sound else None
@@ -345,7 +345,7 @@ def retired_points(book: "Reader") -> "list[tuple[StoredPoint, Retirement]]":
 
 
 def jobs(execute: "Execute", playbook_id: "int | None") -> "list[Job]":
-    """Return the jobs of one project, or of all; the oldest first."""
+    """Return the jobs of one project, or of all, oldest first."""
     matches = map(Job._make, execute(JOBS, {"playbook_id": playbook_id}))
     return [job._replace(transcript_path=job.transcript_path and as_path(job.transcript_path)) for job in matches]
 
@@ -356,7 +356,7 @@ def sessions(book: "Reader") -> "list[SessionSummary]":
 
 
 def projects(execute: "Execute") -> "list[ListedProject]":
-    """Return all projects with a playbook, by key, without the empty playbooks that moved projects left behind."""
+    """Return all projects with a playbook, by key. Leave out empty playbooks of projects that have moved."""
     matches = map(ListedProject._make, execute(PROJECTS, {}))
     listed = (each._replace(is_ignored=bool(each.is_ignored)) for each in matches)
     return [each for each in listed if each.revisions or has_folder(each.key)]
@@ -401,8 +401,8 @@ def find_point(book: "Reader", name: str) -> "PointRecord | None":
 
 
 def known_times(book: "Reader", times: "Collection[str]") -> "dict[str, tuple[int, bool]]":
-    """Return the revisions of files by their *times*, the `last_updated` of each. A time maps to its last revision and
-    true, or to the first revision that merged the file and false. Unknown times are left out."""
+    """Return the revisions of files by their *times*, which are their `last_updated`. A time maps to its last revision
+    and true, or to the first revision that merged the file and false. Unknown times are left out."""
     if not times:
         return {}
     import json  # late: few commands need it
@@ -416,5 +416,5 @@ def known_times(book: "Reader", times: "Collection[str]") -> "dict[str, tuple[in
 
 
 def rows(book: "Reader", statement: str, **values: "Any") -> "Any":
-    """Return the rows that *statement* finds in *book*, whose number is its `:playbook_id`."""
+    """Return the result rows of *statement* in *book*. `:playbook_id` is the number of *book*."""
     return book.execute(statement, {"playbook_id": book.playbook_id, **values})

@@ -1,4 +1,4 @@
-"""The log of a playbook: its revisions, newest first, and their changes. It needs no SQLAlchemy."""
+"""The log of a playbook: its revisions, newest first, and their changes. Needs no SQLAlchemy."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +57,7 @@ ORDER BY c.revision DESC, c.seq DESC LIMIT 1
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
-    """A change, and the point after and before it; `before` is None if the point was new."""
+    """A change, with the point after it and before it. `before` is None if the point was new."""
 
     kind: str
     point: KeyPoint
@@ -124,8 +124,8 @@ _POINT_NAME = "SELECT name FROM key_points WHERE playbook_id = :playbook_id AND 
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """Which revisions to read: from `first` to `last`, and of a session, source, actor or point if given. The actor
-    `ann` also matches `ann@laptop`."""
+    """The revisions to read: from `first` to `last`, and if given, only those of a session, source, actor or point. The
+    actor `ann` also matches `ann@laptop`."""
 
     first: int
     last: int
@@ -137,11 +137,11 @@ class LogFilter:
 
 @dataclass(frozen=True, slots=True)
 class LoggedRevision:
-    """A revision and what it did.
+    """A revision and its changes.
 
     `role` is the login at the server, None in a file. `unmatched_votes` named no live point; None in the log of one
-    point. `cost_usd` is None if no price is known. `undone_in` is the undo in force that undid the revision, `undoes`
-    the revisions that it undid itself. `keys` are the file's top-level keys that it changed. `counts` counts all
+    point. `cost_usd` is None if no price is known. `undone_in` is the undo in force that undid the revision. `undoes`
+    are the revisions that it undid itself. `keys` are the file's top-level keys that it changed. `counts` counts all
     changes by kind; `changes` are the first of them.
     """
 
@@ -175,7 +175,7 @@ def _logged(row: Sequence[Any], counts: dict[str, int], changes: Sequence[Logged
 
 
 def header_of(fields: str, final_newline: int) -> Header:
-    """Return the header in the columns `header` and `final_newline`."""
+    """Return the header stored in the columns `header` and `final_newline`."""
     return Header(tuple(read_exact_json(fields).items()), bool(final_newline))
 
 
@@ -188,10 +188,11 @@ def read_log(
     first_change: int = 1,
     beside: "Sequence[Question]" = (),
 ) -> list[LoggedRevision]:
-    """Return the newest *limit* revisions that match *log_filter*, newest first, each with at most *most_changes*
-    changes from number *first_change* on. With a filter on a point, all changes of that point and no others.
+    """Return the newest *limit* revisions that match *log_filter*, newest first. Each has at most *most_changes*
+    changes, from number *first_change* on. A filter on a point returns all changes of that point and no others.
 
-    The questions *beside* are foreseen; they may also ask about the revisions from `:oldest` to `:newest` in the log.
+    The questions *beside* are sent in the same round trip. They may also ask about the revisions from `:oldest` to
+    `:newest` in the log.
     """
     matches = list(rows(book, _revisions_query(book, log_filter), **asdict(log_filter), most=limit))
     if not matches:
@@ -224,7 +225,7 @@ def _changes_query(book: "Reader", numbers: str) -> str:
 
 
 def _changes(matches: "Iterable[Any]") -> dict[int, list[LoggedChange]]:
-    """Return the rows of _CHANGES as changes, by revision."""
+    """Return the changes in the rows of _CHANGES, by revision."""
     changes: dict[int, list[LoggedChange]] = defaultdict(list)
     for number, kind, reason, successor, evidence, name, *states in matches:
         before = _point(name, states[5:]) if states[6] is not None else None

@@ -288,7 +288,7 @@ class LearningRows(PlaybookRows):
 
     def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
         """Return the points, live or retired, that the session was shown or that were held back, by name. *more* are
-        showings that are not recorded yet, each with its time and the numbers of both kinds in JSON."""
+        showings that are not recorded yet. Each has its time, and the numbers of both kinds of points in JSON."""
         showings = [*self._execute(_SHOWN_TO, session_id=session_id), *more]
         first: dict[int, tuple[str, bool | None]] = {}
         for time, shown, held_back in sorted(showings, key=lambda each: each[0], reverse=True):

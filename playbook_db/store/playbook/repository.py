@@ -175,7 +175,8 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     @classmethod
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
-        """Return the playbook of the project *key*, created if needed, locked against other writers until the end."""
+        """Return the playbook of the project *key*, created if needed. It is locked against other writers until the
+        end."""
         dialect = dialect_of(connection)
         known = dialect.known_number(key)
         if known and (head := dialect.lock_and_read(connection, known, quick_sql.HEAD)):
@@ -199,7 +200,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     @cached_property
     def draft(self) -> Draft:
-        """The playbook to change. It reads only the points that it needs."""
+        """The draft of the next revision. It reads only the points that it needs."""
         return Draft(self)
 
     def commit(
@@ -252,7 +253,8 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
 
     def playbook(self) -> Playbook:
-        """Return the playbook in the database: live points in canonical order, and the names of retired ones."""
+        """Return the playbook in the database: its live points in canonical order, and the names of its retired
+        points."""
         used_up = self._execute(_USED_UP).all()
         names, last_position = {row.name for row in used_up}, max((row.position for row in used_up), default=0)
         return Playbook(self.live_points(), frozenset(names), self.header, last_position, self.is_users)
@@ -262,7 +264,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return self._noted(self._execute(quick_sql.LIVE_POINTS))
 
     def _noted(self, result: "CursorResult[*tuple[Any, ...]]") -> tuple[KeyPoint, ...]:
-        """Return the points in *result*, whose numbers a commit needs."""
+        """Return the points in *result*. A commit needs their numbers."""
         rows = result.all()
         if self._is_writable:
             self._ids |= {row.name: row.id for row in rows}
@@ -276,7 +278,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return point_of(row) if row and row.retired_in is None else None
 
     def highest_number(self, prefix: str) -> int:
-        """Return the highest number in the names of points, live or retired, with that prefix, or 0 without any."""
+        """Return the highest number in names of points with that prefix, live or retired, or 0 if there is none."""
         start = before_number(prefix)
         names = {"lowest": f"{start}0", "beyond": f"{start}:"}  # ":" follows "9"
         longest, shortest, *ends = self._execute(_ENDS, **names).one()
@@ -287,13 +289,13 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return number
 
     def last_position(self) -> int:
-        """Return the highest position of any point, live or retired, or 0 without points."""
+        """Return the highest position of any point, live or retired, or 0 if there are no points."""
         known = self._last_position
         return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
 
     def points_like(self, text: str) -> tuple[KeyPoint, ...] | None:
-        """Return all live points with the same `normalised` text as *text*, and maybe others, or None if the index
-        can't tell."""
+        """Return all live points with the same `normalised` text as *text*, and perhaps others. Return None if the
+        index can't tell."""
         ids = self.ids_like(text, self.count_live())
         if ids is None:
             return None
@@ -310,7 +312,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return RankedPoints(ranked, self.count_live(), self.last_time or "", is_users=self.is_users)
 
     def count_live(self) -> int:
-        """Return how many points are live."""
+        """Return the number of live points."""
         return self.stored().live_points
 
     def retired_point(self, name: str) -> RetiredPoint | None:
@@ -327,11 +329,11 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return int(self._execute(_LAST_ERASED_IN).scalar_one())
 
     def extras(self) -> dict[str, str]:
-        """Return the other fields that files have for points, live or retired: JSON, by name."""
+        """Return the other fields of points in files, live or retired, as JSON by name."""
         return dict(self._execute(_EXTRAS).all())
 
     def extra_of(self, name: str) -> str:
-        """Return the other fields that files have for the point *name*, as JSON."""
+        """Return the other fields of the point *name* in files, as JSON."""
         return next((fields for (fields,) in rows(self, quick_sql.EXTRA, name=name)), "{}")
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
@@ -421,21 +423,21 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return None if same_but_time and not keeps_last_updated else header
 
     def _next_time(self) -> str:
-        """Return the transaction's time, or just after the last revision's: a time names one revision, whatever the
-        clock."""
+        """Return the transaction's time, or a time just after the last revision's, so that each time names one
+        revision."""
         if self.last_time is None or self.now > self.last_time:
             return self.now
         return timestamp(datetime.fromisoformat(self.last_time) + timedelta(microseconds=1))
 
 
 def all_keys(connection: Connection) -> dict[int, str]:
-    """Return the key of each playbook by its number, ordered by key: projects' folders, and those of personal
-    playbooks."""
+    """Return the key of each playbook by its number, ordered by key. The keys are projects' folders, and those of
+    personal playbooks."""
     return dict(connection.execute(select(tables.playbooks.c.id, tables.playbooks.c.key).order_by("key")).all())
 
 
 def users_key(connection: Connection) -> str:
-    """Return the key of the user's personal playbook in this database: on a server it has their role."""
+    """Return the key of the user's personal playbook in this database. On a server it contains their role."""
     if not dialect_of(connection).is_shared:
         return USER_KEY
     return f"{USER_KEY}:{connection.scalar(sql('SELECT session_user'))}"

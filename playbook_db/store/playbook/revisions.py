@@ -48,7 +48,7 @@ _IDS = sql("SELECT name, id FROM key_points WHERE playbook_id = :playbook_id AND
 
 
 def _more_points(changed: Sequence[Change]) -> int:
-    """By how many the live points grow with *changed*."""
+    """Return the change in the number of live points that *changed* makes."""
     first = {change.point.name: change.kind for change in reversed(changed)}
     last = {change.point.name: change.kind for change in changed}
     added = sum(kind in ("add", "restore") for kind in first.values())
@@ -57,7 +57,7 @@ def _more_points(changed: Sequence[Change]) -> int:
 
 
 def _operation_text(operation: object) -> str:
-    """Return *operation* as JSON; the beginning of a huge one, as a JSON string."""
+    """Return *operation* as JSON. Cut a huge one, and return its beginning as a JSON string."""
     text = json.dumps(operation, default=str, ensure_ascii=False)
     if not text.isascii() and text.encode("utf-8", "replace").decode("utf-8") != text:
         text = json.dumps(operation, default=str)  # half a surrogate pair can be kept as an escape only
@@ -83,9 +83,9 @@ class RevisionWriter(PlaybookRows):
         *,
         keeps_header: bool,
     ) -> None:
-        """Write the next revision with its *columns*, changes, votes and skipped operations; update the points.
+        """Write the next revision with its *columns*, changes, votes and skipped operations. Update the points.
 
-        *header* is the playbook's new one; *keeps_header*: the revision stores it, too.
+        *header* is the playbook's new one. With *keeps_header*, the revision stores it, too.
         """
         number = columns["number"]
         header_columns = {"header": write_json(dict(header.fields)), "final_newline": int(header.final_newline)}
@@ -126,7 +126,7 @@ class RevisionWriter(PlaybookRows):
             self._execute(_UPDATE_HEAD, **header_columns, more_points=_more_points(changed))
 
     def keep_in_force(self, now: Sequence[Undo], before: Sequence[Undo]) -> None:
-        """Store the undos that are in force *now*, in place of those *before*."""
+        """Store the undos that are in force *now*. They replace those *before*."""
         if ended := [undo.number for undo in before if undo not in now]:
             self._execute(_NO_LONGER_UNDONE, undos=ended)
         rows = [
@@ -138,7 +138,7 @@ class RevisionWriter(PlaybookRows):
             self.connection.execute(insert(undone_ranges), rows)
 
     def _insert(self, table: Table, revision: int, rows: Iterable[tuple[int, dict[str, Any]]]) -> None:
-        """Insert *rows* of the *revision*, each with its place there."""
+        """Insert *rows* of the *revision*, each with its position there."""
         of_revision = {"playbook_id": self.playbook_id, "revision": revision}
         if values := [of_revision | {"seq": seq} | row for seq, row in rows]:
             self.connection.execute(insert(table), values)
@@ -146,9 +146,10 @@ class RevisionWriter(PlaybookRows):
     def _write_points(
         self, revision: int, time: str, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]
     ) -> None:
-        """Update the points after *changed*, and insert the *new* ones; *ids* are their numbers.
+        """Update the points after *changed*, and insert the *new* ones. *ids* are their numbers.
 
-        A new, reworded or more helpful point is confirmed. Any change ends its rest. A pin passes on to the successor.
+        A point that is new, reworded or more helpful counts as confirmed. Any change ends its rest. A successor gets
+        the pin.
         """
         reworded = {change.point.name for change in changed if change.reworded}
         new_points, updates = [], []
@@ -177,7 +178,7 @@ class RevisionWriter(PlaybookRows):
             self._execute(_PASS_PIN_ON, id=ids[change.point.name], successor_id=ids[str(change.successor)])
 
     def _numbers(self, changed: Sequence[Change], cast: Sequence[Vote]) -> tuple[Mapping[str, int], set[str]]:
-        """Return the numbers of the points in *changed* and *cast*, by name, and the names of the new ones."""
+        """Return the number of each point in *changed* and *cast*, by name. Also return the names of the new points."""
         names = dict.fromkeys(change.point.name for change in changed)
         names |= dict.fromkeys(change.successor for change in changed if change.successor)
         names |= dict.fromkeys(vote.name for vote in cast if vote.matched)

@@ -1,4 +1,4 @@
-"""Search of live points by the full-text index, or by parts of words if there is no working index."""
+"""Search for live points by the full-text index, or by parts of words if there is no working index."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -56,7 +56,7 @@ class HistoryHit:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The matching points with their scores, best first. `is_damaged`: the index is damaged or behind."""
+    """The matching points with their scores, best first. If it `is_damaged`, the index is damaged or behind."""
 
     points: tuple[tuple[StoredPoint, float], ...]
     is_damaged: bool = False
@@ -80,7 +80,8 @@ def search(book: PlaybookRepository, question: str) -> Searched:
 
 
 def search_history(book: PlaybookRepository, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:
-    """Matches by parts of words in retired points, old texts, reasons, votes, evidence and (*proposed*) proposals."""
+    """Return matches by parts of words in retired points, old texts, reasons, votes and evidence, and in *proposed*
+    proposals."""
     rows = book.connection.execute(sql(_HISTORY), {"playbook_id": book.playbook_id})
     hits = [
         HistoryHit(kind, name, revision, part)

@@ -1,4 +1,4 @@
-"""The playbook at any revision, and the revisions that belong to a time, a file or an undo."""
+"""The playbook at any revision, and the revisions of a given time, file or undo."""
 
 import json
 from collections.abc import Sequence
@@ -99,13 +99,13 @@ class Snapshots(PlaybookRows):
     """The states of one playbook."""
 
     def at(self, revision: int) -> Playbook:
-        """Return the playbook after *revision*; empty for 0. Without `spent`."""
+        """Return the playbook after *revision*, without `spent`. It is empty after revision 0."""
         rows = self._points_at(revision)
         return Playbook(tuple(map(point_of, rows)), header=self.header_at(revision))
 
     def ranked_points_at(self, revision: int) -> RankedPoints:
-        """Return the points for `domain.prompt_text` after *revision*, ranked by today's rule. Pins and rests, which
-        have no history, are those of now."""
+        """Return the points for `domain.prompt_text` after *revision*, ranked by the present rule. Pins and rests have
+        no history, so the present ones are used."""
         rows = self._points_at(revision)
         by_text, by_point = map(self.index_hint, ("ix_changes_text", "ix_votes_point"))
         confirmed = self._execute(sql(_CONFIRMED_AT.format(by_text=by_text, by_point=by_point)), revision=revision)
@@ -121,13 +121,13 @@ class Snapshots(PlaybookRows):
         return RankedPoints(ranked, len(rows), self.time_of(revision) or "")
 
     def states_at(self, revision: int, *, changed_in: RevisionRange) -> dict[str, PointState]:
-        """Return the states after *revision* of the points that the revisions *changed_in* touched, by name, without
-        later ones."""
+        """Return the states after *revision* of the points that the revisions *changed_in* touched, by name. Points
+        added later are left out."""
         rows = self._points_at(revision, changed_in)
         return {row.name: PointState(point_of(row), bool(row.is_live)) for row in rows}
 
     def header_at(self, revision: int) -> Header:
-        """Return the header after *revision*; that of an empty playbook for 0."""
+        """Return the header after *revision*, or that of an empty playbook for 0."""
         row = self._execute(_HEADER_AT, revision=revision).first()
         header = header_of(row.header, row.final_newline) if row else Header()
         if revision == 0 or (row and row.number == revision):
@@ -136,13 +136,15 @@ class Snapshots(PlaybookRows):
         return header.stamped(time) if time else header
 
     def revision_at(self, time: str) -> int:
-        """Return the last revision at *time* (UTC, in the history's form) or before, or 0 if none."""
+        """Return the last revision up to *time* (UTC, in the history's form), or 0 if there is none."""
         return self._execute(_REVISION_AT, time=time).scalar() or 0
 
     def base_of(self, theirs: Playbook) -> int | None:
-        """Return the revision from which *theirs*, a file or dict, was made, if its `last_updated` is one of ours.
+        """Return the revision from which *theirs*, a file or dict, was made. Return None if no revision has its
+        `last_updated`.
 
-        Of several revisions with that time, the most similar one: a file that is edited by hand keeps its time.
+        Of several revisions with that time, the most similar one is returned, as a file that is edited by hand keeps
+        its time.
         """
         numbers = self.named_by(theirs.header)[:_MOST_ALIKE]
         if len(numbers) < 2:
@@ -151,7 +153,7 @@ class Snapshots(PlaybookRows):
         return min(numbers, key=lambda number: len(fields ^ _fields_of(self.at(number))))
 
     def named_by(self, header: Header) -> list[int]:
-        """Return the revisions that match a file or dict with *header*, newest first."""
+        """Return the revisions that a file or dict with *header* may come from, newest first."""
         time = header.last_updated or ""
         by_time = self._execute(quick_sql.NAMED_BY_TIME, times=json.dumps([time]))
         numbers = [number for named, number in [*by_time, *self._by_header()] if named == time]
@@ -182,7 +184,7 @@ class Snapshots(PlaybookRows):
         return [Undo(number, RevisionRange(first, last)) for number, first, last in self._execute(_UNDOS)]
 
     def undos_in_force(self, of: RevisionRange = ALL_REVISIONS) -> list[Undo]:
-        """Return the undos in force that undid any *of* these revisions, newest first."""
+        """Return the undos in force that undid any of the given revisions, newest first."""
         rows = self._execute(_IN_FORCE, first=of.first, last=of.last)
         return [Undo(number, RevisionRange(first, last)) for number, first, last in rows]
 

@@ -114,7 +114,8 @@ class LivePoint(NamedTuple):
 
 
 class Revisions(NamedTuple):
-    """How many revisions of one source an actor made, and when the last. A session in a file has no actor."""
+    """The number of revisions of one source that an actor made, and the time of the last. A session in a file has no
+    actor."""
 
     source: str
     actor: str | None
@@ -150,8 +151,8 @@ class DayCalls(NamedTuple):
 
 
 class Citation(NamedTuple):
-    """When a session last cited a point, and in how many chunks. `event` first showed the point there; None if that is
-    no longer recorded."""
+    """The time when a session last cited a point, and the number of chunks that cited it. `event` is the one that first
+    showed the point there, or None if that is no longer recorded."""
 
     session_id: str
     time: str
@@ -160,8 +161,8 @@ class Citation(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """How the sessions from `since` to `until` went, by measure, without (`held_out`) and with the playbook. Both times
-    are None if no session was held out."""
+    """The results of the sessions from `since` to `until`, by measure, without (`held_out`) and with the playbook. Both
+    times are None if no session was held out."""
 
     since: str | None
     until: str | None
@@ -170,14 +171,15 @@ class Compared(NamedTuple):
 
 
 def count(store: Store, key: str) -> Mapping[str, Sequence[Any]]:
-    """Return the rows that answer each of _QUESTIONS about the playbook *key*, by its title."""
+    """Return the rows that answer each of _QUESTIONS about the playbook *key*, by the question's title."""
     values = {"key": key, "most": MAX_COUNTER}
     answers = store.ask(key, *((question, values) for question in _QUESTIONS.values()))
     return dict(zip(_QUESTIONS, answers, strict=True))
 
 
 def sizes(store: Store) -> tuple[int | None, Mapping[str, int]]:
-    """Return the size of the database in bytes, None if it is no file, and of each table whose size is known."""
+    """Return the size of the database in bytes (None if it is not a file). Also return that of each table whose size is
+    known."""
     with store.snapshot() as connection:
         return dialect_of(connection).sizes(connection)
 
@@ -193,18 +195,19 @@ def votes_by_day(book: PlaybookRepository) -> list[DayVotes]:
 
 
 def points_by_day(book: PlaybookRepository) -> list[tuple[str, int]]:
-    """By how much the number of live points changed on each day that changed it."""
+    """Return the change in the number of live points on each day that had one."""
     return [(day, int(more)) for day, more in rows(book, POINTS_BY_DAY, key=book.key)]
 
 
 def days_of_calls(connection: Connection, key: str, *, most: int | None = None) -> list[DayCalls]:
-    """Return the model calls of the newest *most* days that had some, newest first."""
+    """Return the model calls of each of the newest *most* days that had some, newest first."""
     rows = connection.execute(sql(_CALLS), {"key": key, "most": MAX_COUNTER if most is None else most})
     return [DayCalls(*row) for row in rows]
 
 
 def compare(store: Store, key: str, times: Sequence[str | None] = ()) -> Compared:
-    """Return the sessions without the playbook and those with it, in the span *times*, by default that of _HELD_OUT."""
+    """Return the results of sessions without the playbook and with it, in the period *times*, by default that of
+    _HELD_OUT."""
     since, until = times or store.ask(key, (_HELD_OUT, {"key": key}))[0][0]
     groups = dict.fromkeys((0, 1), dict.fromkeys(_MEASURES, Sample(0, 0, 0)))
     values = {"key": key, "since": since, "until": until}

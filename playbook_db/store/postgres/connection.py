@@ -1,7 +1,7 @@
 """A connection that waits no longer than its caller allows, and makes few round trips.
 
 BEGIN goes to the server together with the first statement. SQLAlchemy asks a new server nine questions; the dialect
-here knows the answers.
+here already knows the answers.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -34,13 +34,13 @@ class SilentServerError(psycopg.OperationalError):
 
 
 class PatientConnection(psycopg.Connection[Any]):
-    """A connection that follows `patience`; `mode` follows BEGIN."""
+    """A connection that obeys `patience`. `mode` is the text after BEGIN."""
 
     mode = WRITES
     _is_ending = False  # a transaction that only read; its ROLLBACK was sent, the answer wasn't awaited
 
     def wait(self, gen: "Generator[Any, Any, T]", *arguments: Any, **options: Any) -> T:
-        """Run *gen*. Raises SilentServerError when the transaction's time is over."""
+        """Run *gen*. Raises SilentServerError if the transaction's time runs out."""
         with patience.waiting() as remaining:
             return super().wait(self._until(gen, monotonic() + remaining) if remaining else gen, *arguments, **options)
 
@@ -59,7 +59,7 @@ class PatientConnection(psycopg.Connection[Any]):
 
     @contextmanager
     def begun(self) -> Iterator[None]:
-        """Send the statements inside together, with BEGIN before them unless a transaction is under way."""
+        """Send the statements inside together. BEGIN comes first unless a transaction is open."""
         if self._is_in_transaction():
             yield
             return
@@ -85,12 +85,12 @@ class PatientConnection(psycopg.Connection[Any]):
                 queue.execute(f"SET LOCAL {name} = {seconds * 1000:.0f}".encode())
 
     def together(self) -> AbstractContextManager[object]:
-        """Send the statements inside together; no answer can be read before the end."""
+        """Send the statements inside together. No answer can be read before the end."""
         return self.pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
 
     def rollback(self) -> None:
-        """Roll back, unless the connection is closed: that error would hide the first one. Nothing hangs on the end of
-        a transaction that only read, so nobody waits for it."""
+        """Roll back unless the connection is closed, as that error would hide the first one. A transaction that only
+        read doesn't wait for the end."""
         if self.mode == READS and self.info.transaction_status == TransactionStatus.INTRANS:
             self._is_ending = True
             self.pgconn.send_query(b"ROLLBACK")
@@ -99,8 +99,8 @@ class PatientConnection(psycopg.Connection[Any]):
             super().rollback()
 
     def gather(self, questions: Sequence[Question], *, alone: bool = False) -> list[Sequence[Any]]:
-        """Return the answers to *questions*, in one round trip: in the transaction under way, or *alone* in one that
-        only reads, and sees one state of the database."""
+        """Return the answers to *questions* in one round trip. They come from the open transaction, or if *alone* from
+        a read-only one, which sees one state of the database."""
         self.mode, is_begun = READS if alone else self.mode, self._is_in_transaction()
         try:
             with self.together():
@@ -145,7 +145,7 @@ class PatientDialect(PGDialect_psycopg):
             )
 
     def do_ping(self, dbapi_connection: Any) -> bool:
-        """Return whether the pool may reuse a connection. It sends nothing: that would cost a round trip."""
+        """Return whether the pool may reuse a connection. Nothing is sent, as that would cost a round trip."""
         return not dbapi_connection.closed
 
     def _get_server_version_info(self, connection: SqlConnection) -> tuple[int, int]:
@@ -166,7 +166,7 @@ registry.register(DRIVER.replace("+", "."), __name__, PatientDialect.__name__)
 
 
 def _row_maker(cursor: "psycopg.Cursor[Any]") -> Any:
-    """Rows with names, unless two columns have the same name, such as that of a function."""
+    """Make rows with names unless two columns have the same name, such as that of a function."""
     try:
         return namedtuple_row(cursor)
     except psycopg.DataError:

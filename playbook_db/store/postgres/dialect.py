@@ -1,4 +1,4 @@
-"""A database of playbooks on a PostgreSQL server: what differs from SQLite. `SqliteDialect` explains the methods."""
+"""A database of playbooks on a PostgreSQL server: the differences to SQLite. `SqliteDialect` explains the methods."""
 
 import functools
 import logging
@@ -101,7 +101,7 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class PostgresDialect(Dialect):
-    """The database at `url`. Others use it too, so it is migrated only if somebody asks for that."""
+    """The database at `url`. Others use it too, so it is migrated only by an explicit command."""
 
     is_shared = True
 
@@ -116,7 +116,7 @@ class PostgresDialect(Dialect):
         return described(self.url)
 
     def make_engine(self, *, foreign_keys: bool = True) -> Engine:
-        """Return the one engine of this dialect: the look at the version has opened a connection already.
+        """Return the one engine of this dialect. Reading the version has already opened a connection.
 
         A transaction that writes locks before it reads, and sees what others have committed. One that reads sees one
         state of the database, and can't write.
@@ -150,7 +150,8 @@ class PostgresDialect(Dialect):
         return explained(self.where)
 
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """One round trip if the playbook's number is known, else two; none if it was asked with the version."""
+        """Answer in one round trip if the playbook's number is known, else in two. If the answers came with the
+        version, none is needed."""
         (ahead, answers), self._ahead = self._ahead, ((), [])
         if answers and ahead == questions:
             return answers
@@ -163,13 +164,13 @@ class PostgresDialect(Dialect):
         return str(driver_of(connection).info.user)
 
     def known_number(self, key: str) -> int | None:
-        """Return the number, if it was looked up with the version."""
+        """Return the playbook's number if it was read together with the version."""
         return self._numbers.get(key)
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
-        """Return the schema of the database, 0 if it holds none of our tables. With a *key*, the number of that
-        playbook is looked up, too; if it is known, the questions *ahead*, which the next `ask` is about, are answered
-        with it. Raises OtherProgramError, ServerError."""
+        """Return the schema of the database, 0 if it has none of our tables. With a *key*, also look up the number of
+        that playbook. If that is known, also answer the questions *ahead* for the next `ask`. Raises OtherProgramError,
+        ServerError."""
         number = self._numbers.get(key)
         with self.explained(), self._engine.connect() as connection:
             try:
@@ -188,7 +189,7 @@ class PostgresDialect(Dialect):
         raise OtherProgramError(self.where)
 
     def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
-        """Write which programs may write at *version*; Alembic's own table holds the version itself."""
+        """Write which programs may write at *version*. Alembic's own table has the version itself."""
         connection.exec_driver_sql(naming_oldest(version, oldest_program))
 
     @contextmanager
@@ -222,8 +223,8 @@ class PostgresDialect(Dialect):
             yield
 
     def drop_views_and_triggers(self, connection: Connection) -> None:
-        """Drop what `make_views_and_triggers` makes, but nothing that people added. The rest of the transaction has the
-        rights of the tables' owner."""
+        """Drop the objects of `make_views_and_triggers`, but none that people added. The rest of the transaction has
+        the rights of the tables' owner."""
         become_owner(connection)
         distributed.let_citus(connection)
         _drop(connection, *_FILES)
@@ -247,14 +248,14 @@ class PostgresDialect(Dialect):
                 return distributed.spread(connection, self)
 
     def broken_references(self, connection: Connection) -> list[str]:
-        """As `Dialect` says: only a superuser can have caused them."""
+        """Return the rows whose parents are missing, in words. Only a superuser can have caused them."""
         return [problem for table in metadata.tables.values() for problem in _orphans(connection, table)]
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
         """Lock the playbook of the project *key* against other writers until this transaction ends.
 
-        Returns its number; None if there is no such playbook, or if another transaction writes and this one doesn't
-        wait.
+        Return its number. Return None if there is no such playbook, or if another transaction has the lock and this one
+        doesn't wait.
         """
         number = self._numbers.get(key) or connection.scalar(sql(_FIND), {"key": key})
         if number is None:
@@ -267,7 +268,7 @@ class PostgresDialect(Dialect):
         return int(number) if connection.execute(lock, of_playbook).first() else None
 
     def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
-        """Return the row that answers *question* about the playbook *number*, which is locked, or None if it has no
+        """Lock the playbook *number*, and return the row that answers *question* about it, or None if it has no
         head."""
         questions: list[Question] = [(each, {"playbook_id": number}) for each in (_LOCK.text, question)]
         locked, rows = driver_of(connection).gather(questions)
@@ -283,7 +284,7 @@ class PostgresDialect(Dialect):
         return bool(connection.scalar(_HAS_SEARCH))
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
-        """A function that finds the live points with one of the *terms*; it asks for all terms at once."""
+        """Return a function that finds the live points with one of the *terms*. It asks for all terms at once."""
         point_ids: dict[tuple[Term, int], list[int]] = {}
         there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"
 
@@ -301,12 +302,12 @@ class PostgresDialect(Dialect):
 
     @contextmanager
     def beside_writes(self, connection: Connection) -> Iterator[Connection]:
-        """The *connection* itself; an error inside doesn't end its transaction."""
+        """Return the *connection* itself. An error inside doesn't end its transaction."""
         with self.savepoint(connection):
             yield connection
 
     def rebuild_search(self, connection: Connection) -> bool:
-        """Create the full-text index again, with its functions."""
+        """Create the full-text index and its functions again."""
         become_owner(connection)
         _drop(connection, "postgres/search.sql")
         _make(connection, "postgres/search.sql")
@@ -328,7 +329,7 @@ class PostgresDialect(Dialect):
 
 
 def speak_as_sqlite(driver: "psycopg.Connection[Any]") -> None:
-    """Make *driver* accept texts and return numbers as SQLite's does."""
+    """Make *driver* accept texts and return numbers as SQLite's driver does."""
     driver.adapters.register_dumper(str, _TextDumper)
     driver.adapters.register_loader("text", _TextLoader)
     driver.adapters.register_loader("numeric", _Number)
@@ -352,7 +353,7 @@ class _TextLoader(Loader):
 
 
 class _Number(Loader):
-    """A sum or a mean as an int or a float."""
+    """Loads a sum or a mean as an int or a float."""
 
     def load(self, data: Buffer) -> int | float:
         text = bytes(data).decode()
@@ -360,7 +361,7 @@ class _Number(Loader):
 
 
 def _drop(connection: Connection, *files: str) -> None:
-    """Drop what the statements in *files* create, in an order that works."""
+    """Drop the objects that the statements in *files* create, in an order that works."""
     distributed.let_citus(connection)
     text = "".join(map(_read, files))
     names = {
@@ -394,13 +395,13 @@ def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
 
 
 def naming_oldest(version: int, program: int) -> str:
-    """Return the statement that lets programs from *program* on write at *version*; older ones read it."""
+    """Return the statement that lets programs from *program* on write at *version*. Older programs can only read."""
     return f"COMMENT ON TABLE alembic_version IS '{version:04d} {program:04d}';"
 
 
 def dropping_statements() -> Iterator[str]:
-    """Yield the statements that drop what `making_statements` creates, without a look at the server. Triggers go with
-    their functions."""
+    """Yield the statements that drop what `making_statements` creates, without asking the server. Triggers are dropped
+    with their functions."""
     text = "".join(map(_read, _FILES))
     pattern = r"^CREATE (INDEX|VIEW|FUNCTION|AGGREGATE|TEXT SEARCH DICTIONARY) (\w+(?:\([^)]*\))?)"
     for kind, name in reversed(re.findall(pattern, text, re.MULTILINE)):
@@ -412,7 +413,7 @@ def _read(file: str) -> str:
 
 
 def _statements(file: str) -> Iterator[str]:
-    """Yield the statements of one of our files: Citus accepts one at a time."""
+    """Yield the statements of one of our files separately, as Citus accepts one at a time."""
     statement = ""
     for line in _read(file).splitlines(keepends=True):
         statement += line

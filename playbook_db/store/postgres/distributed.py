@@ -1,7 +1,7 @@
-"""Distributing tables by playbook over the servers that Citus knows: all rows of one playbook are on one server.
+"""Distributing tables by playbook over the servers that Citus knows. All rows of one playbook are on one server.
 
-`playbooks` and `sections` are complete on each server. Citus can't distribute a table that others refer to or that has
-triggers. So references, views and triggers are dropped and created again, in the same transaction.
+`playbooks` and `sections` are complete on each server. Citus can't distribute a table with triggers, or one that others
+refer to. So references, views and triggers are dropped and created again, in the same transaction.
 """
 
 from sqlalchemy import Connection, ForeignKeyConstraint
@@ -38,7 +38,7 @@ def let_citus(connection: Connection) -> None:
 
 
 def require_citus(connection: Connection, where: str) -> bool:
-    """Return whether the database *where* has the extension. Raises DatabaseError if it can't be created either."""
+    """Raise DatabaseError unless the database *where* has the extension, or it can be created."""
     citus = connection.execute(_CITUS).one()
     needs = {
         "its server has no Citus. Install that extension on the server": citus.is_installed,
@@ -52,7 +52,7 @@ def require_citus(connection: Connection, where: str) -> bool:
 
 
 def spread(connection: Connection, dialect: Dialect) -> tuple[int, int, bool]:
-    """Distribute the tables that aren't distributed yet. Returns the number of servers and of shards, and whether there
+    """Distribute the tables that aren't distributed yet. Return the number of servers and of shards, and whether there
     were such tables."""
     known = set(connection.scalars(_SPREAD))
     tables = [table for table in (*_WHOLE, *metadata.sorted_tables) if table.name not in known]

@@ -1,4 +1,4 @@
-"""Errors of PostgreSQL and its driver as ours: what happened and what to do, never with a password."""
+"""Translates errors of PostgreSQL and its driver into ours: what happened and what to do, never with a password."""
 
 import os
 import re
@@ -70,7 +70,7 @@ _BUSY = "55P03"  # lock_not_available
 @contextmanager
 def explained(where: str, otherwise: str = "") -> Iterator[None]:
     """Translate errors of the server and the driver at the database *where*. Bugs pass, unless *otherwise* describes
-    them. The block has the time of one transaction."""
+    them. The block has the time limit of one transaction."""
     try:
         with patience.started():
             yield

@@ -1,8 +1,8 @@
 """Rights on a server: the grants on our tables, views and functions, in their schema.
 
-A reader reads. A member also writes rows; triggers keep them from rewriting the history, and no grant lets them change
-a table. An owner has the role that owns the tables, and can migrate them. Default privileges cover objects of later
-migrations, which belong to the same role (`become_owner`).
+A reader can read. A member can also write rows, but triggers prevent changes of the history, and no grant allows
+changes of a table. An owner has the role that owns the tables, and can migrate them. Default privileges cover objects
+of later migrations, which belong to the same role (`become_owner`).
 """
 
 import shlex
@@ -68,8 +68,8 @@ _MAY_CONNECT = sql("SELECT has_database_privilege(CAST(:role AS oid), current_da
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """`role` has the `right` now, on the tables of `owner`. `beyond` lists privileges that it has from elsewhere, and
-    `notes` are for the person."""
+    """The result: `role` now has the `right` on the tables of `owner`. `beyond` lists its privileges from other
+    sources, and `notes` are for the person."""
 
     role: str
     right: Right
@@ -79,7 +79,7 @@ class Granted:
 
 
 def grant(connection: Connection, role: str, right: Right) -> Granted:
-    """Grant *role* the *right* in the current schema, and revoke our grants beyond that. Raises ServerError if that
+    """Grant *role* the *right* in the current schema, and revoke our other grants to it. Raises ServerError if that
     can't be done."""
     connection.execute(_LOCK, {"lock": _GRANTS_LOCK})
     owner, to = _looked_up(connection, role, right)
@@ -104,8 +104,8 @@ def grant(connection: Connection, role: str, right: Right) -> Granted:
 
 
 def become_owner(connection: Connection) -> None:
-    """Let the current transaction act as the role that owns the tables, if there are any, so that new objects belong to
-    it. Raises ServerError if the user isn't a member of that role."""
+    """Let the current transaction act as the role that owns the tables, if any, so that this role owns new objects.
+    Raises ServerError if the user isn't a member of that role."""
     owner = connection.execute(_OWNER).first()
     if owner is None:
         return
@@ -118,7 +118,8 @@ def become_owner(connection: Connection) -> None:
 
 
 def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any], Row[Any]]:
-    """Return the owner of the tables, and *role*. Raises ServerError if it can't have the *right*."""
+    """Return the tables' owner and *role* as the server knows them. Raises ServerError if *role* can't have the
+    *right*."""
     where = dialect_of(connection).where
     owner, to = connection.execute(_OWNER).one(), connection.execute(_ROLE, {"role": role}).first()
     if not owner.is_ours:
@@ -143,7 +144,8 @@ def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any
 
 
 def _close_schema(connection: Connection, owner: Row[Any]) -> Iterator[str]:
-    """Let only the owner create tables and functions in our schema; before 15 everybody may in `public`."""
+    """Let only the owner create tables and functions in our schema. Before version 15 everybody may create them in
+    `public`."""
     if connection.scalar(_ALL_MAY_MAKE):
         _run(connection, f"GRANT CREATE ON SCHEMA {owner.schema} TO {owner.name}")
         _run(connection, f"REVOKE CREATE ON SCHEMA {owner.schema} FROM PUBLIC")
@@ -181,7 +183,7 @@ def _tables() -> list[str]:
 
 
 def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
-    """Yield the statements that revoke all that `_grant_statements` grants."""
+    """Yield the statements that revoke the grants of `_grant_statements`."""
     yield f"REVOKE ALL ON SCHEMA {owner.schema} FROM {to} CASCADE"
     yield f"REVOKE ALL ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} FROM {to} CASCADE"
     yield f"REVOKE ALL ON SEQUENCE {_SEQUENCE} FROM {to} CASCADE"

@@ -1,6 +1,6 @@
 """The characters of words, for a server whose own definition depends on its locale.
 
-`search.sql` has them as parts of regular expressions, which are the same with every version of Python.
+`search.sql` uses them in regular expressions, which are the same with every version of Python.
 """
 
 import functools
@@ -16,7 +16,7 @@ _WITH_CAPITALS = range(0x80, 0x590)  # Latin, Greek, Cyrillic and Armenian lette
 
 
 def filled(statement: str) -> str:
-    """Return *statement* with the characters in place of their placeholders."""
+    """Return *statement* with its placeholders replaced by the characters."""
     return functools.reduce(lambda text, each: text.replace(*each), _letters().items(), statement)
 
 
@@ -33,7 +33,7 @@ def _letters() -> dict[str, str]:
 
 
 def _is_between(code: int) -> bool:
-    """Return whether a character separates words, as for SQLite: no letter, no digit, and not for private use."""
+    """Return whether a character separates words, as for SQLite. It is not a letter, a digit or for private use."""
     if 0x3400 <= code < 0xFB00 or code > 0xFFFF:  # Chinese, Korean and private characters; old scripts
         return code in _SIGNS
     category = _KNOWN.category(chr(code))
@@ -41,6 +41,6 @@ def _is_between(code: int) -> bool:
 
 
 def _ranges(codes: range, is_one: Callable[[int], bool]) -> str:
-    """Return the *codes* for which *is_one* is true, as the inside of a bracket expression."""
+    """Return the *codes* for which *is_one* is true, as the content of a bracket expression."""
     runs = [[*run] for is_in, run in itertools.groupby(codes, is_one) if is_in]
     return "".join(f"\\U{run[0]:08x}-\\U{run[-1]:08x}" for run in runs)

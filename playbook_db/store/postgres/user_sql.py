@@ -42,8 +42,8 @@ _WRITING = re.compile(r'at or near "(insert|update|delete|merge|into|copy|call|d
 def open_answer(
     dialect: Dialect, query: str, project_key: str, timeout_s: float
 ) -> Iterator[tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]]:
-    """The column titles and the rows of *query* in the database of *dialect*; `:project` in it is *project_key*. Raises
-    QueryError, QueryRefusedError, QueryTimeoutError, ServerError."""
+    """Run *query* in the database of *dialect*. Return the column titles and the rows. `:project` in it means
+    *project_key*. Raises QueryError, QueryRefusedError, QueryTimeoutError, ServerError."""
     engine = dialect.make_engine().execution_options(writes=False)
     try:
         with dialect.explained(), engine.begin() as connection:
@@ -79,7 +79,7 @@ def _bound(part: "re.Match[str]") -> str:
 
 
 def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: float) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows. The server limits the time of each batch, and this limits the time of all together."""
+    """Yield the rows. The server limits the time of each batch; this function limits the time of all batches."""
     remaining_s = timeout_s
     while remaining_s > 0:
         began = monotonic()
@@ -92,7 +92,7 @@ def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: 
 
 
 def _plain(value: Any) -> Any:
-    """Return *value* as SQLite returns it."""
+    """Return *value* in the form that SQLite would return."""
     if isinstance(value, bool):
         return int(value)
     return str(value) if isinstance(value, date | datetime | time | timedelta | UUID | list | dict) else value

@@ -1,6 +1,6 @@
 """Backups of the whole SQLite file: listing, making, reading and removing them.
 
-They are in `backups/` beside the database, with time and kind in the name: `playbook-TIME.db` by hand,
+They are in `backups/` beside the database. Their names contain time and kind: `playbook-TIME.db` by hand,
 `playbook-TIME.daily.db`, `playbook-TIME.before-restore.db`, and before a migration `playbook-TIME.schema-0002.db`.
 Files with other names are never listed or removed.
 """
@@ -71,7 +71,7 @@ def list_backups(path: str) -> list[Backup]:
 
 
 def folder_of(path: str) -> str:
-    """Return the folder of the backups of the database file *path*. Not created here."""
+    """Return the folder of the backups of the database file *path*, without creating it."""
     return backups_of(path)[0]
 
 
@@ -85,7 +85,7 @@ def make_folder(path: str) -> str:
 
 
 def take(path: str, kind: str, *, now: datetime) -> Backup:
-    """Back up one state of the database file *path*, without texts that are forgotten meanwhile.
+    """Back up one state of the database file *path*, without texts that are forgotten during the backup.
 
     Raises BackupError, DamagedError.
     """
@@ -114,9 +114,9 @@ def take_to(path: str, target: str) -> None:
 
 
 def rotate(path: str) -> None:
-    """Remove the oldest automatic backups, and unfinished ones that a kill left.
+    """Remove the oldest automatic backups, and unfinished ones that a killed process left.
 
-    Backups with points are counted apart, so that empty ones never replace them.
+    Backups with points are counted separately, so that empty ones never replace them.
     """
     groups: dict[bool, list[Backup]] = {True: [], False: []}
     for backup in list_backups(path):
@@ -136,7 +136,7 @@ def rotate(path: str) -> None:
 
 
 def partials(path: str) -> list[str]:
-    """Return the unfinished backups of *path*: in progress, or left by a kill."""
+    """Return the unfinished backups of *path*, which are in progress or were left by a killed process."""
     return _files_of(path, f".*{_PARTIAL}*")
 
 
@@ -148,9 +148,9 @@ def held_in(path: str, access: Access = "at rest") -> list[Held]:
 
 @contextmanager
 def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
-    """A checked temporary copy of the database file *path* in *folder*, for its owner alone.
+    """Make a checked temporary copy of the database file *path* in *folder*. Only its owner can read it.
 
-    A file *at rest* isn't touched, and is checked more thoroughly. Raises BackupError, DamagedError.
+    A file *at rest* is not changed, and is checked more thoroughly. Raises BackupError, DamagedError.
     """
     with _explained(folder, "can't be written"):
         handle, partial = tempfile.mkstemp(prefix=f".{_stem(path)}-", suffix=_PARTIAL, dir=folder)
@@ -166,7 +166,7 @@ def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
 
 
 def place(partial: str, names: Iterable[str]) -> str:
-    """Rename the file *partial* to the first free one of *names*, and return that. Raises BackupError."""
+    """Rename the file *partial* to the first free one of *names*. Return that name. Raises BackupError."""
     name = ""
     for name in names:
         with _explained(name, "can't be made"):

@@ -60,7 +60,7 @@ class SqliteDialect(Dialect):
         return self.path
 
     def make_engine(self, *, foreign_keys: bool = True) -> Engine:
-        """Return an engine whose transactions we begin ourselves.
+        """Return an engine that leaves the begin of transactions to us.
 
         Without *foreign_keys* it is for migrations: rebuilding a table must not empty those that refer to it. The
         driver's own deferred BEGIN would lose updates between processes, and leave DDL and SAVEPOINT outside. A writer
@@ -108,20 +108,20 @@ class SqliteDialect(Dialect):
             return [connection.execute(sql(each), {**of, **values}).all() for each, values in questions]
 
     def explained(self) -> AbstractContextManager[None]:
-        """Turns the driver's errors into ours."""
+        """Translate the driver's errors into ours."""
         return files.explained(self.where)
 
     @property
     def lock_path(self) -> str:
-        """The lock for replacing the file's schema or its whole content."""
+        """The path of the lock for replacing the file's schema or its whole content."""
         return f"{self.path}.upgrade.lock"
 
     # The schema of the file.
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
-        """Return the schema of the database: 0 for an empty file, None without a file.
+        """Return the schema of the database: 0 for an empty file, None if there is no file.
 
-        Raises DamagedError if the file is no SQLite database, OtherProgramError.
+        Raises DamagedError if the file is not an SQLite database, OtherProgramError.
         """
         if not os.path.exists(self.path) or not os.path.getsize(self.path):
             if files.has_log(self.path):  # SQLite would remove it with an empty file
@@ -138,10 +138,11 @@ class SqliteDialect(Dialect):
         return at_hand.usable_schema(version)
 
     def _version_at_rest(self) -> int | None:
-        """Return the schema in the file's own header, None if that may be out of date. SQLite takes 100 times as long.
+        """Return the schema in the file's own header, None if that may be out of date. Asking SQLite takes 100 times as
+        long.
 
-        Never for a file that this process has connected to. Closing it would drop the locks of all connections here;
-        another process would then remove the log that they use.
+        Never call this for a file that this process has connected to. Closing it would drop the locks of all
+        connections here; another process would then remove the log that they use.
         """
         if self.path in _connected or not is_at_rest(self.path):
             return None
@@ -156,7 +157,7 @@ class SqliteDialect(Dialect):
         return at_hand.usable_schema(version) if application == files.APPLICATION_ID else None
 
     def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
-        """Write *version* and the *oldest_program* that may write at it, for `schema_version`."""
+        """Write *version*, and the *oldest_program* that may write at it, for `schema_version`."""
         marked = at_hand.marked_version(version, oldest_program)
         connection.exec_driver_sql(f"PRAGMA user_version = {marked:d}")
         connection.exec_driver_sql(f"PRAGMA application_id = {files.APPLICATION_ID:d}")
@@ -165,7 +166,7 @@ class SqliteDialect(Dialect):
 
     @contextmanager
     def unchanged(self) -> Iterator[Connection]:
-        """A transaction that can't change or create the file; without one it sees an empty database."""
+        """Open a transaction that can't change or create the file. If there is no file, it sees an empty database."""
         with files.without_new_log(self.path), self.explained():
             if self.schema_version():
                 engine = SqliteDialect(self.path, "read").make_engine()
@@ -178,7 +179,7 @@ class SqliteDialect(Dialect):
                 engine.dispose()
 
     def prepare(self) -> None:
-        """Create the file and its folder, for their owner alone, unless they exist."""
+        """Create the file and its folder unless they exist. Only their owner can use them."""
         folder = os.path.dirname(self.path)
         with files.explained(self.where, "can't be opened for writing", of_files=True):
             if folder and not os.path.isdir(folder):
@@ -190,20 +191,21 @@ class SqliteDialect(Dialect):
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Keep all others from replacing the file's schema or content."""
+        """Prevent others from replacing the file's schema or content."""
         from filelock import FileLock
 
         with FileLock(self.lock_path, mode=0o600):
             yield
 
     def back_up_before_migration(self, version: int) -> str:
-        """Back the database up at *version*, and remove surplus backups; the backup's path."""
+        """Back up the database at *version*, and remove surplus backups. Return the backup's path."""
         backup = backups.take(self.path, f"schema-{version:04d}", now=datetime.now(UTC)).path
         backups.rotate(self.path)
         return backup
 
     def drop_views_and_triggers(self, connection: Connection) -> None:
-        """Drop both: SQLite can't rebuild a table under a view, and silently drops a rebuilt table's triggers."""
+        """Drop both before a migration. SQLite can't rebuild a table under a view, and silently drops a rebuilt table's
+        triggers."""
         rows = connection.exec_driver_sql("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')")
         for kind, name in rows.all():
             connection.exec_driver_sql(f'DROP {kind} "{name}"')
@@ -231,9 +233,10 @@ class SqliteDialect(Dialect):
     # Queries.
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
-        """Return the number of the playbook of the project *key*, with a row in `heads`, or None if there is none.
+        """Return the number of the playbook of the project *key*, with a row in `heads`. Return None if there is
+        none.
 
-        The transaction has locked the whole database already.
+        The transaction has already locked the whole database.
         """
         playbook_id, has_head = connection.execute(_FIND, {"key": key}).first() or (None, True)
         if not has_head:  # a hook has made the playbook
@@ -241,7 +244,7 @@ class SqliteDialect(Dialect):
         return playbook_id
 
     def index_hint(self, name: str) -> str:
-        """Makes SQLite use the index *name*; without statistics it may choose another."""
+        """Return the SQL that makes SQLite use the index *name*. Without statistics it may choose another."""
         return f"INDEXED BY {name}"
 
     def has_search(self, connection: Connection) -> bool:
@@ -249,12 +252,13 @@ class SqliteDialect(Dialect):
         return full_text.can_index(connection.exec_driver_sql)
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
-        """Return the function that finds live points with one of the *terms* by that index."""
+        """Return the function that finds live points with one of the *terms* by the full-text index."""
         return hook_sql.matching
 
     @contextmanager
     def beside_writes(self, connection: Connection) -> Iterator[Connection]:
-        """A second connection to query that index while *connection* writes, whose changes it doesn't see.
+        """Open a second connection to query the full-text index while *connection* writes. It doesn't see those
+        writes.
 
         A damaged index would end the writing transaction.
         """
@@ -266,7 +270,8 @@ class SqliteDialect(Dialect):
                 raise
 
     def rebuild_search(self, connection: Connection) -> bool:
-        """Rebuild the full-text index, so that no removed text is left in it, and return whether this SQLite can."""
+        """Rebuild the full-text index, so that no removed text is left in it. Return whether this SQLite can do
+        that."""
         return full_text.make(connection.exec_driver_sql)
 
     def is_search_behind(self, connection: Connection) -> bool:
@@ -279,8 +284,8 @@ class SqliteDialect(Dialect):
         full_text.catch_up(connection.exec_driver_sql)
 
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
-        """Return the database's size in bytes, and those of its tables with their indexes, {} if this SQLite can't
-        tell."""
+        """Return the database's size in bytes, and the sizes of its tables with their indexes. These are {} if this
+        SQLite can't tell."""
         (pages,) = connection.exec_driver_sql("PRAGMA page_count").one()
         (page_bytes,) = connection.exec_driver_sql("PRAGMA page_size").one()
         size_bytes = int(pages) * int(page_bytes)
@@ -295,14 +300,14 @@ class SqliteDialect(Dialect):
     # Checking it.
 
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
-        """Return the problems that SQLite finds in the file; with *quick* it compares no indexes and no references."""
+        """Return the problems that SQLite finds in the file. With *quick* it compares no indexes and no references."""
         pragma = "quick_check" if quick else "integrity_check"
         messages = (str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok")
         problems = [each for each in messages if full_text.TABLE not in each]  # `search_is_true` checks that
         return problems if quick else problems + self.broken_references(connection)
 
     def search_is_true(self, connection: Connection) -> bool:
-        """Return whether the full-text index matches the points, or True if this SQLite, or a read-only file, can't
+        """Return whether the full-text index matches the points. Return True if this SQLite, or a read-only file, can't
         tell.
 
         FTS5 compares as part of a write, which is rolled back.
@@ -319,7 +324,7 @@ class SqliteDialect(Dialect):
                 alone.rollback()
 
     def structure(self, connection: Connection) -> dict[str, str]:
-        """Return the SQL of each table, index, view and trigger, by kind and name, without SQLite's own and the
+        """Return the SQL of each table, index, view and trigger, by kind and name. SQLite's own are left out, and the
         full-text index, which not every SQLite can make."""
         rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         left_out = full_text.TABLES | {full_text.VIEW}
@@ -336,18 +341,18 @@ class SqliteDialect(Dialect):
         checkpoint(self.path, least_bytes=WAL_CHECKPOINT_BYTES)
 
     def tidy(self) -> None:
-        """Move the write-ahead log into the file, unless others use it."""
+        """Move the write-ahead log into the file unless others use it."""
         checkpoint(self.path)
 
     def to_disk(self) -> None:
-        """Wait until the write-ahead log is on the disk; commits don't wait for that."""
+        """Wait until the write-ahead log is on the disk. Commits don't wait for that."""
         with suppress(FileNotFoundError):
             to_disk(f"{self.path}-wal")
 
     def _connect(self, foreign_keys: bool) -> sqlite3.Connection:
         """Return a connection with our settings.
 
-        `synchronous` is NORMAL: a power cut can lose the last commits, never part of one. Their lessons are then
+        `synchronous` is NORMAL: a power cut can lose the last commits, but never part of one. Their lessons are then
         learned again from the transcript.
         """
         pragmas = (
@@ -376,8 +381,8 @@ class SqliteDialect(Dialect):
     def _begin_to_write(self, driver: sqlite3.Connection, wait_s: float) -> None:
         """Take the write lock, waiting up to *wait_s* seconds.
 
-        SQLite's own wait sleeps longer and longer, so newcomers would win for seconds. Sleeps of random length give
-        all writers the same chance. They are longer under load, to save processor time, but short for a writer that
+        SQLite's own wait sleeps longer and longer, so newcomers would win for seconds. Sleeps of random length give all
+        writers the same chance. They are longer under load, to save processor time. They are short for a writer that
         has waited twice as long as usual.
         """
         began = time.monotonic()
@@ -401,9 +406,10 @@ class SqliteDialect(Dialect):
 
 
 def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
-    """Raise DatabaseError if the database *path* has a foreign trigger, or a foreign view with the name of one of ours.
+    """Raise DatabaseError if the database *path* has a foreign trigger, or a foreign view with the name of one of
+    ours.
 
-    Other views are harmless: we don't read them.
+    Other views are harmless, as we don't read them.
     """
     folder = resources.files("playbook_db.store")
     ours = "".join(folder.joinpath(name).read_text("utf-8") for name in (*_FILES, "search.sql"))
@@ -451,9 +457,10 @@ def statements(file_name: str) -> list[str]:
 
 
 def checkpoint(path: str, *, least_bytes: int = 1) -> None:
-    """Move a write-ahead log of *least_bytes* or more into the file, unless others use it.
+    """Move a write-ahead log of *least_bytes* or more into the file unless others use it.
 
-    The lock, and no automatic checkpoints: SQLite before 3.51.3 can damage a file that two connections checkpoint.
+    It takes the lock, and there are no automatic checkpoints: SQLite before 3.51.3 can damage a file that two
+    connections checkpoint.
     """
     try:
         if os.path.getsize(f"{path}-wal") < least_bytes:
