@@ -2,7 +2,7 @@
 
 `migrations/` creates them; a test compares both. Every table but `playbooks` and `sections` has `playbook_id`, which
 begins its unique keys, so that a distributed PostgreSQL can shard by playbook. Times are UTC, ISO 8601, as text.
-docs/sql.md explains each column. Texts' order, partial indexes and some checks differ by database.
+docs/sql.md explains each column. The order of texts, partial indexes and some checks differ by database.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ metadata = sa.MetaData()
 
 
 def not_blank(table: str, column: str) -> list[sa.CheckConstraint]:
-    """Return a check that *column* has more than white space (as in `str.strip`), for each kind of database."""
+    """Return a check, for each kind of database, that *column* has more than white space (as in `str.strip`)."""
     codes, characters = ", ".join(map(str, _WHITE_SPACE)), "".join(f"\\u{code:04x}" for code in _WHITE_SPACE)
     words = {"sqlite": f"char({codes})", "postgresql": f"E'{characters}'"}
     name = f"ck_{table}_{column}_not_blank"
@@ -55,7 +55,7 @@ def index(
     where: sa.ColumnElement[bool] | None = None,
     unique: bool = False,
 ) -> None:
-    """An index on *columns* in each playbook, of all rows or of those that match *where*."""
+    """Return an index on *columns* in each playbook, of all rows or of those that match *where*."""
     of_table = (table.c[column] if isinstance(column, str) else column for column in ("playbook_id", *columns))
     info = {} if where is None else {"where": where}  # for PostgreSQL, whose part of SQLAlchemy isn't imported here
     sa.Index(name, *of_table, unique=unique, sqlite_where=where, info=info)
@@ -67,7 +67,7 @@ def table(name: str, *items: SchemaItem, with_rowid: bool = True) -> sa.Table:
 
 
 def in_playbook(table: str, *key: str) -> tuple[SchemaItem, ...]:
-    """Return the number of the playbook, and the primary key of *table* with *key*."""
+    """Return a column for the number of the playbook, and the primary key of *table*: that number and *key*."""
     return (
         sa.Column("playbook_id", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("playbook_id", *key, name=f"pk_{table}"),
@@ -76,7 +76,7 @@ def in_playbook(table: str, *key: str) -> tuple[SchemaItem, ...]:
 
 
 def in_revision(table: str) -> tuple[SchemaItem, ...]:
-    """Return the revision of a row of *table*, and its place there: its primary key."""
+    """Return the columns for the revision of a row of *table* and its position there, and their primary key."""
     return (
         sa.Column("playbook_id", sa.Integer, nullable=False),
         sa.Column("revision", COUNT, nullable=False),
@@ -87,7 +87,7 @@ def in_revision(table: str) -> tuple[SchemaItem, ...]:
 
 
 def checked(table: str, name: str, kind: TypeEngine[Any], condition: str, default: str) -> sa.Column[Any]:
-    """Return a column that a later migration added: its check is part of the column, as SQLite adds it."""
+    """Return a column that a later migration added. Its check is part of the column, as SQLite adds it."""
     check = sa.CheckConstraint(f"{name} {condition}", name=f"ck_{table}_{name}")
     return sa.Column(name, kind, check, nullable=False, server_default=sql(default))
 
@@ -97,7 +97,7 @@ def yes_or_no(table: str, column: str) -> sa.Column[int]:
 
 
 def event(table: str) -> sa.Column[str]:
-    """Return the event of a session that showed points."""
+    """Return a column for the event of a session that showed points."""
     return checked(table, "event", TEXT, f"IN {EVENTS}", "'SessionStart'")
 
 
@@ -114,7 +114,7 @@ def counted(kind: TypeEngine[Any], *names: str) -> list[sa.Column[Any]]:
 
 
 def refers(table: str, column: str, parent: str) -> sa.ForeignKeyConstraint:
-    """Return a reference to *parent* (`revisions.number`) in the same playbook."""
+    """Return a reference to *parent* (such as `revisions.number`) in the same playbook."""
     parent_key = [f"{parent.partition('.')[0]}.playbook_id", parent]
     return sa.ForeignKeyConstraint(["playbook_id", column], parent_key, name=f"fk_{table}_{column}")
 

@@ -11,7 +11,7 @@ from playbook_db.errors import MissingExtraError, Remedy, SettingError
 
 
 def described(url: URL | str) -> str:
-    """Return *url* for messages: an SQLite file's path, else the URL without user and password."""
+    """Return *url* for messages: the path of an SQLite file, or the URL without user and password."""
     parsed_url = parsed(url)
     backend, place = parsed_url.get_backend_name(), _place(parsed_url)
     plain = URL.create(backend, host=parsed_url.host, port=parsed_url.port, database=parsed_url.database, query=place)
@@ -19,15 +19,15 @@ def described(url: URL | str) -> str:
 
 
 def sqlite_path(url: URL | str) -> str | None:
-    """Return the file of an SQLite database, else None. Links are resolved: SQLite keeps its log beside the real
-    file."""
+    """Return the file of an SQLite database, or None for another one. Links are resolved, as SQLite keeps its log
+    beside the real file."""
     parsed_url = parsed(url)
     path = parsed_url.database if parsed_url.get_backend_name() == "sqlite" else None
     return os.path.realpath(path) if path and os.path.islink(path) else path
 
 
 def without_password(url: URL | str) -> tuple[str, str | None]:
-    """Return *url* as text without its password, and the password (or None). Raises SettingError if it has another
+    """Return *url* as text without its password, and the password (or None). Raises SettingError if *url* has another
     secret."""
     parsed_url = parsed(url)
     if "sslpassword" in parsed_url.query:
@@ -43,7 +43,7 @@ def with_password(url: URL | str, password: str) -> str:
 
 
 def is_same_database(url: URL | str, other: URL | str) -> bool:
-    """Return whether both are the same database, for any user."""
+    """Return whether both URLs name the same database, for any user."""
     first, second = (_with(parsed(each).set(username=""), None) for each in (url, other))
     return first == second
 
@@ -56,13 +56,14 @@ def _with(url: URL, password: str | None) -> str:
 
 
 def dump_of(url: URL | str) -> Remedy:
-    """Return how to back up, and restore, a database on a server: with the server's own programs."""
+    """Return a sentence on how to back up and restore a database on a server, with the server's own programs."""
     dump = f"pg_dump --format=custom --file=playbooks.dump '{described(url)}'"
     return Remedy(f"Run: {dump} (back, into an empty database: pg_restore --dbname=URL playbooks.dump)")
 
 
 def rewrite_of(url: URL | str) -> Remedy:
-    """Return how to remove the bytes of deleted rows on a server: new samples of the planner first, then a rewrite."""
+    """Return a sentence on how to remove the bytes of deleted rows on a server: sample again for the planner, then
+    rewrite."""
     where = described(url)
     return Remedy(f"Its owner runs: vacuumdb --analyze-only --dbname='{where}' && vacuumdb --full --dbname='{where}'")
 
@@ -72,7 +73,7 @@ def _place(url: URL) -> dict[str, Any]:
 
 
 def parsed(url: URL | str) -> URL:
-    """Return *url* in its parts, with our driver. Raises SettingError, MissingExtraError."""
+    """Return the parts of *url*, with our driver. Raises SettingError, MissingExtraError."""
     try:
         parsed_url = make_url(url)
         if parsed_url.drivername.partition("+")[0] in ("postgres", "postgresql"):
@@ -87,7 +88,7 @@ def parsed(url: URL | str) -> URL:
 
 
 def _with_driver(url: URL) -> URL:
-    """Return *url*, of PostgreSQL, with our driver. Raises MissingExtraError."""
+    """Return *url*, which names a PostgreSQL database, with our driver. Raises MissingExtraError."""
     if find_spec("psycopg") is None:
         raise MissingExtraError("A database on PostgreSQL", "psycopg", extra="postgres")
     return url.set(drivername="postgresql+psycopg")

@@ -34,14 +34,14 @@ _CHECK_S = 0.1  # between checks of the clock in a thread, for long steps
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The columns' titles, of which two may be equal, and the rows, read on demand."""
+    """The columns' titles, which may repeat, and the rows, which are read on demand."""
 
     columns: tuple[str, ...]
     rows: Iterator[tuple[Any, ...]]
 
 
 class _Clock:
-    """The time that SQLite works on a query, without that of the rows' reader, such as a pager."""
+    """Measures the time that SQLite works on a query. The time of the rows' reader, such as a pager, doesn't count."""
 
     def __init__(self, timeout_s: float) -> None:
         self.timeout_s = timeout_s
@@ -77,7 +77,7 @@ class _Clock:
 
 @contextmanager
 def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.QUERY_TIMEOUT_S) -> Iterator[Answer]:
-    """The answer of the database at *url* to one SQL statement, in which `:project` is *project_key*.
+    """Run one SQL statement in the database at *url*, and return the answer. `:project` in it means *project_key*.
 
     Nothing is migrated, and no file is left. Raises QueryError for invalid SQL, QueryTimeoutError after *timeout_s*
     seconds, QueryRefusedError if it would do more than read, DatabaseError.
@@ -146,7 +146,7 @@ def _may(action: int, first: str | None, second: str | None, _database: str | No
 
 @contextmanager
 def _explained(connection: sqlite3.Connection, path: str, clock: _Clock) -> Iterator[None]:
-    """Turn the driver's errors about the statement, and about the file *path*, into ours."""
+    """Translate the driver's errors about the statement, and about the file *path*, into ours."""
     try:
         yield
     except MemoryError as error:

@@ -264,7 +264,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return self._noted(self._execute(quick_sql.LIVE_POINTS))
 
     def _noted(self, result: "CursorResult[*tuple[Any, ...]]") -> tuple[KeyPoint, ...]:
-        """Return the points in *result*. A commit needs their numbers."""
+        """Return the points in *result*, and remember their numbers for a commit."""
         rows = result.all()
         if self._is_writable:
             self._ids |= {row.name: row.id for row in rows}

@@ -153,7 +153,7 @@ class Snapshots(PlaybookRows):
         return min(numbers, key=lambda number: len(fields ^ _fields_of(self.at(number))))
 
     def named_by(self, header: Header) -> list[int]:
-        """Return the revisions that a file or dict with *header* may come from, newest first."""
+        """Return the revisions that the `last_updated` of *header* names, newest first."""
         time = header.last_updated or ""
         by_time = self._execute(quick_sql.NAMED_BY_TIME, times=json.dumps([time]))
         numbers = [number for named, number in [*by_time, *self._by_header()] if named == time]

@@ -38,7 +38,7 @@ def let_citus(connection: Connection) -> None:
 
 
 def require_citus(connection: Connection, where: str) -> bool:
-    """Raise DatabaseError unless the database *where* has the extension, or it can be created."""
+    """Return whether the database *where* has the extension. Raises DatabaseError if it can't be created either."""
     citus = connection.execute(_CITUS).one()
     needs = {
         "its server has no Citus. Install that extension on the server": citus.is_installed,

@@ -1,4 +1,5 @@
-"""Whole SQLite files: opening them, copying them during writes, and replacing them while others have them open."""
+"""Whole SQLite files: opening them, copying them during writes, and replacing them while other processes have them
+open."""
 
 import contextlib
 import glob
@@ -36,17 +37,17 @@ _RETRY_AFTER_S = 0.005  # when the write lock is taken
 
 
 class AsItStands(sqlite3.Connection):
-    """A connection without locks to a file on a read-only disk. Never pool it: it can't see later writers."""
+    """A connection without locks to a file on a read-only disk. Never pool it, as it doesn't see later writes."""
 
 
 def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqlite3.Connection:
-    """Return a connection to the existing SQLite file *path*; it waits *wait_s* seconds (default: LOCK_WAIT_S) for a
+    """Return a connection to the existing SQLite file *path*. It waits *wait_s* seconds (default: LOCK_WAIT_S) for a
     lock.
 
     It begins no transactions by itself. `read` can't change the file. `at rest` is for a file that nobody has open: it
     creates no files beside it. `check` could write, but doesn't: SQLite checks no constraints in a read-only file. Keep
-    a `read` open beside it, or closing it would move the log into the file. Raises DamagedError, DatabaseBusyError,
-    DatabaseError.
+    a `read` connection open beside it, or closing it would move the log into the file. Raises DamagedError,
+    DatabaseBusyError, DatabaseError.
     """
     wait_s = settings.LOCK_WAIT_S if wait_s is None else wait_s
     with explained(path, "can't be opened"):
@@ -82,10 +83,10 @@ def explained(
     end: str = "Nothing was changed.",
     of_files: bool = False,
 ) -> Iterator[None]:
-    """Turn errors of SQLite, and with *of_files* those of the file system, into ours. Bugs stay.
+    """Translate errors of SQLite, and with *of_files* those of the file system, into ours. Bugs pass unchanged.
 
-    Damage becomes DamagedError, a long lock DatabaseBusyError, all else a *kind* (of the disk a DiskError by default)
-    with the text "*where* *problem*: the reason. *end*".
+    Damage becomes DamagedError, a long lock DatabaseBusyError, and any other error a *kind* (for the disk by default a
+    DiskError) with the text "*where* *problem*: the reason. *end*".
     """
     handled: tuple[type[Exception], ...] = (*_wrappers(), OSError, *DRIVER_ERRORS)
     try:
@@ -109,13 +110,14 @@ def explained(
 
 
 def _wrappers() -> tuple[type[Exception], ...]:
-    """SQLAlchemy's wrapper of driver errors, if it is loaded: importing it takes most of a command's time."""
+    """Return SQLAlchemy's wrapper of driver errors if SQLAlchemy is loaded. Importing it takes most of a command's
+    time."""
     module = sys.modules.get("sqlalchemy.exc")
     return (module.DBAPIError,) if module else ()
 
 
 def _trouble_of_disk(path: str) -> str | None:
-    """Return why nothing can be written on the disk of *path*, if the disk says so."""
+    """Return why nothing can be written on the disk of *path*, if the disk reports a reason."""
     try:
         disk = os.statvfs(os.path.dirname(os.path.abspath(path)))
     except OSError:
@@ -139,7 +141,7 @@ def has_log(path: str) -> bool:
 
 @contextmanager
 def without_new_log(path: str) -> Iterator[None]:
-    """Leave no new files beside the database file *path*. A reader creates the log's files, and can't remove them."""
+    """Leave no new files beside the database file *path*. A reader creates the log's files but can't remove them."""
     had_log = os.path.exists(f"{path}-wal")
     try:
         yield
@@ -169,9 +171,10 @@ def _open(path: str, options: str, wait_s: float) -> sqlite3.Connection:
 
 
 def copy(path: str, target: str, *, at_rest: bool) -> None:
-    """Write one state of the database file *path*, without freed pages, into the empty file *target*, and to the disk.
+    """Write one state of the database file *path*, without freed pages, into the empty file *target*, and sync it to
+    the disk.
 
-    The copy is checked; a file *at_rest* is checked with its indexes, which the copy rebuilds. Raises DamagedError,
+    The copy is checked. A file *at_rest* is checked with its indexes, which the copy rebuilds. Raises DamagedError,
     DatabaseError.
     """
     with closing(open_file(path, "at rest" if at_rest else "read")) as source:
@@ -190,10 +193,10 @@ def _check(connection: sqlite3.Connection, pragma: str) -> list[str]:
 
 
 def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
-    """Replace the content of the database *path* by *source*, in one transaction, even if others have it open.
+    """Replace the content of the database *path* by *source* in one transaction, even if others have it open.
 
-    *before* runs under the write lock, so it reads the content that is replaced; if it raises, nothing changes. Raises
-    DatabaseBusyError.
+    *before* runs under the write lock, so it reads the content that is about to be replaced. If it raises, nothing
+    changes. Raises DatabaseBusyError.
     """
     deadline = time.monotonic() + settings.LOCK_WAIT_S
     has_begun = False
@@ -234,7 +237,7 @@ State = tuple[tuple[int, int, int] | None, ...]
 
 
 def undo_swap(path: str) -> None:
-    """Undo a killed swap: give the damaged file its log back."""
+    """Undo a `swap` that was killed: give the damaged file its log back."""
     for aside in glob.glob(f"{glob.escape(path)}.damaged-*"):
         if aside.endswith(BESIDE) or not (os.path.exists(path) and os.path.samefile(path, aside)):
             continue
@@ -246,7 +249,7 @@ def undo_swap(path: str) -> None:
 
 
 def copy_to(path: str, target: str) -> State:
-    """Copy the bytes of the database file *path* (empty if gone) and its log to *target*, and return their state."""
+    """Copy the bytes of the database file *path* (empty if gone) and its log to *target*. Return their state."""
     for _ in range(_TRIES):
         before = state_of(path)
         for suffix in _SUFFIXES:
@@ -263,7 +266,7 @@ def copy_to(path: str, target: str) -> State:
 
 
 def state_of(path: str) -> State:
-    """Return a state of the database file *path* and its log that changes with each write."""
+    """Return a value for the database file *path* and its log that changes with each write."""
     state: list[tuple[int, int, int] | None] = []
     for suffix in _SUFFIXES:
         try:
@@ -275,10 +278,11 @@ def state_of(path: str) -> State:
 
 
 def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
-    """Replace the damaged *path* by the file *new*, and return its new path. A kill leaves one or the other.
+    """Replace the damaged *path* by the file *new*. Return the damaged file's new path. After a kill, one of them is
+    there.
 
-    None, and nothing done, if it has changed since it was *copied*. Raises DatabaseBusyError if another program keeps
-    it open.
+    Do nothing and return None if *path* has changed since it was *copied*. Raises DatabaseBusyError if another program
+    keeps it open.
     """
     aside = _free_name(path, now)
     folder = os.path.dirname(os.path.abspath(path))
@@ -299,14 +303,14 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
 
 
 def move_leftovers(path: str, *, now: datetime) -> tuple[str, ...]:
-    """Move the log of a lost database file aside, so that no new file uses it, and return its new paths."""
+    """Rename the log of a lost database file, so that no new file uses it. Return its new paths."""
     aside = _free_name(path, now)
     _move_log(path, aside)
     return with_log(aside)
 
 
 def with_log(aside: str) -> tuple[str, ...]:
-    """Return the existing files of the database that was moved *aside*."""
+    """Return the existing files of the database that was renamed to *aside*."""
     return tuple(aside + suffix for suffix in ("", *BESIDE) if os.path.lexists(aside + suffix))
 
 
@@ -318,7 +322,7 @@ def _move_log(path: str, aside: str) -> None:
 
 @contextmanager
 def _held(path: str) -> Iterator[BinaryIO]:
-    """Lock the file so that no other connection has or opens it."""
+    """Lock the file, so that no other connection has it open or can open it."""
     deadline = time.monotonic() + settings.LOCK_WAIT_S
     with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as file:  # created if only its log is left
         while not platforms.lock_bytes(file, (_PENDING_BYTE, 1), (_SHARED_FIRST, _SHARED_SIZE)):
@@ -329,7 +333,7 @@ def _held(path: str) -> Iterator[BinaryIO]:
 
 
 def _name_again(path: str, aside: str, damaged: BinaryIO) -> None:
-    """Link *path*, open as *damaged*, as *aside*; copy it if the file system has no links."""
+    """Link *path*, which is open as *damaged*, as *aside*. Copy it if the file system has no links."""
     try:
         os.link(path, aside)
     except OSError:
@@ -339,7 +343,7 @@ def _name_again(path: str, aside: str, damaged: BinaryIO) -> None:
 
 
 def _free_name(path: str, now: datetime) -> str:
-    """Return a free name beside *path* for it and its log."""
+    """Return a free name beside *path* for the file and its log."""
     first = f"{path}.damaged-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
     names = itertools.chain([first], (f"{first}-{number}" for number in itertools.count(2)))
     return next(name for name in names if not with_log(name))

@@ -1,7 +1,7 @@
 """The full-text index in an SQLite file: building, updating and checking it.
 
-Each migration rebuilds it, like the views. Triggers only note the changed points, since some SQLites have no FTS5; the
-next process with FTS5 updates the index.
+Each migration rebuilds it, like the views. Triggers only note the changed points, since some versions of SQLite have no
+FTS5. The next process with FTS5 updates the index.
 """
 
 from importlib import resources
@@ -42,17 +42,17 @@ _DEFINITION = f"SELECT sql FROM sqlite_master WHERE name = '{TABLE}'"
 
 
 def can_index(execute: "Any") -> bool:
-    """Return whether this SQLite has FTS5; *execute* runs a statement on a connection."""
+    """Return whether this SQLite has FTS5. *execute* runs a statement on a connection."""
     return execute(_HAS_FTS5).fetchone() is not None
 
 
 def is_behind(execute: "Any") -> bool:
-    """Return whether the index lacks changes of points."""
+    """Return whether changes of points are missing from the index."""
     return execute(f"SELECT 1 FROM {WAITING} LIMIT 1").fetchone() is not None
 
 
 def make(execute: "Any") -> bool:
-    """Rebuild the index from the points, without a trace of the old one, and return whether this SQLite can.
+    """Rebuild the index from the points, without a trace of the old one. Return whether this SQLite can do that.
 
     If not, there is no index, and all points wait for an SQLite that can.
     """
@@ -65,7 +65,7 @@ def make(execute: "Any") -> bool:
 
 
 def catch_up(execute: "Any") -> None:
-    """Add the waiting changes to the index; build it if there is none."""
+    """Add the waiting changes to the index. Build the index if there is none."""
     if execute(_DEFINITION).fetchone() is None:
         make(execute)
         return
@@ -74,7 +74,8 @@ def catch_up(execute: "Any") -> None:
 
 
 def is_true(execute: "Any") -> bool:
-    """Return whether the index, once updated, matches the live points. If not, it may raise the driver's error."""
+    """Return whether the index, once updated, matches the live points. If it doesn't, this may raise the driver's
+    error."""
     defined = execute(_DEFINITION).fetchone()
     if defined is None or defined[0] != _DEFINED:
         return False

@@ -1,6 +1,6 @@
-"""Reading the pages and rows of an SQLite file without SQLite, which gives up at a damaged page.
+"""Reading the pages and rows of an SQLite file without SQLite, which stops at a damaged page.
 
-No byte is trusted: a reference out of its page, or in a circle, is skipped. The format is that of
+No byte is trusted: a reference to a place outside its page, or in a circle, is skipped. The format is that of
 https://sqlite.org/fileformat2.html; in our files text is UTF-8, and no bytes of a page are reserved.
 """
 
@@ -29,7 +29,7 @@ Value = int | float | str | bytes | None
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A row, or an entry of an index; `rowid` is None in an index and in a table without rowids."""
+    """A row, or an entry of an index. `rowid` is None in an index and in a table without rowids."""
 
     rowid: int | None
     values: tuple[Value, ...]
@@ -39,7 +39,7 @@ class Record:
 class Pages:
     """The pages of a file, counted from 1, with the commits of its write-ahead log.
 
-    `newer` are the log's copies of pages, `older` those that they replaced. `log_is_damaged`: some commits follow a
+    `newer` are the log's copies of pages, and `older` those that they replaced. `log_is_damaged`: some commits follow a
     damaged frame, at which SQLite stops.
     """
 
@@ -55,18 +55,18 @@ class Pages:
         return max(-(-len(self.data) // self.page_size), *self.newer, 0)
 
     def page(self, number: int) -> bytes:
-        """Return the bytes of a page; missing bytes are zeros."""
+        """Return the bytes of a page. Missing bytes are zeros."""
         page = self.newer.get(number)
         if page is None:
             page = self.data[(number - 1) * self.page_size : number * self.page_size] if number > 0 else b""
         return page if len(page) == self.page_size else page.ljust(self.page_size, b"\0")
 
     def kind(self, number: int, page: bytes | None = None) -> int:
-        """Return the kind of the page, or of *page*, an older copy of it."""
+        """Return the kind of the page, or that of *page*, an older copy of it."""
         return (self.page(number) if page is None else page)[_start(number)]
 
     def tree(self, root: int) -> Iterator[int]:
-        """Yield the numbers of the reachable pages of the tree with the page *root*."""
+        """Yield the numbers of all reachable pages of the tree that starts at the page *root*."""
         waiting, visited = [root], set()
         while waiting:
             number = waiting.pop()
@@ -91,7 +91,7 @@ class Pages:
                     yield self._record(page, place, kind)
 
     def with_header_of(self, sound: bytes) -> bytes:
-        """Return the bytes of the file with the header of a *sound* one, but its own schema if readable.
+        """Return the bytes of the file with the header of a *sound* one, but its own schema if that is readable.
 
         SQLite then counts the pages itself, and treats none as free.
         """
@@ -112,7 +112,7 @@ class Pages:
         return Record(rowid, _values(self._payload(page, place, size, kind == LEAF_TABLE)))
 
     def _payload(self, page: bytes, place: int, size: int, in_table: bool) -> bytes:
-        """Return the *size* bytes of the cell at *place*, with those on overflow pages."""
+        """Return the *size* bytes of the cell at *place*, including those on overflow pages."""
         if not 0 < size <= self.page_size * (self.count + 1):
             raise ValueError("no such size")
         local = _local_bytes(size, self.page_size, in_table)
@@ -142,7 +142,7 @@ def open_file(path: str) -> Pages:
 
 
 def open_pages(data: bytes, log: bytes = b"") -> Pages:
-    """Return the pages in *data*, the bytes of a database file, with the commits in *log*, its write-ahead log,
+    """Return the pages in *data*, the bytes of a database file. The commits in *log*, its write-ahead log, are
     applied."""
     size = page_size_of(data)
     if len(data) < _PAGE_SIZES[0] and len(log) >= _LOG_HEADER_BYTES:
@@ -163,7 +163,7 @@ def open_pages(data: bytes, log: bytes = b"") -> Pages:
 
 
 def page_size_of(data: bytes) -> int:
-    """Return the size of the pages in *data*: the header's if likely, else the size that fits most bytes."""
+    """Return the size of the pages in *data*: that in the header if likely, else the size that fits most bytes."""
     (stated,) = struct.unpack(">H", data[_PAGE_SIZE_PLACE]) if len(data) >= _HEADER_BYTES else (0,)
     stated = 65536 if stated == 1 else stated
     likely = {size: _bytes_in_pages(data, size) for size in _PAGE_SIZES}
@@ -173,7 +173,7 @@ def page_size_of(data: bytes) -> int:
 
 
 def _bytes_in_pages(data: bytes, size: int) -> int:
-    """Return how many bytes of *data* look like pages of *size* with rows, which fill a page from its end."""
+    """Return the number of bytes in *data* that look like pages of *size* with rows. Rows fill a page from its end."""
     total = 0
     for number in range(1, len(data) // size + 1):
         page = data[(number - 1) * size : number * size]
@@ -189,7 +189,7 @@ def _start(number: int) -> int:
 
 
 def _cell_places(page: bytes, start: int) -> list[int]:
-    """Return the places of the page's cells, each once and in order, without impossible ones."""
+    """Return the places of the page's cells, each once and in order. Impossible places are left out."""
     first = start + (12 if page[start] in _INTERIOR else 8)
     (count,) = struct.unpack_from(">H", page, start + 3)
     count = min(count, (len(page) - first) // 2)
@@ -240,7 +240,7 @@ def _value(kind: int, raw: bytes) -> Value:
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return the number at *place*, and the place after it."""
+    """Return the number stored at *place*, and the place after it."""
     value = 0
     for byte in data[place : place + 8]:
         value, place = value << 7 | byte & 0x7F, place + 1
@@ -268,7 +268,7 @@ class _Frame:
 
 
 def _frames(log: bytes, page_size: int) -> list[_Frame]:
-    """Return the good frames of the log's present round, in order. Earlier rounds have another salt."""
+    """Yield the good frames of the log's present round, in order. Earlier rounds have another salt."""
     step = _FRAME_HEADER_BYTES + page_size
     if len(log) < _LOG_HEADER_BYTES + step:
         return []

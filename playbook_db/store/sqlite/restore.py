@@ -1,6 +1,6 @@
-"""Restoring a backup: it is checked first, and replaces the whole database or nothing.
+"""Restoring a backup. It is checked first, and replaces the whole database or nothing.
 
-Nothing is lost: a sound database is backed up under the same lock, a damaged one is moved aside.
+Nothing is lost: a sound database is backed up under the same lock, and a damaged one is renamed.
 """
 
 import os
@@ -23,7 +23,7 @@ _LIST = ("backup", "--list")
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The former database: its backup, or the damaged files moved aside; both empty if there was none.
+    """The former database: its backup, or the new paths of its damaged files. Both are empty if there was none.
 
     `worker_was_at_work`: a worker may have written meanwhile.
     """
@@ -35,7 +35,8 @@ class Replaced:
 
 @contextmanager
 def prepared(path: str, file: str) -> Iterator[str]:
-    """A checked and migrated copy of the backup *file*, ready to replace the database *path*. Both stay untouched.
+    """Make a checked and migrated copy of the backup *file*, ready to replace the database *path*. Both stay
+    unchanged.
 
     Raises DatabaseError if *file* can't replace it.
     """
@@ -79,7 +80,7 @@ def state_of(path: str) -> State:
 
 
 def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
-    """Replace the database *path* by the file that `prepared` gave. A kill leaves one or the other, whole.
+    """Replace the database *path* by the file from `prepared`. After a kill, one or the other is there and complete.
 
     Raises DatabaseBusyError, BackupError if nothing was replaced.
     """

@@ -1,4 +1,4 @@
-"""Which projects of this machine have joined a team, and which showings the team's database doesn't have yet."""
+"""The projects of this machine that have joined a team, and the showings that the team's database doesn't have yet."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -69,8 +69,8 @@ SELECT actor, count(*), max(time) FROM revisions WHERE playbook_id = :playbook_i
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The project with the folder `key`, whose own playbook has the number `playbook_id`, has joined a team: its
-    playbook is `name` in the database at `url`, which has no password."""
+    """The project with the folder `key`, which has joined a team. Its own playbook has the number `playbook_id`. The
+    team's playbook is `name` in the database at `url`, which contains no password."""
 
     key: str
     playbook_id: int
@@ -81,8 +81,8 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """The points that an event showed to a session, and those that were `held_back`: their numbers as JSON lists, with
-    the playbook's revision."""
+    """The points that an event showed to a session, and those that were `held_back`. Both are numbers in JSON lists,
+    with the playbook's revision."""
 
     session_id: str
     time: str
@@ -96,7 +96,7 @@ class Showing:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Who has changed a team's playbook: how many revisions they made, and when the last one."""
+    """A person who has changed a team's playbook, the number of their revisions, and the time of the last one."""
 
     actor: str
     revisions: int
@@ -137,13 +137,13 @@ def leave(book: PlaybookRepository) -> int:
 
 
 def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showing]:
-    """Return the oldest showings that the team's database doesn't have yet, at *most* so many."""
+    """Return at most *most* showings that the team's database doesn't have yet, oldest first."""
     return [Showing(*row) for row in connection.execute(_UNSENT, {"playbook_id": playbook_id, "most": most})]
 
 
 def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[tuple[str, str, str | None]]:
-    """When the session saw points of the team, their numbers in JSON, and those of the points held back, as far as they
-    are known here."""
+    """Return when the session was shown points of the team, with the numbers of the shown and the held-back points in
+    JSON. Only unsent showings are included."""
     rows = connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id})
     return [(time, points, held_back) for time, points, held_back in rows]
 
@@ -155,7 +155,7 @@ def count_unsent(connection: Connection, playbook_id: int) -> int:
 
 
 def drop_sent(connection: Connection, playbook_id: int, showings: list[Showing], *, now: datetime) -> None:
-    """Record that the team's database has *showings*, and delete those that it has had for long."""
+    """Record that the team's database has *showings*. Delete those that it has had for long."""
     sent = {"playbook_id": playbook_id, "now": timestamp(now)}
     for showing in showings:
         connection.execute(_SENT, {**sent, "session_id": showing.session_id, "time": showing.time})
@@ -163,7 +163,7 @@ def drop_sent(connection: Connection, playbook_id: int, showings: list[Showing],
 
 
 def keep_unsent(book: PlaybookRepository, showing: Showing, team: str) -> None:
-    """Keep *showing*, of the playbook *team*, for that team's database. Nothing happens if it is there already, or if
+    """Store *showing*, of the playbook *team*, for that team's database. Nothing happens if it is stored already, or if
     the project has left the team since."""
     values = {"playbook_id": book.playbook_id, "name": team, **asdict(showing)}
     book.connection.execute(_KEEP_UNSENT, values)
@@ -176,18 +176,18 @@ def add_showings(book: PlaybookRepository, showings: list[Showing]) -> None:
 
 
 def cursors(book: PlaybookRepository) -> list[dict[str, Any]]:
-    """Return how far each transcript was learned from, for `add_cursors`."""
+    """Return the position up to which each transcript was learned from, for `add_cursors`."""
     rows = book.connection.execute(_CURSORS, {"playbook_id": book.playbook_id})
     return [dict(row) for row in rows.mappings()]
 
 
 def add_cursors(book: PlaybookRepository, cursors: list[dict[str, Any]]) -> None:
-    """Store in the team's playbook how far each transcript was learned from, unless it knows that."""
+    """Store the cursors of transcripts in the team's playbook. Those that it already has stay unchanged."""
     for cursor in cursors:
         book.connection.execute(_ADD_CURSOR, {"playbook_id": book.playbook_id, **cursor})
 
 
 def members(book: PlaybookRepository) -> list[Member]:
-    """Who has changed the playbook, the latest first."""
+    """Return the people who have changed the playbook, the latest first."""
     rows = book.connection.execute(_MEMBERS, {"playbook_id": book.playbook_id})
     return [Member(*row) for row in rows]

@@ -1,6 +1,6 @@
-"""How long this process waits for a server. Callers set the limit; each transaction starts with the whole of it.
+"""The time that this process waits for a server. Callers set the limit, and each transaction starts with all of it.
 
-Without a limit, each single answer may take LONG_S seconds, as for the worker, a transfer and a check.
+Without a limit, as for the worker, a transfer and a check, each single answer may take LONG_S seconds.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _remaining: ContextVar["list[float] | None"] = ContextVar("remaining", default=N
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Let each transaction inside wait for a server for at most *seconds* in all."""
+    """Limit the time that each transaction inside waits for a server to *seconds* in total."""
     token = _limit.set(seconds)
     try:
         yield
@@ -32,7 +32,8 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def started() -> Iterator[None]:
-    """The time limit of one transaction, including the time to connect. A block inside another one shares its time."""
+    """Start the time limit of one transaction, including the time to connect. A block inside another one shares its
+    time."""
     token = _remaining.set(_remaining.get() or [_limit.get()])
     try:
         yield
@@ -42,7 +43,7 @@ def started() -> Iterator[None]:
 
 @contextmanager
 def waiting() -> Iterator[float]:
-    """Count the time inside as a wait of the transaction. Yields the seconds that are left, or FOREVER_S."""
+    """Count the time inside as waiting time of the transaction. Yield the remaining seconds, or FOREVER_S."""
     began = monotonic()
     try:
         yield remaining_s()
@@ -63,6 +64,6 @@ def limit_s() -> float:
 
 
 def lock_s() -> float:
-    """Return the seconds that a transaction may wait for a lock: less than its limit, so that the server says why it
-    ended."""
+    """Return the seconds that a transaction may wait for a lock. They are fewer than its limit, so that the server says
+    why it ended."""
     return min(settings.LOCK_WAIT_S, _limit.get() * _LOCK_SHARE or settings.LOCK_WAIT_S)

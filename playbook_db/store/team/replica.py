@@ -1,7 +1,7 @@
 """The replica: a team's current playbook in an SQLite file that hooks read like any other.
 
 It has our tables, but little history: the points, the revision and change that created a point or changed it last, and
-the last learned revision. Of waiting proposals it has the numbers only. It is always written as a whole, so readers
+the last learned revision. Of waiting proposals it has only the numbers. It is always written as a whole, so readers
 need no lock.
 """
 
@@ -126,7 +126,7 @@ def write(path: str, rows: Rows) -> None:
 @dataclass(frozen=True, slots=True)
 class State:
     """The content of a replica: the playbook's last revision with its time, and the number of live points. `marked` has
-    the numbers of points that are pinned or rest, and of proposals that wait."""
+    the numbers of pinned or resting points and of waiting proposals."""
 
     revision: int
     time: str | None
@@ -135,8 +135,8 @@ class State:
 
 
 def compare(server: Store, key: str, here: State | None, *beside: Question) -> tuple[bool, list[Any]]:
-    """Return whether a replica with the state *here* equals the playbook *key* in the database *server*; and the
-    answers to further questions (*beside*)."""
+    """Return whether a replica with the state *here* equals the playbook *key* in the database *server*. Also return
+    the answers to the questions *beside*."""
     last, marked, *answers = server.ask(key, *COMPARED, *beside)
     revision = tuple(last[0]) if last else (0, None)
     known = here and (here.revision, here.time, here.marked)
@@ -159,12 +159,12 @@ def state(path: str, key: str) -> State | None:
 
 
 def opened(path: str) -> Store:
-    """Return the replica at *path* as a read-only database."""
+    """Open the replica at *path* as a read-only database."""
     return Store(SqliteDialect(path, "at rest").make_engine())
 
 
 def known_at(path: str) -> datetime | None:
-    """When the replica at *path* was last known to be current. Return None if there is none."""
+    """Return when the replica at *path* was last known to be current, or None if there is none."""
     try:
         return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
     except OSError:
@@ -172,8 +172,8 @@ def known_at(path: str) -> datetime | None:
 
 
 def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
-    """Return the texts of the playbook *key* in the replica at *path* that are erased in *rows*. A text is True if all
-    of it was erased, False if only a part was."""
+    """Return the texts of the playbook *key* in the replica at *path* that are erased in *rows*. A text maps to True if
+    all of it was erased, and to False if only a part was."""
     try:
         with closing(at_hand.open_replica(path)) as connection:
             project = hook_sql.find_project(connection, key)

@@ -81,7 +81,7 @@ _TOLERANCE = 1e-9  # of a rank; machines may round the last bit differently
 
 @contextmanager
 def opened_to_check(url: str) -> Iterator[Store]:
-    """The database at *url* as it is: nothing is created, migrated or written."""
+    """Open the database at *url* as it is. Nothing is created, migrated or written."""
     path = sqlite_path(url)
     if path is None:
         with Store(dialect_for(url).make_engine()) as store:
@@ -92,7 +92,7 @@ def opened_to_check(url: str) -> Iterator[Store]:
 
 
 def run(connection: Connection, stages: Sequence[Sequence[Check]]) -> list[str]:
-    """Return the problems of the first of *stages* that has any: later stages rely on it."""
+    """Return the problems of the first of *stages* that has any, as later stages rely on it."""
     for checks in stages:
         problems = [problem for each in checks for problem in _problems(each, connection)]
         if problems:
@@ -101,17 +101,18 @@ def run(connection: Connection, stages: Sequence[Sequence[Check]]) -> list[str]:
 
 
 def check_pages(connection: Connection) -> list[str]:
-    """The file's pages and rows, without indexes and references."""
+    """Check the file's pages and rows, without indexes and references."""
     return dialect_of(connection).check(connection, quick=True)
 
 
 def check_file(connection: Connection) -> list[str]:
-    """The file, its indexes and its references."""
+    """Check the file, its indexes and its references."""
     return dialect_of(connection).check(connection)
 
 
 def check_structure(connection: Connection) -> list[str]:
-    """Tables, indexes, views and triggers match those of a new database. Others are allowed, but no triggers.
+    """Check that tables, indexes, views and triggers match those of a new database. Others are allowed, but no
+    triggers.
 
     On a server its owner is responsible for that.
     """
@@ -127,7 +128,7 @@ def check_structure(connection: Connection) -> list[str]:
 
 
 def check_revisions(connection: Connection) -> list[str]:
-    """A playbook's revisions go from 1 on without a gap."""
+    """Check that a playbook's revisions count from 1 without a gap."""
     return [
         f"the {count} revisions of {key} don't go from 1 to {count}, but from {first} to {last}"
         for key, count, first, last in connection.execute(_REVISIONS)
@@ -136,12 +137,12 @@ def check_revisions(connection: Connection) -> list[str]:
 
 
 def check_counts(connection: Connection) -> list[str]:
-    """The stored count of live points is right."""
+    """Check the stored count of live points."""
     return [f"the count of live points of {key} is wrong" for (key,) in connection.execute(_MISCOUNTED)]
 
 
 def check_ranks(connection: Connection) -> list[str]:
-    """A point's rank matches its votes and its last change."""
+    """Check that a point's rank matches its votes and its last change."""
     return [f"the rank of {name} in {key} doesn't match its votes" for key, name in wrong_ranks(connection)]
 
 
@@ -156,18 +157,18 @@ def wrong_ranks(connection: Connection) -> list[tuple[str, str]]:
 
 
 def check_showings(connection: Connection) -> list[str]:
-    """The stored counts of sessions that were shown a point are right."""
+    """Check the stored counts of sessions that were shown a point."""
     wrong = "the counts of sessions that were shown points of {} are wrong"
     return [wrong.format(key) for (key,) in connection.execute(_SHOWINGS)]
 
 
 def check_search(connection: Connection) -> list[str]:
-    """The full-text index matches the points."""
+    """Check that the full-text index matches the points."""
     return [] if dialect_of(connection).search_is_true(connection) else [SEARCH_IS_WRONG]
 
 
 def check_histories(connection: Connection) -> list[str]:
-    """Each playbook matches its history."""
+    """Check that each playbook matches its history."""
     checks = (functools.partial(check_history, key) for key in all_keys(connection).values())
     return [problem for check in checks for problem in _problems(check, connection)]
 
@@ -182,7 +183,7 @@ THOROUGH = (
 
 
 def check_history(key: str, connection: Connection) -> list[str]:
-    """The playbook of the project *key* matches its history."""
+    """Check that the playbook of the project *key* matches its history."""
     book = PlaybookRepository(connection, key)
     by_history, now = book.at(book.revision), book.playbook()
     problems = []
@@ -194,7 +195,7 @@ def check_history(key: str, connection: Connection) -> list[str]:
 
 
 def _problems(check: Check, connection: Connection) -> list[str]:
-    """Return the problems that *check* finds; one more if it can't read the rows."""
+    """Return the problems that *check* finds, or a problem that says that it can't read the rows."""
     try:
         with dialect_of(connection).savepoint(connection):
             return check(connection)

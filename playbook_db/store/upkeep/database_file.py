@@ -1,6 +1,6 @@
-"""A database in one file, for the services: its backups, replacing it, and its bytes.
+"""A database in one file, for the services: its backups, its replacement, and its bytes.
 
-Servers have backups of their own: here they have none.
+Servers make their own backups, so here they have none.
 """
 
 import glob
@@ -50,7 +50,7 @@ def is_there(path: str) -> bool:
 
 
 def changed_at(path: str) -> datetime:
-    """When the file or its log was last written; an empty log doesn't count."""
+    """Return when the file or its log was last written. An empty log doesn't count."""
     times = [os.stat(path).st_mtime]
     if files.has_log(path):
         times.append(os.stat(f"{path}-wal").st_mtime)
@@ -58,7 +58,7 @@ def changed_at(path: str) -> datetime:
 
 
 def lock_path(path: str) -> str:
-    """Return the lock for replacing the file's schema or its whole content."""
+    """Return the path of the lock for replacing the file's schema or its whole content."""
     return SqliteDialect(path).lock_path
 
 
@@ -76,7 +76,7 @@ def remove_backups(paths: Iterable[str]) -> None:
 
 
 def other_copies(url: URL | str, texts: Collection[str]) -> Iterator[str]:
-    """Yield other files beside the database, or in the folder of backups, that hold one of *texts*."""
+    """Yield other files that contain one of *texts*, beside the database or in the folder of backups."""
     path = path_of(url)
     ours = (path, *(backup.path for backup in list_backups(url)))
     known = {f"{file}{end}" for file in ours for end in ("", *files.BESIDE)}
@@ -88,11 +88,11 @@ def other_copies(url: URL | str, texts: Collection[str]) -> Iterator[str]:
 
 
 def rewrite(url: URL | str) -> bool:
-    """Rewrite the whole database at *url*, and empty its write-ahead log, and return whether that succeeded. Servers
-    need no help.
+    """Rewrite the whole database at *url*, and empty its write-ahead log. Return whether that succeeded. A server does
+    this itself.
 
-    Old bytes of changed rows stay in free pages, in unused parts of pages, and in the log. A reader keeps the log in
-    use: this waits up to LOCK_WAIT_S seconds for it. Raises DatabaseBusyError if a writer doesn't end.
+    Old bytes of changed rows stay in free pages, in unused parts of pages, and in the log. While a reader uses the log,
+    this waits up to LOCK_WAIT_S seconds. Raises DatabaseBusyError if a writer doesn't end.
     """
     path = sqlite_path(url)
     if path is None:
@@ -118,8 +118,8 @@ def rewrite(url: URL | str) -> bool:
 
 
 def _holds(path: str, texts: Collection[str]) -> bool:
-    """Return whether the file at *path*, or SQLite's files beside it, contain any of *texts*; texts that are too short
-    to be sure don't count."""
+    """Return whether the file at *path*, or SQLite's files beside it, contain any of *texts*. Texts too short for a
+    sure match don't count."""
     beginnings = [text.encode("utf-8", "replace")[:_BEGINNING_BYTES] for text in texts if len(text) >= SHORTEST_TEXT]
     for file in (f"{path}{end}" for end in ("", *files.BESIDE)):
         with suppress(OSError), open(file, "rb") as opened:
@@ -131,19 +131,19 @@ def _holds(path: str, texts: Collection[str]) -> bool:
 
 @contextmanager
 def opened(path: str) -> Iterator[Connection]:
-    """A transaction that reads the backup at *path*, and creates no files. Raises DatabaseError."""
+    """Open a transaction that reads the backup at *path*, and creates no files. Raises DatabaseError."""
     dialect = SqliteDialect(path, "at rest")
     with dialect.explained(), dialect.make_engine().begin() as connection:
         yield connection
 
 
 def refusing_repair(path: str) -> AbstractContextManager[None]:
-    """Turns errors of the driver and the disk into RepairError."""
+    """Translate errors of the driver and the disk into RepairError."""
     return files.explained(path, "can't be repaired", kind=RepairError, end="It was not changed.", of_files=True)
 
 
 def write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite rewrite the *pages*, row by row, into the file *new*, and return whether it can. *empty* has a sound
+    """Let SQLite rewrite the *pages*, row by row, into the file *new*. Return whether it can. *empty* has a sound
     header.
 
     That repairs damage in an index, a free page or the header.

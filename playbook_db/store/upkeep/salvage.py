@@ -1,7 +1,7 @@
 """Reading the playbooks in a damaged database, page by page. The file is never written.
 
-The pages of a table's own tree come first, then all others: the number and types of a row's values tell its table, even
-without a schema. Of several copies of a row the best is used.
+The pages of a table's own tree come first, then all others. The number and types of a row's values identify its table,
+even without a schema. Of several copies of a row the best is used.
 """
 
 import functools
@@ -50,8 +50,8 @@ Row = dict[str, Any]
 class SavedPlaybook:
     """The readable part of a playbook, under its number in the damaged file.
 
-    `keys` are its possible keys, the likeliest first; `header` is None if unreadable; `times` are those of revisions;
-    `settings` are columns of its own row; `beside` has the rows of its cursors, jobs, calls, membership and proposals;
+    `keys` are its possible keys, the likeliest first. `header` is None if unreadable. `times` are those of revisions.
+    `settings` are columns of its own row. `beside` has the rows of its cursors, jobs, calls, membership and proposals.
     `extras` are the other fields of points, by number.
     """
 
@@ -67,12 +67,12 @@ class SavedPlaybook:
 
     @property
     def last_revision(self) -> int:
-        """The last revision that any row names."""
+        """The highest revision that any row names."""
         return max([0, *self.times, *(each.revision for each in self.points)])
 
     def descends_from(self, times: Mapping[int, str]) -> bool:
-        """Return whether a backup with the revision *times* is an earlier state of this playbook, not of a copy that
-        diverged.
+        """Return whether a backup with the revision *times* is an earlier state of this playbook. A copy that diverged
+        is not.
 
         A revision never changes its time, and those of a diverged copy differ.
         """
@@ -122,7 +122,7 @@ def is_foreign(pages: Pages) -> bool:
 
 
 def schema(pages: Pages) -> int:
-    """Return the schema in the file's header, if Alembic's table has the same; else 0."""
+    """Return the schema in the file's header if Alembic's table has the same, else 0."""
     stated = int.from_bytes(pages.page(1)[SCHEMA_PLACE], "big") % WINDOW
     for number in pages.tree(_roots(pages).get("alembic_version", 0)):
         if any(record.values == (f"{stated:04d}",) for record in pages.records(number)):
@@ -143,10 +143,9 @@ def point_names(connection: Connection, playbook_id: int) -> dict[int, str]:
 
 
 def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
-    """Return whether the database that SQLite rewrote from the rows in *pages* has the keys and names of their old
-    indexes.
+    """Return whether the database that SQLite rewrote from *pages* has the same keys and names as the old indexes.
 
-    If not, one of both was damaged, and the new indexes hide it.
+    If not, the rows or the indexes were damaged, and the new indexes hide it.
     """
     keys, names = _read_indexes(pages, _roots(pages))
     held = {number: point_names(connection, number) for number in keys}
@@ -156,10 +155,10 @@ def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
 
 
 def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | None) -> None:
-    """Replace the playbook's settings, cursors, jobs, calls, membership and proposals by those *saved*.
+    """Replace the playbook's settings, cursors, jobs, calls, membership and proposals by the *saved* ones.
 
-    Its points were added in *revision*; forgotten ones are forgotten again. Its mirrors count as never seen: they hold
-    none of the remaining revisions.
+    Its points were added in *revision*, and forgotten ones are marked as forgotten again. Its mirrors count as never
+    seen, as they have none of the remaining revisions.
     """
     connection, playbook_id = book.connection, book.playbook_id
     names = {each.point.name for each in saved.points if each.is_forgotten}
@@ -201,7 +200,7 @@ def _is_object(text: str) -> bool:
 
 
 def _times(rows: Iterable[Row]) -> dict[int, str]:
-    """Return the times of the revisions in *rows*, without damaged ones, which are out of order."""
+    """Return the times of the revisions in *rows*. Damaged times, which are out of order, are left out."""
     times = sorted((row["number"], row["time"]) for row in rows)
     return dict(times[place] for place in longest_increasing([time for _, time in times]))
 
@@ -209,7 +208,7 @@ def _times(rows: Iterable[Row]) -> dict[int, str]:
 def _points(
     playbook_number: int, own: Mapping[str, list[Row]], names: Mapping[tuple[int, int], str]
 ) -> Iterator[SavedPoint]:
-    """Yield the points with a text, and those that were forgotten."""
+    """Yield the points that have a text, and those that were forgotten."""
     forgotten = {name for row in own["erasures"] for name in _names_in(row["points"])}
     changed = _last_changes(own["changes"])
     stored = {row["id"]: _stored(row) for row in own["key_points"]}
@@ -237,7 +236,7 @@ def _name(text: str) -> str:
 
 
 def _last_changes(rows: list[Row]) -> dict[int, SavedPoint]:
-    """Each point after the last of its changes."""
+    """Return each point after its last change."""
     last: dict[int, SavedPoint] = {}
     for row in sorted(rows, key=lambda row: (row["revision"], row["seq"])):
         number, is_live = row["point_id"], row["kind"] != "retire"
@@ -291,9 +290,9 @@ def _read_rows(pages: Pages, roots: Mapping[str, int]) -> dict[str, dict[int, li
 
 
 def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
-    """Return the *records* of a page of that *kind* that are rows of *table*.
+    """Yield the *records* of a page of that *kind* that are rows of *table*.
 
-    Rows stored under their primary key are in its order: those out of order are damaged.
+    Rows stored under their primary key are in its order, so those out of order are damaged.
     """
     if table.dialect_options["sqlite"]["with_rowid"] != (kind == LEAF_TABLE):
         return []
@@ -305,7 +304,7 @@ def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
 
 
 def _row_of(table: Table, record: Record) -> Row | None:
-    """Return *record* as a row of *table*, None if it isn't one. A row from before a migration lacks the last
+    """Return *record* as a row of *table*, or None if it isn't one. A row from before a migration lacks the last
     columns."""
     columns, least = _columns(table)
     values = record.values
@@ -329,8 +328,8 @@ def _row_of(table: Table, record: Record) -> Row | None:
 
 @functools.cache
 def _columns(table: Table) -> tuple[list[tuple[str, tuple[type, ...], bool]], int]:
-    """Return the table's columns, each with its Python types and whether it may be NULL; and how many values a row has
-    at least.
+    """Return the table's columns, each with its Python types and whether it may be NULL. Also return the least number
+    of values in a row.
 
     A column that a migration added may be missing.
     """
@@ -344,7 +343,7 @@ def _columns(table: Table) -> tuple[list[tuple[str, tuple[type, ...], bool]], in
 
 
 def _roots(pages: Pages) -> dict[str, int]:
-    """Return the root pages of tables and indexes, as far as the schema is readable."""
+    """Return the root pages of tables and indexes, if the schema is readable."""
     roots: dict[str, int] = {}
     in_tree = list(pages.tree(1))
     for number in [*in_tree, *(set(range(1, pages.count + 1)) - set(in_tree))]:
@@ -360,7 +359,7 @@ def _roots(pages: Pages) -> dict[str, int]:
 
 
 def _read_indexes(pages: Pages, roots: Mapping[str, int]) -> tuple[dict[int, str], dict[tuple[int, int], str]]:
-    """Return the keys of playbooks and the names of points in the indexes; a name needs two of them."""
+    """Return the keys of playbooks and the names of points in the indexes. A name must be in two indexes."""
 
     def entries(index: str, *types: type) -> Iterator[tuple[Any, ...]]:
         for number in pages.tree(roots.get(index, 0)):
