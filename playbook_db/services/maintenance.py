@@ -68,10 +68,8 @@ def upgrade(url: str) -> tuple[int, str | None]:
 
 
 def distribute(url: str) -> tuple[int, int, bool]:
-    """Distribute the database at *url* by playbook over the servers that Citus knows.
-
-    Return the number of servers, the number of parts, and whether anything was distributed. Raises DatabaseError.
-    """
+    """Distribute the database at *url* by playbook over the servers that Citus knows. Return the number of servers, the
+    number of parts, and whether anything was distributed. Raises DatabaseError."""
     dialect = dialect_for(url)
     if dialect.is_shared:
         migrate.require_current(url)
@@ -81,11 +79,8 @@ def distribute(url: str) -> tuple[int, int, bool]:
 
 def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:
     """Copy the playbook of the project *key*, or all playbooks, to another database with their whole history. The copy
-    is all or nothing.
-
-    Return the number of revisions of each, by its key there. The personal playbook (USER_KEY) stays the personal one.
-    Raises DatabaseError if a playbook exists there already, or if the copy differs.
-    """
+    is all or nothing. Return the number of revisions of each, by its key there. The personal playbook (USER_KEY) stays
+    the personal one. Raises DatabaseError if a playbook exists there already, or if the copy differs."""
     from playbook_db.store.upkeep import transfer as rows
 
     with (
@@ -129,10 +124,8 @@ def take(url: str, file: str | None = None) -> Taken:
 
 
 def take_daily(url: str) -> Backup | None:
-    """Make the daily backup of the database at *url*, and remove the oldest. Return None if it isn't due.
-
-    It is due if the last one is a day old and the database was written to since. On a server it is never due.
-    """
+    """Make the daily backup of the database at *url*, and remove the oldest. Return None if it isn't due. It is due if
+    the last one is a day old and the database was written to since. On a server it is never due."""
     if not urls.sqlite_path(url):
         return None
     path, now = _existing(url), datetime.now(UTC)
@@ -157,9 +150,7 @@ def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
 @contextmanager
 def candidate(url: str, file: str) -> Iterator[Candidate]:
     """Return the checked backup *file* and the database at *url*, to show both before `put_back`. Nothing is changed.
-
-    Raises BackupError, SchemaTooNewError, DatabaseError.
-    """
+    Raises BackupError, SchemaTooNewError, DatabaseError."""
     path = database_file.path_of(url)
     with database_file.prepared(path, file) as prepared:
         state = database_file.state_of(path)
@@ -168,10 +159,8 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
 
 def put_back(chosen: Candidate) -> Replaced:
-    """Replace the database by the backup, and keep the old one. Raises DatabaseBusyError, BackupError.
-
-    Mirrors that matched the database are rewritten, so that they don't undo this. Teams' memberships stay as they are.
-    """
+    """Replace the database by the backup, and keep the old one. Raises DatabaseBusyError, BackupError. Mirrors that
+    matched the database are rewritten, so that they don't undo this. Teams' memberships stay as they are."""
     from filelock import FileLock, Timeout
 
     url, in_step = f"sqlite:///{chosen.path}", dict[str, str]()

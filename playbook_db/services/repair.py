@@ -84,11 +84,8 @@ class Repaired:
 
 
 def repair(url: str, *, folder: str, dry_run: bool = False) -> Repaired:
-    """Repair the database at *url* if it is damaged. The last resort is the mirror in *folder*, for the user to
-    import.
-
-    Raises RepairError if there is nothing to save, DatabaseBusyError if another process uses the database.
-    """
+    """Repair the database at *url* if it is damaged. The last resort is the mirror in *folder*, for the user to import.
+    Raises RepairError if there is nothing to save, DatabaseBusyError if another process uses the database."""
     path = urls.sqlite_path(url)
     if not path:
         return _from_history(url, dry_run=dry_run)
@@ -129,9 +126,7 @@ def _from_history(url: str, *, dry_run: bool) -> Repaired:
 @retry_on_conflict
 def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: bool) -> RepairedPlaybook | None:
     """Restore the playbook of *key* from its history in one revision. Return None if it matches its history already.
-
-    *ranks* names points with a wrong rank. A point without any change in the history is retired.
-    """
+    *ranks* names points with a wrong rank. A point without any change in the history is retired."""
     with store.write(key, dry_run=dry_run) as book:
         history, live = book.at(book.revision).by_name, book.playbook().by_name
         others = [name for name in {**live, **history} if history.get(name) != live.get(name) or (key, name) in ranks]
@@ -267,10 +262,7 @@ def _add(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
 
 def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
     """Return a note on the mirror in *folder* if it waits for the user's consent. The mirror is the last source of
-    points.
-
-    Raises RepairError if it has no key points either.
-    """
+    points. Raises RepairError if it has no key points either."""
     file = projects.mirror_path(folder)
     try:
         data = mirror.read(file, folder)

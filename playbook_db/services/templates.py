@@ -10,10 +10,7 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 
 def load_template(name: str) -> str:
     """Return the template *name*, such as `playbook.txt`, from `prompts/` in Claude Code's folder, else from the
-    package.
-
-    Raises TemplateError if there is none, or if the user's can't be read.
-    """
+    package. Raises TemplateError if there is none, or if the user's can't be read."""
     if os.path.basename(name) != name:
         raise _error(f"{name!r} is not the name of a template: it has a path.")
     own = _own(name)

@@ -45,10 +45,8 @@ def connect(path: str, *, wait_s: float) -> "Connection":
 
 
 def file_of(url: str) -> "str | None":
-    """Return the file of the SQLite database at *url*, or None for another database. Needs no SQLAlchemy.
-
-    Links are resolved: SQLite keeps its log beside the real file.
-    """
+    """Return the file of the SQLite database at *url*, or None for another database. Needs no SQLAlchemy. Links are
+    resolved: SQLite keeps its log beside the real file."""
     from playbook_db import settings
 
     path = settings.sqlite_file(url)
@@ -130,10 +128,8 @@ def backups_of(path: str) -> "tuple[str, str]":
 
 
 def replica_of(path: str, playbook_id: int) -> str:
-    """Return the path of the replica of a team's playbook, for readers that can't wait for a network.
-
-    *playbook_id* is the number of the project's own playbook in the database file *path*.
-    """
+    """Return the path of the replica of a team's playbook. It is for readers that can't wait for a network.
+    *playbook_id* is the number of the project's own playbook in the database file *path*."""
     backups, stem = backups_of(os.path.realpath(path) if os.path.islink(path) else path)
     return os.path.join(os.path.dirname(backups), "teams", f"{stem}-{playbook_id}.db")
 

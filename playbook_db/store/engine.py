@@ -106,7 +106,7 @@ class Store:
             yield PlaybookRepository(connection, key)
 
     def knowing(self, answers: Answers) -> "Store":
-        """The same database, for reading, where the *answers* of a server to some questions are known already."""
+        """Return the same database for reading, with a server's *answers* to some questions already known."""
         return Store(self._readers.execution_options(answers=answers))
 
     def ask(self, key: str, *questions: Question) -> "list[Sequence[Any]]":

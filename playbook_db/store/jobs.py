@@ -98,10 +98,8 @@ def release(connection: Connection) -> None:
 
 
 def bring_back(connection: Connection, *, lease_over: str, now: str, most_attempts: int) -> int:
-    """Queue again the jobs that a worker left running and whose lease is over. Return their number.
-
-    A job that was started *most_attempts* times has failed, as it may be what kills the workers.
-    """
+    """Queue again the jobs that a worker left running and whose lease is over. Return their number. A job that was
+    started *most_attempts* times has failed, as it may be what kills the workers."""
     is_expired = (jobs.c.state == "running") & (jobs.c.lease_until <= lease_over)
     expired = [job for job in _read(connection, is_expired) if _is_still(connection, job, is_expired)]
     for job in expired:

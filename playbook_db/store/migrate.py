@@ -119,10 +119,8 @@ def run_migrations(connection: "Connection") -> None:
 
 
 def run_alembic_command(context: Any, url: str | None) -> None:
-    """Run a command of Alembic on the database at *url*. The command calls `migrations/env.py` with its *context*.
-
-    The default is the configured database. Commands that only read change nothing and create no file.
-    """
+    """Run a command of Alembic on the database at *url*. The command calls `migrations/env.py` with its *context*. The
+    default is the configured database. Commands that only read change nothing and create no file."""
     from alembic.util import CommandError
     from sqlalchemy.exc import DBAPIError
 
@@ -186,10 +184,8 @@ def print_sql(context: Any, url: str | None) -> None:
 
 
 def run_alembic(context: Any, connection: "Connection") -> None:
-    """Run Alembic's *context* on *connection*, inside its open transaction.
-
-    Views and triggers are dropped before migrations, and created again at the newest schema.
-    """
+    """Run Alembic's *context* on *connection*, inside its open transaction. Views and triggers are dropped before
+    migrations, and created again at the newest schema."""
     from alembic.util import CommandError
     from sqlalchemy import inspect
 
@@ -222,9 +218,7 @@ def run_alembic(context: Any, connection: "Connection") -> None:
 
 def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> list[Any]:
     """Configure Alembic's *context* to call *begin* before its steps. *begin* is told whether there are migrations.
-
-    Return a list that gets those migrations.
-    """
+    Return a list that gets those migrations."""
     from alembic.runtime.migration import RevisionStep
     from alembic.util import CommandError
 

@@ -56,14 +56,13 @@ def _with(url: URL, password: str | None) -> str:
 
 
 def dump_of(url: URL | str) -> Remedy:
-    """Return a sentence on how to back up and restore a database on a server, with the server's own programs."""
+    """Return the commands that back up and restore a database on a server. They are the server's own."""
     dump = f"pg_dump --format=custom --file=playbooks.dump '{described(url)}'"
     return Remedy(f"Run: {dump} (back, into an empty database: pg_restore --dbname=URL playbooks.dump)")
 
 
 def rewrite_of(url: URL | str) -> Remedy:
-    """Return a sentence on how to remove the bytes of deleted rows on a server: sample again for the planner, then
-    rewrite."""
+    """Return the commands with which its owner removes the bytes of deleted rows from a server's disk."""
     where = described(url)
     return Remedy(f"Its owner runs: vacuumdb --analyze-only --dbname='{where}' && vacuumdb --full --dbname='{where}'")
 
@@ -73,7 +72,7 @@ def _place(url: URL) -> dict[str, Any]:
 
 
 def parsed(url: URL | str) -> URL:
-    """Return the parts of *url*, with our driver. Raises SettingError, MissingExtraError."""
+    """Return *url* as a URL object with our driver. Raises SettingError, MissingExtraError."""
     try:
         parsed_url = make_url(url)
         if parsed_url.drivername.partition("+")[0] in ("postgres", "postgresql"):

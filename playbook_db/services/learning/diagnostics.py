@@ -54,9 +54,7 @@ def is_flag_brought(folder: str) -> bool:
 
 def save(folder: str, content: str, name: str) -> str:
     """Write *content* to a new file that only its owner can read, named after the time and *name*. Returns its path.
-
-    Raises DiagnosticsError if it can't be written, or if a clone has made the folder a link out of the project.
-    """
+    Raises DiagnosticsError if it can't be written, or if a clone has made the folder a link out of the project."""
     target = os.path.join(folder, ".claude", "diagnostic")
     root = os.path.realpath(folder)
     if os.path.commonpath([os.path.realpath(target), root]) != root:

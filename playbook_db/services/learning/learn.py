@@ -175,10 +175,7 @@ def _due_in(project: Project, book: PlaybookRepository, session_id: str) -> dict
 
 def _is_learned(book: PlaybookRepository, chunk: Chunk) -> bool:
     """Return whether the playbook has learned from *chunk*, or another worker is ahead. In both cases the cursor isn't
-    at the chunk's start.
-
-    The user's own playbook knows only the chunks that concern it, so its cursor may be behind.
-    """
+    at the chunk's start. The user's own playbook knows only the chunks that concern it, so its cursor may be behind."""
     learned_to, first_uuid = book.cursor(chunk.path)
     if book.is_users:
         return learned_to > chunk.start and first_uuid == chunk.first_uuid

@@ -31,11 +31,8 @@ Embedder = Callable[[list[str]], Sequence[Sequence[float]]]
 
 
 class PlaybookDict(dict[str, Any]):
-    """A plain dict that remembers its origin, even in a deep copy.
-
-    `origin` is the database and the project, `revision` the loaded revision, `spent` the names of retired points,
-    `done` the changes that our functions made to it.
-    """
+    """A plain dict that remembers its origin, even in a deep copy. `origin` is the database and the project, `revision`
+    the loaded revision, `spent` the names of retired points, `done` the changes that our functions made to it."""
 
     origin: tuple[str, str] | None = None
     revision: int | None = None
@@ -112,10 +109,7 @@ def load_embedder() -> Embedder | None:
 
 def similarity_threshold(threshold: float | None) -> float:
     """Return the similarity from which two points are duplicates: *threshold*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`,
-    else 0.85.
-
-    Raises SettingError if the variable is not a number.
-    """
+    else 0.85. Raises SettingError if the variable is not a number."""
     value: float | str | None = os.environ.get("AGENTIC_CONTEXT_DEDUP_THRESHOLD") if threshold is None else threshold
     if value is None or value == "":
         return DEFAULT_THRESHOLD
@@ -126,10 +120,8 @@ def similarity_threshold(threshold: float | None) -> float:
 
 
 def cosine(points: Sequence[KeyPoint], embedder: Embedder) -> Similarity:
-    """Return a function for the cosine of the vectors of two of *points*. Each text is embedded once.
-
-    Raises SettingError if the embedder fails, or doesn't return a vector of the same length for each text.
-    """
+    """Return a function for the cosine of the vectors of two of *points*. Each text is embedded once. Raises
+    SettingError if the embedder fails, or doesn't return a vector of the same length for each text."""
     try:
         vectors = [tuple(map(float, vector)) for vector in embedder([point.text for point in points])]
     except Exception as error:  # the user's code may raise anything
@@ -155,10 +147,7 @@ def _entry(point: KeyPoint) -> dict[str, Any]:
 
 def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
     """Return the project's playbook as a dict like its file, and notes. The dict has all five sections, `version` and
-    `last_updated`.
-
-    A changed file is merged first.
-    """
+    `last_updated`. A changed file is merged first."""
     synced = mirror.accept(project)
     with project.store.read(project.key) as book:
         playbook, revision = book.playbook(), book.revision

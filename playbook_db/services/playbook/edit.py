@@ -63,10 +63,8 @@ def edit(
     was: str | None = None,
     was_in: str | None = None,
 ) -> RevisionResult:
-    """Change a point's text, section or both. Its name and counters stay.
-
-    Raises PointChangedError if its text isn't *was*, or its section isn't *was_in*: the values that the user saw.
-    """
+    """Change a point's text, section or both. Its name and counters stay. Raises PointChangedError if its text isn't
+    *was*, or its section isn't *was_in*: the values that the user saw."""
     chosen = section_named(section) if section is not None else None
     text = None if text is None else usable(text)
     with project.store.write(project.key) as book:
@@ -169,10 +167,8 @@ def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
 
 
 def prune_or_propose(book: PlaybookRepository, votes: Sequence[Vote], session: str | None) -> tuple[KeyPoint, ...]:
-    """Retire the harmful points of the draft, and return them. *votes* are those that *session* has just cast.
-
-    If only weak votes make a point harmful, it stays, and its retirement is proposed once.
-    """
+    """Retire the harmful points of the draft, and return them. *votes* are those that *session* has just cast. If only
+    weak votes make a point harmful, it stays, and its retirement is proposed once."""
     harmful = [point for point in book.draft.points() if operation_rules.is_harmful(point)]
     strong = book.strong_votes(harmful, votes)
     spared = {p.name: p for p in harmful if not operation_rules.is_harmful(replace(p, harmful=strong[p.name]))}
@@ -268,9 +264,7 @@ def alike_points(project: Project, *, limit: int) -> list[tuple[KeyPoint, KeyPoi
 @retry_on_conflict
 def merge_points(project: Project, name: str, duplicate: str, *, text: str | None = None) -> RevisionResult:
     """Retire the point *duplicate*, and give its votes to the point *name*. That point gets the *text*, if given.
-
-    Raises PointNotFoundError, and PointRuleError if a third point has this text.
-    """
+    Raises PointNotFoundError, and PointRuleError if a third point has this text."""
     text = None if text is None else usable(text)
     with project.store.write(project.key) as book:
         _require_two(book, name, duplicate)

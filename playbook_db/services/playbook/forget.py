@@ -162,10 +162,8 @@ def finish_waiting(store: Store) -> bool:
 
 
 def follow_team(store: Store, membership: Membership, server: Store) -> bool:
-    """Update the replica of a team's playbook from the *server*. Return whether it was replaced.
-
-    First the project's own playbook forgets the texts that the team has forgotten since.
-    """
+    """Update the replica of a team's playbook from the *server*. Return whether it was replaced. First the project's
+    own playbook forgets the texts that the team has forgotten since."""
     return refresh(store, membership, server, _forget_text)[0] == "new"
 
 
@@ -408,10 +406,8 @@ def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
 
 
 def _rewrite(store: Store, *, is_last: bool) -> bool:
-    """Remove erased texts from the database's bytes. Return whether none is left. Raises DatabaseError.
-
-    If this *is_last*, the erasures are done.
-    """
+    """Remove erased texts from the database's bytes. Return whether none is left. Raises DatabaseError. If this
+    *is_last*, the erasures are done."""
     with store.snapshot() as connection:
         waiting = erasure.waiting(connection)
     if not waiting:

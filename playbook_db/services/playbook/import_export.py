@@ -64,10 +64,8 @@ def import_playbook(
 
 @retry_on_conflict
 def propose_notes(project: Project, notes: Sequence[Note], *, source: str) -> Sequence[int]:
-    """Propose each of *notes*, read from *source*, as a point, and return the numbers of the proposals.
-
-    Texts that the playbook has or had, or that were proposed before, are skipped.
-    """
+    """Propose each of *notes*, read from *source*, as a point, and return the numbers of the proposals. Texts that the
+    playbook has or had, or that were proposed before, are skipped."""
     with project.store.write(project.key) as book:
         retired = {normalised(each.point.text) for each in book.retired().values()}
         new = [
@@ -129,7 +127,7 @@ def prompt_with_all(project: Project) -> str:
 
 @contextmanager
 def _books(project: Project) -> Iterator[list[PlaybookRepository]]:
-    """The playbooks for a session of *project*."""
+    """Return the playbooks for a session of *project*."""
     with ExitStack() as stack:
         yield [stack.enter_context(each.store.read(each.key)) for each in project.playbooks()]
 

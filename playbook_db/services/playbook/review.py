@@ -86,9 +86,7 @@ def decided(project: Project, name: str) -> Proposal | None:
 
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:
     """Return the *items* that *words* name, by number (`3`, `p3`, `up3`) or by a point that only one item is about.
-
-    Raises ProposalNotFoundError.
-    """
+    Raises ProposalNotFoundError."""
     by_name: dict[str, ReviewItem] = {}
     for word in words:
         name = named(word, items)

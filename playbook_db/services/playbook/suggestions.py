@@ -83,11 +83,8 @@ def suggest(project: Project, session: McpSession, operation: Mapping[str, Any])
 def vote(
     project: Project, session: McpSession, name: str, tag: str, *, reason: str = "", quotes: Collection[str] = ()
 ) -> SuggestionResult:
-    """Count a vote on the point *name*, or propose it, by the rules for a lesson's votes.
-
-    *quotes* from the transcript are its evidence. Raises PointNotFoundError, and PointRuleError if the vote can't
-    count.
-    """
+    """Count a vote on the point *name*, or propose it, by the rules for a lesson's votes. *quotes* from the transcript
+    are its evidence. Raises PointNotFoundError, and PointRuleError if the vote can't count."""
     target = project.with_point(name)
     entry = _clean({"name": name, "tag": tag, "rationale": reason, "evidence": list(quotes)}, session)
     with target.store.read(target.key) as book:
@@ -120,10 +117,8 @@ def vote(
 @retry_on_conflict
 def withdraw(project: Project, session: McpSession, what: str = "") -> str | UndoResult:
     """Undo a proposal (`p3`) or a revision (`12`, `r12`) that the session made by these tools, by default its last.
-
     Return the proposal's name, or the result of the undo. Raises UndoCollisionError, and UndoError if another made
-    it.
-    """
+    it."""
     actions = _session_actions(project, session)
     if not actions:
         raise UndoError("With these tools, this session has done nothing that could be undone.")

@@ -28,11 +28,8 @@ from playbook_db.store.playbook.repository import FileFields, PlaybookRepository
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """The revisions to undo (None: there are none), and the result.
-
-    `message` is that of the new revision (None: nothing was left to undo). If it `is_last`, only the last revision was
-    undone.
-    """
+    """The revisions to undo (None: there are none), and the result. `message` is that of the new revision (None:
+    nothing was left to undo). If it `is_last`, only the last revision was undone."""
 
     revisions: RevisionRange | None
     message: str | None
@@ -72,9 +69,7 @@ def undo_session(
     project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False, was: int | None = None
 ) -> list[UndoResult]:
     """Undo all revisions in force that were learned from a session, or none. *session* is the beginning of its id.
-
-    Adjacent revisions are undone as one, newest first. Raises the errors of `undo`, and SessionNotFoundError.
-    """
+    Adjacent revisions are undone as one, newest first. Raises the errors of `undo`, and SessionNotFoundError."""
     results: list[UndoResult] = []
     session_id = session
     with suppress(_RehearsedError), project.store.write(project.key) as book:
@@ -124,10 +119,8 @@ def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
 
 @retry_on_conflict
 def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | None = None) -> UndoResult:
-    """Restore the playbook as it was at *moment*, a revision or a time, by undoing all later revisions.
-
-    *was* is the last revision that the user saw.
-    """
+    """Restore the playbook as it was at *moment*, a revision or a time, by undoing all later revisions. *was* is the
+    last revision that the user saw."""
     with project.store.write(project.key, dry_run=dry_run) as book:
         _refuse_other(book, was)
         revision = find_revision(book, moment, now=datetime.now(UTC))
@@ -141,10 +134,8 @@ def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | 
 
 @retry_on_conflict
 def restore_as_of(project: Project, name: str, moment: str) -> RevisionResult:
-    """Restore the point *name*, live or retired, to its state at *moment*.
-
-    Raises PointRuleError if the point wasn't live then or was forgotten, and PointNotFoundError.
-    """
+    """Restore the point *name*, live or retired, to its state at *moment*. Raises PointRuleError if the point wasn't
+    live then or was forgotten, and PointNotFoundError."""
     with project.store.write(project.key) as book:
         revision = find_revision(book, moment, now=datetime.now(UTC))
         if name in book.draft:

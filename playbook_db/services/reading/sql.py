@@ -102,10 +102,8 @@ _HIDDEN = ("heads", "alembic_version")
 
 
 def datasette_metadata(url: str) -> dict[str, Any]:
-    """Return Datasette's metadata for the database at *url*. Datasette knows the database by the file's name.
-
-    Raises DatabaseError if the database is not an SQLite file.
-    """
+    """Return Datasette's metadata for the database at *url*. Datasette knows the database by the file's name. Raises
+    DatabaseError if the database is not an SQLite file."""
     from playbook_db.store import urls  # late: it brings SQLAlchemy
 
     path = urls.sqlite_path(url)

@@ -43,10 +43,7 @@ def gather(project: Project, *, now: datetime | None = None) -> Trends:
 
 def by_period(weeks: Sequence[Week], *fields: str) -> tuple[str, list[tuple[str, *tuple[float, ...]]]]:
     """Return the period and, for each one, its name and the sums of these *fields*. The period is `week`, or `month` if
-    a chart has no room for all weeks.
-
-    A week counts in the month in which it begins.
-    """
+    a chart has no room for all weeks. A week counts in the month in which it begins."""
     period, length = ("month", 7) if len(weeks) > MOST_BARS else ("week", 10)
     groups = groupby(weeks, key=lambda week: week.monday.isoformat()[:length])
     bars = [(name, list(some)) for name, some in groups]

@@ -182,10 +182,7 @@ def operation_under_way(folder: str) -> str | None:
 
 class MirrorVersions:
     """All versions of the mirror at *path* in git. `lineage` says which versions include which. There are none if git
-    can't be asked.
-
-    *known* looks up versions in the database by their times. A version has about *size_bytes*.
-    """
+    can't be asked. *known* looks up versions in the database by their times. A version has about *size_bytes*."""
 
     def __init__(
         self, path: str, known: "Callable[[Collection[str]], Mapping[str, tuple[int, bool]]]", *, size_bytes: int

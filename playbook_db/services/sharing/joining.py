@@ -123,10 +123,7 @@ class Joining:
 
     def finish(self) -> RevisionResult | None:
         """Join the team: merge the project's own playbook into the team's, and use that one from now on. Return the
-        merge.
-
-        After a kill it can be run again: nothing is merged twice.
-        """
+        merge. After a kill it can be run again: nothing is merged twice."""
         brought = self._merge()
         plain, password = urls.without_password(self.url)
         if password is not None:
@@ -154,10 +151,8 @@ def joining(
     own: Project, url: str, name: str | None = None, *, ask: Callable[[str], str] | None = None
 ) -> Iterator[Joining]:
     """Prepare the local project *own* to join the team whose database is at *url*. Its *name* defaults to that of its
-    git remote. *ask* returns the password of a database, given a description, if the server wants one.
-
-    Raises TeamError if it can't join, DatabaseError if the database can't be used.
-    """
+    git remote. *ask* returns the password of a database, given a description, if the server wants one. Raises TeamError
+    if it can't join, DatabaseError if the database can't be used."""
     if own.store.is_shared:
         raise TeamError(
             f"Your own database, {own.store.where}, is on a server, which hooks can't read. Name a file, or none, with "
@@ -205,10 +200,8 @@ def open_server(url: str) -> tuple[Store, bool]:
 
 
 def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResult | None:
-    """Merge the project's *own* playbook into the team's. Return None if the team has all of it.
-
-    A revision is made even if it changes nothing: it tells the next joining what was merged.
-    """
+    """Merge the project's *own* playbook into the team's. Return None if the team has all of it. A revision is made
+    even if it changes nothing: it tells the next joining what was merged."""
     header = own.header if own.header.last_updated else own.header.stamped(own.last_time)
     if not own.revision or quick_sql.known_times(book, {header.last_updated or ""}):
         return None

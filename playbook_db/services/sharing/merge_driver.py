@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequence[str]:
     """Merge the file *theirs* into the file *ours*. *base* is their common ancestor, empty if there is none. *url* and
-    *folder* locate the database and the project. Return notes on the decisions, for a person.
-
-    Raises PlaybookFileError if one of the three can't be read; *ours* is then unchanged.
-    """
+    *folder* locate the database and the project. Return notes on the decisions, for a person. Raises PlaybookFileError
+    if one of the three can't be read; *ours* is then unchanged."""
     their_side, our_side = _read(theirs, "theirs"), _read(ours, "ours")
     base_data = b"" if base == os.devnull else _read_bytes(base, "the common ancestor")
     common = (

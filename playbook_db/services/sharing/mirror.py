@@ -49,10 +49,8 @@ def state(project: Project) -> str:
 
 
 def needs_consent(project: Project) -> bool:
-    """Return whether there is a file that was never synced, so that it may be somebody else's text.
-
-    A linked worktree needs no consent if its repository's mirror is active and needs none.
-    """
+    """Return whether there is a file that was never synced, so that it may be somebody else's text. A linked worktree
+    needs no consent if its repository's mirror is active and needs none."""
     return _state_of(project)[1]
 
 
@@ -79,10 +77,8 @@ def _state_of(project: Project) -> tuple[str, bool]:
 
 
 def sync(project: Project) -> Synced:
-    """Merge the changes of an active mirror, and write it if it is behind the database.
-
-    A file that can't be merged is left alone or moved aside, and the notes say so.
-    """
+    """Merge the changes of an active mirror, and write it if it is behind the database. A file that can't be merged is
+    left alone or moved aside, and the notes say so."""
     mirrored, needs_consent = _state_of(project)
     if project.mirror_path is None or needs_consent or mirrored not in ("on", "found"):
         return Synced()
@@ -96,10 +92,8 @@ def sync(project: Project) -> Synced:
 
 @contextlib.contextmanager
 def syncing(project: Project, notify: Notify) -> Iterator[None]:
-    """Sync an active mirror before and after the block. *notify* gets the notes.
-
-    The block runs even if the disk can't be written, since the playbook can still be read.
-    """
+    """Sync an active mirror before and after the block. *notify* gets the notes. The block runs even if the disk can't
+    be written, since the playbook can still be read."""
     before = _lines(project)
     for line in before:
         notify(line)
@@ -162,10 +156,8 @@ def enrol(project: Project) -> Synced:
 
 
 def switch(project: Project, *, on: bool, accepts: bool = False) -> Synced:
-    """Turn the mirror on, and create it if there is none; or turn it off and leave the file alone.
-
-    Raises MirrorError for a team's playbook, and for a mirror that needs consent unless the user *accepts* it.
-    """
+    """Turn the mirror on, and create it if there is none; or turn it off and leave the file alone. Raises MirrorError
+    for a team's playbook, and for a mirror that needs consent unless the user *accepts* it."""
     if project.is_team:
         raise MirrorError(
             f"The playbook of {project.own.key} is the team's: its members share it through {project.store.where}. "
@@ -267,10 +259,8 @@ def merge_in(
     ancestor: tuple[int, Playbook] | None = None,
     even_if_unchanged: bool = False,
 ) -> RevisionResult:
-    """Merge *reading*, a changed mirror at *path* or another's playbook, as one revision with *message*.
-
-    With a common *ancestor*, given or known here, it is a three-way merge, else an import.
-    """
+    """Merge *reading*, a changed mirror at *path* or another's playbook, as one revision with *message*. With a common
+    *ancestor*, given or known here, it is a three-way merge, else an import."""
     draft = book.draft
     retired = book.retired()
     theirs, left_out = merge.prepare_import(reading, draft.playbook(), retired)
@@ -379,10 +369,8 @@ def _trust(project: Project) -> None:
 
 
 def read(path: str, project_folder: str) -> bytes | None:
-    """Return the bytes of the mirror at *path*, or None if there is no file.
-
-    Raises MirrorError if it is a link out of the project, no plain file, too large or unreadable.
-    """
+    """Return the bytes of the mirror at *path*, or None if there is no file. Raises MirrorError if it is a link out of
+    the project, no plain file, too large or unreadable."""
     target = os.path.realpath(path)
     root = os.path.realpath(project_folder)
     if os.path.commonpath([target, root]) != root:

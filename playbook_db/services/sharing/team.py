@@ -109,10 +109,7 @@ def _reading(store: Store, name: str) -> Reading | None:
 
 def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list[str]:
     """Update the replicas of all teams, and send to their databases which points sessions saw. Return the keys of the
-    projects with a new replica.
-
-    An unreachable server is left for the next worker. *note* gets all other problems.
-    """
+    projects with a new replica. An unreachable server is left for the next worker. *note* gets all other problems."""
     with store.snapshot() as connection:
         known = memberships.read_all(connection)
     refreshed = []

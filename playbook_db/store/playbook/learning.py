@@ -265,10 +265,8 @@ class LearningRows(PlaybookRows):
         self._execute(_MOVE_CURSOR, path=as_text(path), offset=offset, session_id=session_id, now=self.now, **uuids)
 
     def add_citations(self, names: Sequence[str], *, session_id: str) -> None:
-        """Record that a chunk of the session cited the points *names*, live or retired. This ends their rest.
-
-        Points that this transaction adds are skipped.
-        """
+        """Record that a chunk of the session cited the points *names*, live or retired. This ends their rest. Points
+        that this transaction adds are skipped."""
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]
             self._execute(_CITE, names=some, session_id=session_id, revision=self.revision, now=self.now)
@@ -280,10 +278,8 @@ class LearningRows(PlaybookRows):
         self._execute(_WAKE, names=names)
 
     def rest_points(self) -> None:
-        """Let live points rest if their last votes were harmful, and this transaction added one of them.
-
-        A resting point isn't shown when a session starts; nothing else changes. Pinned points never rest.
-        """
+        """Let live points rest if their last votes were harmful, and this transaction added one of them. A resting
+        point isn't shown when a session starts; nothing else changes. Pinned points never rest."""
         self._execute(_REST_HARMFUL, harmful=operations.REST_HARMFUL, since=self.revision)
 
     def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
@@ -402,10 +398,8 @@ class LearningRows(PlaybookRows):
 
 
 def tokens_since(connection: Connection, time: str, key: str | None = None, *, agreed: bool = False) -> int:
-    """Return all tokens, including cached ones, since *time*, for the project *key* or all projects.
-
-    Count either those that the user *agreed* to beforehand, or the others.
-    """
+    """Return all tokens, including cached ones, since *time*, for the project *key* or all projects. Count either those
+    that the user *agreed* to beforehand, or the others."""
     tokens = model_calls.c.input_tokens + model_calls.c.cached_tokens + model_calls.c.output_tokens
     query = select(func.sum(tokens)).where(model_calls.c.time >= time, model_calls.c.agreed == int(agreed))
     if key is not None:

@@ -84,9 +84,7 @@ class PlaybookRows:
 
     def ids_like(self, text: str, live: int) -> list[int] | None:
         """Return the numbers of all live points with the same `normalised` text as *text*, and perhaps of others.
-
-        Return None if the full-text index can't tell, or if the playbook has few *live* points: then all are read.
-        """
+        Return None if the full-text index can't tell, or if the playbook has few *live* points: then all are read."""
         phrases = [phrase for phrase in exact_phrases(text) if phrase]
         if live <= _FEW_POINTS or not phrases:
             return None
@@ -111,7 +109,7 @@ class PlaybookRows:
 
 
 def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
-    """A function that runs a statement of `hook_sql` or `quick_sql` on *connection*."""
+    """Return a function that runs a statement of `hook_sql` or `quick_sql` on *connection*."""
     return lambda statement, values: connection.execute(sql(statement), values)
 
 

@@ -66,10 +66,8 @@ class ProposalRows(PlaybookRows):
     def add_proposal(
         self, operation: dict[str, Any], kind: Kind, evidence: Sequence[Evidence], trust: str, session_id: str | None
     ) -> Proposal | None:
-        """Store the *operation* that a session proposed. Return None if the same one was rejected before.
-
-        If the same one is waiting, add the new evidence and one session to it.
-        """
+        """Store the *operation* that a session proposed. Return None if the same one was rejected before. If the same
+        one is waiting, add the new evidence and one session to it."""
         known = [each for each in self._like(operation, kind) if not each.is_withdrawn]
         if any(each.state == "rejected" for each in known):
             return None
@@ -159,11 +157,8 @@ class ProposalRows(PlaybookRows):
     def keep_apart(
         self, pairs: Collection[tuple[str, str]], *, actor: str | None = None, judged_in: int | None = None
     ) -> None:
-        """Record that the points in each of *pairs* (of names) stay separate. Unknown names are skipped.
-
-        The decision is for their texts in the revision *judged_in* (default: the last one). *actor* made it (default:
-        the user).
-        """
+        """Record that the points in each of *pairs* (of names) stay separate. Unknown names are skipped. The decision
+        is for their texts in the revision *judged_in* (default: the last one). *actor* made it (default: the user)."""
         revision = self.revision if judged_in is None else judged_in
         decided = {"revision": revision, "now": self.now, "actor": self.actor(actor)}
         for pair in pairs:

@@ -84,9 +84,7 @@ class RevisionWriter(PlaybookRows):
         keeps_header: bool,
     ) -> None:
         """Write the next revision with its *columns*, changes, votes and skipped operations. Update the points.
-
-        *header* is the playbook's new one. With *keeps_header*, the revision stores it, too.
-        """
+        *header* is the playbook's new one. With *keeps_header*, the revision stores it, too."""
         number = columns["number"]
         header_columns = {"header": write_json(dict(header.fields)), "final_newline": int(header.final_newline)}
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)
@@ -146,11 +144,8 @@ class RevisionWriter(PlaybookRows):
     def _write_points(
         self, revision: int, time: str, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]
     ) -> None:
-        """Update the points after *changed*, and insert the *new* ones. *ids* are their numbers.
-
-        A point that is new, reworded or more helpful counts as confirmed. Any change ends its rest. A successor gets
-        the pin.
-        """
+        """Update the points after *changed*, and insert the *new* ones. *ids* are their numbers. A point that is new,
+        reworded or more helpful counts as confirmed. Any change ends its rest. A successor gets the pin."""
         reworded = {change.point.name for change in changed if change.reworded}
         new_points, updates = [], []
         for name, change in {change.point.name: change for change in changed}.items():

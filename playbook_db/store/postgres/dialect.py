@@ -233,11 +233,8 @@ class PostgresDialect(Dialect):
         _make(connection, *_FILES)
 
     def distribute(self) -> tuple[int, int, bool]:
-        """Distribute the tables by playbook over the servers that Citus knows.
-
-        Returns the number of servers, the number of shards, and whether there was anything to distribute. Raises
-        DatabaseError if something is missing.
-        """
+        """Distribute the tables by playbook over the servers that Citus knows. Returns the number of servers, the
+        number of shards, and whether there was anything to distribute. Raises DatabaseError if something is missing."""
         with self.unchanged() as connection:
             is_there = distributed.require_citus(connection, self.where)
         with self.exclusive(), explained(self.where, otherwise="can't be distributed"):
@@ -252,11 +249,8 @@ class PostgresDialect(Dialect):
         return [problem for table in metadata.tables.values() for problem in _orphans(connection, table)]
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
-        """Lock the playbook of the project *key* against other writers until this transaction ends.
-
-        Return its number. Return None if there is no such playbook, or if another transaction has the lock and this one
-        doesn't wait.
-        """
+        """Lock the playbook of the project *key* against other writers until this transaction ends. Return its number.
+        Return None if there is no such playbook, or if another transaction has the lock and this one doesn't wait."""
         number = self._numbers.get(key) or connection.scalar(sql(_FIND), {"key": key})
         if number is None:
             return None

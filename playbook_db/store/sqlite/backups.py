@@ -85,10 +85,8 @@ def make_folder(path: str) -> str:
 
 
 def take(path: str, kind: str, *, now: datetime) -> Backup:
-    """Back up one state of the database file *path*, without texts that are forgotten during the backup.
-
-    Raises BackupError, DamagedError.
-    """
+    """Back up one state of the database file *path*, without texts that are forgotten during the backup. Raises
+    BackupError, DamagedError."""
     folder, taken_at = make_folder(path), now.astimezone(UTC).replace(microsecond=0)
     beginning = os.path.join(folder, f"{_stem(path)}-{taken_at:{_STAMP}}")
     end = ".db" if kind == BY_HAND else f".{kind}.db"
@@ -114,10 +112,8 @@ def take_to(path: str, target: str) -> None:
 
 
 def rotate(path: str) -> None:
-    """Remove the oldest automatic backups, and unfinished ones that a killed process left.
-
-    Backups with points are counted separately, so that empty ones never replace them.
-    """
+    """Remove the oldest automatic backups, and unfinished ones that a killed process left. Backups with points are
+    counted separately, so that empty ones never replace them."""
     groups: dict[bool, list[Backup]] = {True: [], False: []}
     for backup in list_backups(path):
         if backup.kind == DAILY or backup.kind.startswith("schema-"):
@@ -148,10 +144,8 @@ def held_in(path: str, access: Access = "at rest") -> list[Held]:
 
 @contextmanager
 def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
-    """Make a checked temporary copy of the database file *path* in *folder*. Only its owner can read it.
-
-    A file *at rest* is not changed, and is checked more thoroughly. Raises BackupError, DamagedError.
-    """
+    """Make a checked temporary copy of the database file *path* in *folder*. Only its owner can read it. A file *at
+    rest* is not changed, and is checked more thoroughly. Raises BackupError, DamagedError."""
     with _explained(folder, "can't be written"):
         handle, partial = tempfile.mkstemp(prefix=f".{_stem(path)}-", suffix=_PARTIAL, dir=folder)
         os.close(handle)

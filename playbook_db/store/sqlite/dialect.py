@@ -119,10 +119,8 @@ class SqliteDialect(Dialect):
     # The schema of the file.
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
-        """Return the schema of the database: 0 for an empty file, None if there is no file.
-
-        Raises DamagedError if the file is not an SQLite database, OtherProgramError.
-        """
+        """Return the schema of the database: 0 for an empty file, None if there is no file. Raises DamagedError if the
+        file is not an SQLite database, OtherProgramError."""
         if not os.path.exists(self.path) or not os.path.getsize(self.path):
             if files.has_log(self.path):  # SQLite would remove it with an empty file
                 raise DamagedError(self.where, "it is missing or empty, and its log is not")
@@ -233,11 +231,8 @@ class SqliteDialect(Dialect):
     # Queries.
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
-        """Return the number of the playbook of the project *key*, with a row in `heads`. Return None if there is
-        none.
-
-        The transaction has already locked the whole database.
-        """
+        """Return the number of the playbook of the project *key*, with a row in `heads`. Return None if there is none.
+        The transaction has already locked the whole database."""
         playbook_id, has_head = connection.execute(_FIND, {"key": key}).first() or (None, True)
         if not has_head:  # a hook has made the playbook
             connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
@@ -257,11 +252,8 @@ class SqliteDialect(Dialect):
 
     @contextmanager
     def beside_writes(self, connection: Connection) -> Iterator[Connection]:
-        """Open a second connection to query the full-text index while *connection* writes. It doesn't see those
-        writes.
-
-        A damaged index would end the writing transaction.
-        """
+        """Open a second connection to query the full-text index while *connection* writes. It doesn't see those writes.
+        A damaged index would end the writing transaction."""
         with connection.engine.execution_options(writes=False).connect() as other:
             try:
                 yield other
@@ -308,10 +300,7 @@ class SqliteDialect(Dialect):
 
     def search_is_true(self, connection: Connection) -> bool:
         """Return whether the full-text index matches the points. Return True if this SQLite, or a read-only file, can't
-        tell.
-
-        FTS5 compares as part of a write, which is rolled back.
-        """
+        tell. FTS5 compares as part of a write, which is rolled back."""
         if not full_text.can_index(connection.exec_driver_sql):
             return True
         with closing(open_file(self.path, "write")) as alone:
@@ -350,11 +339,8 @@ class SqliteDialect(Dialect):
             to_disk(f"{self.path}-wal")
 
     def _connect(self, foreign_keys: bool) -> sqlite3.Connection:
-        """Return a connection with our settings.
-
-        `synchronous` is NORMAL: a power cut can lose the last commits, but never part of one. Their lessons are then
-        learned again from the transcript.
-        """
+        """Return a connection with our settings. `synchronous` is NORMAL: a power cut can lose the last commits, but
+        never part of one. Their lessons are then learned again from the transcript."""
         pragmas = (
             "journal_mode = WAL",
             "synchronous = NORMAL",
@@ -406,11 +392,8 @@ class SqliteDialect(Dialect):
 
 
 def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
-    """Raise DatabaseError if the database *path* has a foreign trigger, or a foreign view with the name of one of
-    ours.
-
-    Other views are harmless, as we don't read them.
-    """
+    """Raise DatabaseError if the database *path* has a foreign trigger, or a foreign view with the name of one of ours.
+    Other views are harmless, as we don't read them."""
     folder = resources.files("playbook_db.store")
     ours = "".join(folder.joinpath(name).read_text("utf-8") for name in (*_FILES, "search.sql"))
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
@@ -457,11 +440,8 @@ def statements(file_name: str) -> list[str]:
 
 
 def checkpoint(path: str, *, least_bytes: int = 1) -> None:
-    """Move a write-ahead log of *least_bytes* or more into the file unless others use it.
-
-    It takes the lock, and there are no automatic checkpoints: SQLite before 3.51.3 can damage a file that two
-    connections checkpoint.
-    """
+    """Move a write-ahead log of *least_bytes* or more into the file unless others use it. It takes the lock, and there
+    are no automatic checkpoints: SQLite before 3.51.3 can damage a file that two connections checkpoint."""
     try:
         if os.path.getsize(f"{path}-wal") < least_bytes:
             return

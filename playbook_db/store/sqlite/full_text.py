@@ -52,10 +52,8 @@ def is_behind(execute: "Any") -> bool:
 
 
 def make(execute: "Any") -> bool:
-    """Rebuild the index from the points, without a trace of the old one. Return whether this SQLite can do that.
-
-    If not, there is no index, and all points wait for an SQLite that can.
-    """
+    """Rebuild the index from the points, without a trace of the old one. Return whether this SQLite can do that. If
+    not, there is no index, and all points wait for an SQLite that can."""
     for statement in (*_DROPPED, *_prepared(), f"DELETE FROM {WAITING}"):
         execute(statement)
     can = can_index(execute)

@@ -91,10 +91,8 @@ class Pages:
                     yield self._record(page, place, kind)
 
     def with_header_of(self, sound: bytes) -> bytes:
-        """Return the bytes of the file with the header of a *sound* one, but its own schema if that is readable.
-
-        SQLite then counts the pages itself, and treats none as free.
-        """
+        """Return the bytes of the file with the header of a *sound* one, but its own schema if that is readable. SQLite
+        then counts the pages itself, and treats none as free."""
         own = self.page(1)
         header = bytearray(sound[:_HEADER_BYTES])
         header[_PAGE_SIZE_PLACE] = struct.pack(">H", self.page_size & 0xFFFF or 1)

@@ -24,9 +24,7 @@ _LIST = ("backup", "--list")
 @dataclass(frozen=True, slots=True)
 class Replaced:
     """The former database: its backup, or the new paths of its damaged files. Both are empty if there was none.
-
-    `worker_was_at_work`: a worker may have written meanwhile.
-    """
+    `worker_was_at_work`: a worker may have written meanwhile."""
 
     backup: str | None = None
     aside: tuple[str, ...] = ()
@@ -35,11 +33,8 @@ class Replaced:
 
 @contextmanager
 def prepared(path: str, file: str) -> Iterator[str]:
-    """Make a checked and migrated copy of the backup *file*, ready to replace the database *path*. Both stay
-    unchanged.
-
-    Raises DatabaseError if *file* can't replace it.
-    """
+    """Make a checked and migrated copy of the backup *file*, ready to replace the database *path*. Both stay unchanged.
+    Raises DatabaseError if *file* can't replace it."""
     if not os.path.isfile(file):
         raise BackupError(f"There is no backup {file}.", Remedy("See the backups with: {}", _LIST))
     if os.path.exists(path) and os.path.samefile(path, file):
@@ -81,9 +76,7 @@ def state_of(path: str) -> State:
 
 def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
     """Replace the database *path* by the file from `prepared`. After a kill, one or the other is there and complete.
-
-    Raises DatabaseBusyError, BackupError if nothing was replaced.
-    """
+    Raises DatabaseBusyError, BackupError if nothing was replaced."""
     dialect = SqliteDialect(path)
     refused = files.explained(path, "can't be replaced", kind=BackupError, end="It was not changed.", of_files=True)
     with dialect.exclusive(), refused:

@@ -112,10 +112,7 @@ def check_file(connection: Connection) -> list[str]:
 
 def check_structure(connection: Connection) -> list[str]:
     """Check that tables, indexes, views and triggers match those of a new database. Others are allowed, but no
-    triggers.
-
-    On a server its owner is responsible for that.
-    """
+    triggers. On a server its owner is responsible for that."""
     dialect = dialect_of(connection)
     if not isinstance(dialect, SqliteDialect):
         return []

@@ -88,8 +88,8 @@ def other_copies(url: URL | str, texts: Collection[str]) -> Iterator[str]:
 
 
 def rewrite(url: URL | str) -> bool:
-    """Rewrite the whole database at *url*, and empty its write-ahead log. Return whether that succeeded. A server does
-    this itself.
+    """Rewrite the whole database at *url*, and empty its write-ahead log. Return whether that succeeded. For a server,
+    do nothing and return True.
 
     Old bytes of changed rows stay in free pages, in unused parts of pages, and in the log. While a reader uses the log,
     this waits up to LOCK_WAIT_S seconds. Raises DatabaseBusyError if a writer doesn't end.
@@ -144,10 +144,7 @@ def refusing_repair(path: str) -> AbstractContextManager[None]:
 
 def write_anew(pages: Pages, empty: str, new: str) -> bool:
     """Let SQLite rewrite the *pages*, row by row, into the file *new*. Return whether it can. *empty* has a sound
-    header.
-
-    That repairs damage in an index, a free page or the header.
-    """
+    header. That repairs damage in an index, a free page or the header."""
     image = f"{new}.image"
     with open(empty, "rb") as sound, open(image, "wb") as file:
         file.write(pages.with_header_of(sound.read()))

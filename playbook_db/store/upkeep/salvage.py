@@ -72,10 +72,7 @@ class SavedPlaybook:
 
     def descends_from(self, times: Mapping[int, str]) -> bool:
         """Return whether a backup with the revision *times* is an earlier state of this playbook. A copy that diverged
-        is not.
-
-        A revision never changes its time, and those of a diverged copy differ.
-        """
+        is not. A revision never changes its time, and those of a diverged copy differ."""
         last, common = max(self.times, default=0), self.times.keys() & times.keys()
         if common and self.times[max(common)] != times[max(common)]:
             return False
@@ -143,10 +140,8 @@ def point_names(connection: Connection, playbook_id: int) -> dict[int, str]:
 
 
 def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
-    """Return whether the database that SQLite rewrote from *pages* has the same keys and names as the old indexes.
-
-    If not, the rows or the indexes were damaged, and the new indexes hide it.
-    """
+    """Return whether the database that SQLite rewrote from *pages* has the same keys and names as the old indexes. If
+    not, the rows or the indexes were damaged, and the new indexes hide it."""
     keys, names = _read_indexes(pages, _roots(pages))
     held = {number: point_names(connection, number) for number in keys}
     return all(key == keys.get(number, key) for number, key in all_keys(connection).items()) and all(
@@ -290,10 +285,8 @@ def _read_rows(pages: Pages, roots: Mapping[str, int]) -> dict[str, dict[int, li
 
 
 def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
-    """Yield the *records* of a page of that *kind* that are rows of *table*.
-
-    Rows stored under their primary key are in its order, so those out of order are damaged.
-    """
+    """Yield the *records* of a page of that *kind* that are rows of *table*. Rows stored under their primary key are in
+    its order, so those out of order are damaged."""
     if table.dialect_options["sqlite"]["with_rowid"] != (kind == LEAF_TABLE):
         return []
     rows = [row for record in records if (row := _row_of(table, record)) is not None]
@@ -329,10 +322,7 @@ def _row_of(table: Table, record: Record) -> Row | None:
 @functools.cache
 def _columns(table: Table) -> tuple[list[tuple[str, tuple[type, ...], bool]], int]:
     """Return the table's columns, each with its Python types and whether it may be NULL. Also return the least number
-    of values in a row.
-
-    A column that a migration added may be missing.
-    """
+    of values in a row. A column that a migration added may be missing."""
     columns: list[tuple[str, tuple[type, ...], bool]] = []
     least = 0
     for place, column in enumerate(table.columns, 1):

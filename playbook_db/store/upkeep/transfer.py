@@ -34,11 +34,8 @@ Row = dict[str, Any]
 
 
 def copy_playbook(key: str, source: Connection, target: Connection, *, key_there: str) -> int:
-    """Copy the playbook of *key* from *source* to *target*, inside their open transactions, under the key
-    *key_there*.
-
-    Return the number of its revisions. Raises DatabaseError if *target* has a playbook of that key.
-    """
+    """Copy the playbook of *key* from *source* to *target*, inside their open transactions, under the key *key_there*.
+    Return the number of its revisions. Raises DatabaseError if *target* has a playbook of that key."""
     (known,) = (dict(row) for row in source.execute(select(tables.playbooks).filter_by(key=key)).mappings())
     if target.scalar(select(tables.playbooks.c.id).filter_by(key=key_there)) is not None:
         of_whom = "your personal playbook" if is_users(key) else f"a playbook of {key}"
@@ -109,7 +106,7 @@ def _key(table: Table) -> list[str]:
 
 
 def _by_revision(connection: Connection, table: Table, playbook_id: int) -> Any:
-    """Return a function that returns the rows of a revision, once for each."""
+    """Return a function that returns the rows of a revision, but only once."""
     ordered = sorted(_rows(connection, table, playbook_id), key=lambda row: row["revision"])
     rows = {number: list(same) for number, same in groupby(ordered, key=lambda row: row["revision"])}
     return lambda number: rows.pop(number, [])
