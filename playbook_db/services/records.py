@@ -121,7 +121,7 @@ def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
 
 
 def move_record(move: "Move", *, dry_run: bool) -> Record:
-    """A point moved to another playbook (`promote`, `demote`); `copied` and `retired` are null if nothing was done."""
+    """A point moved to another playbook (`promote`, `demote`). `copied` and `retired` are null if nothing was done."""
     batches = {"copied": move.copied, "retired": move.retired}
     return {
         **_fields(move, "name", "copy"),
@@ -143,7 +143,8 @@ def candidates_record(key: str, candidates: "Iterable[tuple[KeyPoint, KeyPoint, 
 
 
 def proposal_record(item: "ReviewItem") -> Record:
-    """A waiting proposal with its evidence (`review`, `list --proposed`); `points` are its targets as they are now."""
+    """A waiting proposal with its evidence (`review`, `list --proposed`). `points` are its targets in their present
+    state."""
     proposal = item.proposal
     return {
         "id": proposal.id,
@@ -422,7 +423,7 @@ def doctor_record(findings: Iterable["DataclassInstance"]) -> Record:
 
 
 def status_record(status: "Status") -> Record:
-    """The state of a playbook (`status`); `learned` is null before the first lesson."""
+    """The state of a playbook (`status`). `learned` is null before the first lesson."""
     return {
         **_fields(status, project="key", database="database", mirror="mirror", ignored="is_ignored"),
         **_fields(status, "team", "team_as_of", "points", "shown", "user_points", "user_shown", "revision"),

@@ -53,7 +53,7 @@ class RepairedPlaybook:
 
     @property
     def lost_history(self) -> str:
-        """Which revisions are lost, as a sentence; "" if none."""
+        """A sentence that says which revisions are lost, or "" if none are."""
         if self.last_revision <= self.kept_to:
             return ""
         period = "All history"

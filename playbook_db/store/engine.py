@@ -1,4 +1,4 @@
-"""The database of one user or one team, and its transactions; begin with `open_store`.
+"""The database of one user or one team, and its transactions. Begin with `open_store`.
 
 Writers take the write lock before they read, so that no update is lost. A transaction rolls back on any exception. No
 model call, file access or sleep belongs inside one.
@@ -41,7 +41,7 @@ class Store:
 
     @property
     def url(self) -> URL:
-        """The database's URL; as text it hides a password."""
+        """The database's URL. As text it hides a password."""
         return self._engine.url
 
     @property
@@ -160,7 +160,7 @@ class Store:
         self._dialect.tidy()
 
     def close(self) -> None:
-        """Close every connection; a later use opens new ones."""
+        """Close every connection. A later use opens new ones."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -189,7 +189,7 @@ def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:
 
 
 def open_store(url: str, *, begins_anew: bool = False, key: str = "") -> Store:
-    """Open the database at *url*; if needed, create it, or migrate it after a backup.
+    """Open the database at *url*. If needed, create it, or migrate it after a backup.
 
     On a server this looks up the number of the playbook *key*, too, which saves a round trip. Raises SchemaTooNewError,
     DatabaseLostError if it is gone but has backups (unless it *begins_anew*), DatabaseError.

@@ -80,7 +80,7 @@ def finish(connection: Connection, job: Job, *, now: str, error: str | None = No
 
 
 def trim(connection: Connection, *, before: str) -> None:
-    """Delete the jobs that were done *before* a time; failed ones stay."""
+    """Delete the jobs that were done *before* a time. Failed jobs stay."""
     connection.execute(delete(jobs).where((jobs.c.state == "done") & (jobs.c.finished_at < before)))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def ensure_current(url: str) -> str | None:
-    """Create or migrate the database at *url*, for a command; see `bring_to_schema`."""
+    """Create or migrate the database at *url* for a command; see `bring_to_schema`."""
     with closing(dialect_for(url)) as dialect:
         return bring_to_schema(url, dialect, by_hand=True)
 

@@ -257,7 +257,7 @@ class SessionSummary(NamedTuple):
 
 
 class ListedProject(NamedTuple):
-    """A project with a playbook. `key` is its folder; the hooks skip it if `is_ignored`."""
+    """A project with a playbook. `key` is its folder. The hooks skip it if `is_ignored`."""
 
     key: str
     live_points: int

@@ -1,4 +1,4 @@
-"""Changes to a playbook by people and curators, one revision each; and its similar points."""
+"""Changes to a playbook by people and curators, one revision each, and the search for similar points."""
 
 import difflib
 import itertools
@@ -81,7 +81,7 @@ def edit(
 
 @retry_on_conflict
 def retire(project: Project, *names: str, reason: str | None = None, was: str | None = None) -> RevisionResult:
-    """Retire the points *names*, all or none; they can be restored. Raises PointChangedError if a text isn't *was*."""
+    """Retire the points *names*, all or none. They can be restored. Raises PointChangedError if a text isn't *was*."""
     with project.store.write(project.key) as book:
         for name in dict.fromkeys(names):
             _require_same(live_point(book, name), was)
@@ -103,7 +103,7 @@ def restore(project: Project, *names: str) -> RevisionResult:
 
 @retry_on_conflict
 def vote(project: Project, name: str, tag: str, *others: str, was: str | None = None) -> RevisionResult:
-    """Record a person's vote on one or more points; `neutral` is stored but not counted. Raises PointChangedError if a
+    """Record a person's vote on one or more points. `neutral` is stored but not counted. Raises PointChangedError if a
     text isn't *was*."""
     names = tuple(dict.fromkeys((name, *others)))
     with project.store.write(project.key) as book:

@@ -79,7 +79,7 @@ class _Block:
 
 
 def read(data: bytes, *, source: str) -> Notes:
-    """Return the points in the Markdown *data*; *source* names the file in errors. Raises PlaybookFileError."""
+    """Return the points in the Markdown *data*. Errors name the file as *source*. Raises PlaybookFileError."""
     if len(data) > MAX_BYTES:
         raise PlaybookFileError(source, "", f"it is larger than {MAX_BYTES >> 20} MiB. Split it.")
     try:

@@ -263,6 +263,7 @@ def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
 
 
 def names(url: str, folder: str | None) -> list[str]:
-    """Return the names of the live points; a team's come from the replica. Return none if the file is not enough."""
+    """Return the names of the live points. A team's names come from the replica. Return none if the file is not
+    enough."""
     points = sources.from_file(url, folder, quick_sql.live_points, of_replica=True)
     return [point.name for point in points or ()]

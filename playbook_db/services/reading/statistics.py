@@ -107,7 +107,7 @@ class Learning:
 
     @property
     def cost_usd_per_helpful_point(self) -> float | None:
-        """US dollars for each helpful point; None without one."""
+        """US dollars for each helpful point. None if there is none."""
         return self.cost_usd / self.helpful_points if self.helpful_points else None
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The last revision that learning made; `counts` are its changes by kind."""
+    """The last revision made by learning. `counts` are its changes by kind."""
 
     revision: int
     time: str

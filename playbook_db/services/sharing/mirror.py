@@ -156,7 +156,7 @@ def enrol(project: Project) -> Synced:
 
 
 def switch(project: Project, *, on: bool, accepts: bool = False) -> Synced:
-    """Turn the mirror on, and create it if there is none; or turn it off and leave the file alone. Raises MirrorError
+    """Turn the mirror on, and create it if there is none. Or turn it off and leave the file alone. Raises MirrorError
     for a team's playbook, and for a mirror that needs consent unless the user *accepts* it."""
     if project.is_team:
         raise MirrorError(
@@ -228,7 +228,7 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
 
 @retry_on_conflict
 def _merge(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
-    """Merge the file's bytes into the playbook; move a damaged file aside."""
+    """Merge the file's bytes into the playbook. Move a damaged file aside."""
     try:
         reading = playbook_file.decode(data, source=path)
     except PlaybookFileError as error:

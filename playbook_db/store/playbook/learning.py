@@ -183,7 +183,8 @@ class StoredReflection:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a model: `kind` is reflect or curate; tokens, US dollars (None: unknown price), milliseconds."""
+    """One call of a model. `kind` is reflect or curate. The cost is in tokens, US dollars (None: unknown price) and
+    milliseconds."""
 
     kind: str
     model: str | None

@@ -76,7 +76,7 @@ class ProposalRows(PlaybookRows):
         return self.proposal(self._add(operation, kind, evidence, trust, session_id))
 
     def add_new_points(self, additions: Iterable[tuple[dict[str, Any], Evidence]], trust: str) -> list[int]:
-        """Propose those of *additions* that were never proposed; each is an ADD with evidence. Return their numbers."""
+        """Propose those of *additions* that were never proposed. Each is an ADD with evidence. Return their numbers."""
         known = {gist(read_operation(row.operation), "ADD") for row in self._execute(_ADDED)}
         numbers = []
         for operation, evidence in additions:

@@ -325,7 +325,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return {row.name: _retired(row) for row in self._execute(quick_sql.RETIRED_POINTS)}
 
     def last_erased_in(self) -> int:
-        """Return the revision of the last erasure, or 0. Older copies may hold erased texts."""
+        """Return the revision of the last erasure, or 0. Older copies may contain erased texts."""
         return int(self._execute(_LAST_ERASED_IN).scalar_one())
 
     def extras(self) -> dict[str, str]:
@@ -416,7 +416,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         self.connection.execute(update(tables.playbooks).filter_by(id=self.playbook_id).values(**columns))
 
     def _changed_header(self, header: Header | None, *, keeps_last_updated: bool) -> Header | None:
-        """Return *header* if it differs from the present one; its `last_updated` counts only if it is kept."""
+        """Return *header* if it differs from the present one. Its `last_updated` counts only if it is kept."""
         if header is None or header == self.header:
             return None
         same_but_time = header.stamped(None) == self.header.stamped(None)

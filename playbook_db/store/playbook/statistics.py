@@ -1,4 +1,4 @@
-"""Counts of a playbook's points, votes, sessions and costs. Days are in UTC; a missing playbook gives zeros."""
+"""Counts of a playbook's points, votes, sessions and costs. Days are in UTC. A missing playbook has zeros."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -198,7 +198,7 @@ class PostgresDialect(Dialect):
             yield connection
 
     def prepare(self) -> None:
-        """Raise DatabaseError if the server can't hold playbooks."""
+        """Raise DatabaseError if the server can't store playbooks."""
         with self.unchanged() as connection:
             version = connection.connection.dbapi_connection.info.server_version  # type: ignore[union-attr]
             encoding = connection.scalar(sql("SELECT current_setting('server_encoding')"))

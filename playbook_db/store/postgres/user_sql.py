@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _explained(engine: Engine, timeout_s: float) -> Iterator[None]:
-    """Translate the driver's errors about the statement; the dialect translates those of the server."""
+    """Translate the driver's errors about the statement. The dialect translates those of the server."""
     try:
         yield
     except psycopg.OperationalError as error:

@@ -46,7 +46,7 @@ WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a commit moves a longer write-ahead l
 
 
 class SqliteDialect(Dialect):
-    """The database in the file `path`; unless `access` is "write", it is only read."""
+    """The database in the file `path`. It is only read unless `access` is "write"."""
 
     is_shared = False
 

@@ -51,7 +51,7 @@ class Pages:
 
     @property
     def count(self) -> int:
-        """The number of pages; an incomplete one counts."""
+        """The number of pages, including an incomplete one."""
         return max(-(-len(self.data) // self.page_size), *self.newer, 0)
 
     def page(self, number: int) -> bytes:
