@@ -143,8 +143,9 @@ class Store:
                 self._engine.dispose()  # FTS5's failure stays with its connection
 
     def is_current(self, key: str = "", ahead: Sequence[Question] = ()) -> bool:
-        """Return whether the database can be reached and has our schema. On a server, the same round trip also finds
-        the number of the playbook *key*, and if it was known, the answers for an `ask` about the questions *ahead*."""
+        """Return whether the database can be reached and has our schema. On a server, the same round trip also looks up
+        the number of the playbook *key*. If that was known, it also gets the answers to the questions *ahead*, for an
+        `ask`."""
         try:
             return self._dialect.schema_version(key, ahead) == SCHEMA
         except DatabaseError:

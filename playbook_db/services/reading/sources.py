@@ -1,7 +1,7 @@
 """The two sources of commands that only read: the database file, without SQLAlchemy, or else the open project.
 
-The file alone is not enough if the database is on a server, damaged or at another schema; if the mirror must be
-merged first; or if the playbook is a team's.
+The file alone is not enough if the database is on a server, damaged or at another schema. It isn't either if the mirror
+must be merged first, or if the playbook is a team's.
 """
 
 import os

@@ -150,8 +150,8 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class ActorTotals:
-    """The totals of an actor, named as in `log --by` (None: sessions, in a file): all revisions, those by learning,
-    votes in force, and the time of the last revision."""
+    """The totals of an actor: all revisions, those by learning, votes in force, and the time of the last revision.
+    Actors are named as in `log --by` (None: sessions, in a file)."""
 
     actor: str | None
     revisions: int
