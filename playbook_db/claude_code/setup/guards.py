@@ -1,5 +1,4 @@
-"""Guards, which show a key point before tool calls that match a pattern. They are hooks in the project's local
-settings.
+"""Guards, hooks in the project's local settings that show a key point before tool calls that match a pattern.
 
 Only a person can create a guard. The settings file isn't shared, and guards are kept nowhere else. The client starts a
 guard only for calls that match its pattern. Functions raise InstallError and SettingError.
