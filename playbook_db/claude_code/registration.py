@@ -122,7 +122,8 @@ def subagents_choice(folder: str) -> "tuple[list[str], str | None]":
 
 
 def _last(name: str, folder: str, default: "Any", is_one: "Callable[[object], bool]") -> "tuple[Any, str | None]":
-    """Return the last value of *name* in the settings files that *is_one* accepts, and its file, or *default* and None."""
+    """Return the last value of *name* that *is_one* accepts in the settings files, with its file; or *default* and
+    None."""
     value, source = default, None
     for path in settings_files(folder):
         choice = _setting(name, path)

@@ -41,7 +41,7 @@ class PointGuard:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """How often a guard has asked or refused, and how often the user went on after it had asked."""
+    """The numbers of times that a guard asked or refused, and that the user went on after it had asked."""
 
     fired: int
     went_on: int
