@@ -50,17 +50,17 @@ _TIMEOUT_S = 600.0  # of a function that asks a model, all its calls included
 
 
 def get_project_dir() -> Path:
-    """The project's folder: `CLAUDE_PROJECT_DIR`, else the home folder."""
+    """Return the project's folder: `CLAUDE_PROJECT_DIR` if set, else the home folder."""
     return Path(os.environ.get("CLAUDE_PROJECT_DIR") or settings.home())
 
 
 def get_user_claude_dir() -> Path:
-    """Claude Code's configuration folder: `CLAUDE_CONFIG_DIR`, else `~/.claude`."""
+    """Return Claude Code's configuration folder: `CLAUDE_CONFIG_DIR` if set, else `~/.claude`."""
     return Path(settings.claude_dir())
 
 
 def load_settings() -> dict[str, Any]:
-    """Claude Code's settings: the user's, the project's and the project's local ones; a later file wins.
+    """Return Claude Code's settings, merged from the user's, the project's and the local file. A later file wins.
 
     The three `playbook_update_on_...` settings are true by default. A file that can't be read is reported and ignored.
     """
@@ -79,12 +79,12 @@ def load_settings() -> dict[str, Any]:
 
 
 def load_template(template_name: str) -> str:
-    """The prompt template of that name; the user's in `~/.claude/prompts/` wins. Raises TemplateError."""
+    """Return the prompt template with that name. The user's file in `~/.claude/prompts/` wins. Raises TemplateError."""
     return templates.load_template(template_name)
 
 
 def is_diagnostic_mode() -> bool:
-    """Whether the project has the flag file `.claude/diagnostic_mode`."""
+    """Return whether the project has the flag file `.claude/diagnostic_mode`."""
     return diagnostics.is_on(str(get_project_dir()))
 
 
@@ -97,7 +97,7 @@ def save_diagnostic(content: str, name: str) -> None:
 
 
 def load_playbook() -> dict[str, Any]:
-    """The project's playbook from the database, after merging `.claude/playbook.json` into it if that file changed.
+    """Return the project's playbook from the database. If `.claude/playbook.json` changed, merge it in first.
 
     A file that can't be merged is reported and ignored. Raises DatabaseError if the database can't be used.
     """
@@ -108,10 +108,10 @@ def load_playbook() -> dict[str, Any]:
 
 
 def save_playbook(playbook: dict[str, Any]) -> None:
-    """Store *playbook* and write `.claude/playbook.json`; `last_updated` is now.
+    """Store *playbook*, set its `last_updated` to now, and write `.claude/playbook.json`.
 
-    Changes of other processes since it was loaded are merged into *playbook*. Raises PlaybookFileError for a bad entry,
-    DatabaseError if the database can't be used.
+    Changes that other processes made after it was loaded are merged into *playbook*. Raises PlaybookFileError if an
+    entry is invalid, DatabaseError if the database can't be used.
     """
     with _project() as project:
         notes = dict_api.save(project, playbook)
@@ -119,7 +119,7 @@ def save_playbook(playbook: dict[str, Any]) -> None:
 
 
 def format_playbook(playbook: Mapping[str, Any]) -> str:
-    """The text that goes into a prompt; `""` for an empty playbook. A flat one has no section headers."""
+    """Render *playbook* as text for a prompt; `""` if it is empty. A flat playbook has no section headers."""
     reading = dict_api.from_plain(playbook)
     points = reading.playbook.points
     if reading.is_flat:
@@ -131,15 +131,15 @@ def format_playbook(playbook: Mapping[str, Any]) -> str:
 
 
 def generate_keypoint_name(section_entries: Iterable[Mapping[str, Any] | str], slug: str = LEGACY_PREFIX) -> str:
-    """The name after the highest one with that slug among *section_entries* (entries, or names)."""
+    """Return the name after the highest name with *slug* among *section_entries* (entries or names)."""
     return next_name((e if isinstance(e, str) else str(e.get("name", "")) for e in section_entries), slug)
 
 
 def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """*playbook* after a session: operations (or else new key points), then evaluations, then pruning.
+    """Apply a session's result to *playbook*: operations (or else new key points), then evaluations, then pruning.
 
-    With operations the result is a changed copy; an unexpected error in one leaves all of them out. Without, *playbook*
-    itself is changed. A result that is no dict, such as None, changes nothing.
+    If the result has operations, return a changed copy; an unexpected error in one operation leaves out all of them.
+    Otherwise change *playbook* itself. A result that isn't a dict, such as None, changes nothing.
     """
     if not isinstance(extraction_result, Mapping):
         _report([f"a session's result must be a dict, but this is {extraction_result!r:.60}; nothing was changed"])
@@ -160,7 +160,7 @@ def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[st
 
 
 def apply_structured_operations(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
-    """A copy of *playbook* after the curator's operations; *playbook* itself for no operations or after an error."""
+    """Return a copy of *playbook* with *operations* applied. If there are none, or on an error, return *playbook*."""
     if not operations:
         return playbook
     try:
@@ -184,7 +184,7 @@ def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[
 
 
 def prune_harmful(playbook: dict[str, Any]) -> dict[str, Any]:
-    """Remove the harmful points from *playbook*, by the pruning rule, and return it."""
+    """Remove the points of *playbook* that the pruning rule calls harmful, and return *playbook*."""
     with _draft(playbook) as draft:
         diagnostics.pruning(str(get_project_dir()), operation_rules.prune(draft))
     return playbook
@@ -193,7 +193,7 @@ def prune_harmful(playbook: dict[str, Any]) -> dict[str, Any]:
 def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) -> dict[str, Any]:
     """Fold points of *playbook* that are at least *threshold* similar (cosine) into the first of them, and return it.
 
-    Without an embedder (`PLAYBOOK_EMBEDDER`) nothing changes, which is reported.
+    Without an embedder (`PLAYBOOK_EMBEDDER`) nothing changes, and a report says so.
     """
     try:
         embedder = dict_api.load_embedder()
@@ -226,7 +226,7 @@ def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -
 
 
 def load_transcript(path: str | Path) -> list[dict[str, str]]:
-    """The messages of the user and the assistant in the transcript at *path*: `[{"role", "content"}]`, content as text.
+    """Read the user's and the assistant's messages in the transcript at *path*: `[{"role", "content"}]`, as text.
 
     Lines that can't be read are skipped and counted on stderr. Raises OSError if the file can't be opened.
     """
@@ -237,15 +237,15 @@ def load_transcript(path: str | Path) -> list[dict[str, str]]:
 
 
 def extract_cited_ids(messages: Iterable[Any]) -> list[str]:
-    """The names of the key points that the assistant cited, each once."""
+    """Return the names of the key points that the assistant cited, each name once."""
     return list(cited_names(assistant_texts(messages)))
 
 
 async def extract_keypoints(
     messages: list[dict[str, Any]], playbook: dict[str, Any], diagnostic_name: str = "keypoints"
 ) -> dict[str, Any]:
-    """The lessons of a session, in one model call: `{"new_key_points", "evaluations"}`, and `operations` if the model
-    gave any. Empty lists on any failure."""
+    """Ask the model once for the lessons of a session: `{"new_key_points", "evaluations"}`, and `operations` if the
+    model gave any. The lists are empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
         return reflector.extract(
@@ -262,7 +262,7 @@ async def extract_keypoints(
 async def run_reflector(
     messages: list[dict[str, Any]], playbook: dict[str, Any], cited_ids: list[str]
 ) -> dict[str, Any]:
-    """The effect of the key points in a session: `{"analysis", "bullet_tags"}`, both empty on any failure."""
+    """Ask the model which key points helped or harmed: `{"analysis", "bullet_tags"}`, both empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
         answer = reflector.reflect(
@@ -279,7 +279,7 @@ async def run_reflector(
 
 
 async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]) -> dict[str, Any]:
-    """Changes for the playbook: `{"reasoning", "operations"}`, both empty on any failure."""
+    """Ask the model for changes to the playbook: `{"reasoning", "operations"}`, both empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
         answer = curator.curate(
@@ -296,7 +296,7 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
 
 
 def _documented(items: list[Any]) -> list[Any]:
-    """*items* of a model's answer without undocumented keys."""
+    """Return *items* of a model's answer without undocumented keys."""
     return [
         {key: value for key, value in item.items() if key not in ("evidence", "ignored")}
         if isinstance(item, dict)
@@ -306,7 +306,7 @@ def _documented(items: list[Any]) -> list[Any]:
 
 
 def _transcript(messages: Iterable[Any]) -> str:
-    """*messages* as text for a model, without private parts and secrets."""
+    """Render *messages* as text for a model, without private parts and secrets."""
     return _redacted(without_private(render_messages(messages)))
 
 
@@ -315,7 +315,7 @@ def _redacted(text: str) -> str:
 
 
 async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], name: str) -> dict[str, Any]:
-    """The result of *ask* for the model, in a thread; *empty*, and a report, on any failure."""
+    """Find the model and run *ask* with it in a thread. On any failure, report it and return *empty*."""
     import asyncio  # late: programs that ask no model don't need it
 
     try:
@@ -335,7 +335,7 @@ async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], na
 
 @contextmanager
 def _draft(playbook: dict[str, Any]) -> Iterator[Draft]:
-    """A draft of *playbook*; its changes are written back at the end."""
+    """Yield a draft of *playbook*, and write its changes back at the end."""
     reading = dict_api.from_plain(playbook)
     _report(reading.warnings)
     draft = Draft(reading.playbook, flat=reading.is_flat)

@@ -2,9 +2,9 @@
 
 
 class Remedy:
-    """What to do about an error: a sentence, with `{}` for each of its `commands` of playbook (tuples of arguments).
+    """Advice about an error: a sentence with a `{}` for each of its `commands` (arguments of `playbook`, in tuples).
 
-    As text it has the commands as a person types them. A page or a program offers the commands instead.
+    As text, it shows the commands as a person types them. A page or a program offers the commands instead.
     """
 
     program = "playbook"  # the plugin's command has its full path, since it is on no terminal's PATH
@@ -21,7 +21,7 @@ class Remedy:
 class PlaybookError(Exception):
     """Base of all errors whose text is for the user; any other exception is a bug.
 
-    `text` says what happened, `remedy` what to do next (None: nothing of ours helps). As a string it is both.
+    `text` says what happened. `remedy` says what to do next; None if no command helps. `str()` joins the two.
     """
 
     def __init__(self, text: str, remedy: "Remedy | None" = None) -> None:
@@ -31,11 +31,11 @@ class PlaybookError(Exception):
 
 
 class ArgumentError(PlaybookError):
-    """An argument names nothing that is there. The text has our words and the arguments, so it needs no redaction."""
+    """An argument names something that doesn't exist. Its text has only our words and arguments: no redaction."""
 
 
 class PointNotFoundError(ArgumentError):
-    """No live key point has this name. *retired*: a retired one has it; *similar*: live names like it."""
+    """No live key point has this name. *retired*: a retired point has it. *similar*: live points with similar names."""
 
     def __init__(self, name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> None:
         text = f"There is no key point {name!r} in this playbook."
@@ -57,7 +57,7 @@ class RevisionNotFoundError(ArgumentError):
 
 
 class MomentError(ArgumentError):
-    """A text is neither a revision nor a time; nor, with *or_file*, a file."""
+    """A text is neither a revision nor a time (nor a file, with *or_file*)."""
 
     def __init__(self, text: str, examples: str, *, or_file: bool = False) -> None:
         what = "a revision, a time or a file here" if or_file else "a revision or a time"
@@ -79,8 +79,8 @@ class PlaybookChangedError(PlaybookError):
 class UndoCollisionError(UndoError):
     """A later change touched the same text as the revisions to undo; nothing was written.
 
-    `collisions`: the name of each point or key, its state now, and its state after an undo. *argument* names the
-    revisions, as the command takes them.
+    `collisions` has for each point or key its name, its present state, and its state after an undo. *argument* names
+    the revisions, as on the command line.
     """
 
     def __init__(self, what: str, collisions: "tuple[tuple[str, str, str], ...]", *, argument: str) -> None:
@@ -114,7 +114,7 @@ class SkippedSessionError(PlaybookError):
 
 
 class ProposalNotFoundError(ArgumentError):
-    """No waiting proposal matches *word*, or several do; nothing was decided."""
+    """No waiting proposal matches *word*, or several do. Nothing was decided."""
 
     def __init__(self, word: str, several: "tuple[str, ...]" = ()) -> None:
         if several:
@@ -129,16 +129,16 @@ class PointRuleError(PlaybookError):
 
 
 class PointChangedError(PointRuleError):
-    """The point *name* has changed since the user looked at it, as *what* says; nothing was written."""
+    """The point *name* has changed since the user looked at it. *what* says how. Nothing was written."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(f"{name} was {what}")
 
 
 class PlaybookFileError(PlaybookError):
-    """A playbook file can't be imported; nothing was. `place` is the place in it, `problem` what is wrong there.
+    """A playbook file can't be imported. Nothing was imported. `place` is a position in it, `problem` the fault there.
 
-    `damaged`: the file isn't JSON at all; `in_git_merge`: a git merge in it is not finished.
+    `damaged`: the file isn't JSON at all. `in_git_merge`: the file has an unfinished git merge.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class MirrorError(PlaybookError):
 
 
 class GitError(PlaybookError):
-    """Git can't be asked, or its files can't be changed."""
+    """Git can't be run, or its files can't be changed."""
 
 
 class ProjectError(PlaybookError):
@@ -190,7 +190,7 @@ class SettingError(PlaybookError):
 
 
 class MissingExtraError(PlaybookError):
-    """*what* needs the package *package*, which comes with an *extra* that isn't installed."""
+    """*what* needs *package*, which isn't installed. The extra *extra* of playbook-db includes it."""
 
     def __init__(self, what: str, package: str, *, extra: str) -> None:
         super().__init__(
@@ -201,11 +201,11 @@ class MissingExtraError(PlaybookError):
 
 
 class TimeOverError(PlaybookError):
-    """The worker's time is over; the next worker does the rest."""
+    """The worker ran out of time. The next worker does the remaining work."""
 
 
 class BudgetError(PlaybookError):
-    """A budget of tokens is spent; the work waits until `until` (UTC, ISO 8601; None: until the user acts)."""
+    """A token budget is used up. The work waits until `until` (UTC, ISO 8601; None: until the user acts)."""
 
     def __init__(self, text: str, *, until: "str | None" = None, remedy: "Remedy | None" = None) -> None:
         self.until = until
@@ -213,11 +213,11 @@ class BudgetError(PlaybookError):
 
 
 class ModelError(PlaybookError):
-    """A model was asked and gave no usable answer.
+    """A model was asked, but gave no usable answer.
 
-    `is_lasting`: asking again won't help until something is changed (a wrong key, an unknown model).
-    `retry_after_s`: how long the server asked to wait, None if it didn't say. `used`: about how many tokens unusable
-    replies took, (sent, received).
+    `is_lasting`: asking again fails too until the user fixes something (such as a wrong key or an unknown model).
+    `retry_after_s`: the seconds to wait that the server asked for; None if it didn't say. `used`: an estimate of the
+    tokens (sent, received) of unusable replies.
     """
 
     def __init__(
@@ -233,7 +233,7 @@ class ModelError(PlaybookError):
 
 
 class AccountError(ModelError):
-    """The account or its settings are refused (a wrong key, no credit, an unknown model), so all questions wait."""
+    """The account or its settings are refused (a wrong key, no credit, an unknown model). All questions wait."""
 
     def __init__(self, text: str, *, used: "tuple[int, int]" = (0, 0)) -> None:
         super().__init__(text, is_lasting=True, used=used)
@@ -247,7 +247,7 @@ class RefusalError(ModelError):
 
 
 class NoModelError(PlaybookError):
-    """There is no model to ask: no key, and no Claude Code client."""
+    """No model can be asked: there is neither a key nor a Claude Code client."""
 
 
 class ConsentError(NoModelError):
@@ -266,7 +266,7 @@ class ConsentError(NoModelError):
 
 
 class WithheldError(NoModelError):
-    """The worker's session belongs to a project that sets *names*, so the user's own values of them are unknown."""
+    """The project of the worker's session sets the variables *names*, so the user's own values are unknown."""
 
     def __init__(self, names: "list[str]") -> None:
         super().__init__(
@@ -276,7 +276,7 @@ class WithheldError(NoModelError):
 
 
 class PatternError(PlaybookError):
-    """A regular expression for `forget` can't be used; nothing was changed. `place` is the index of the fault in it."""
+    """A pattern for `forget` is no valid regular expression. Nothing was changed. `place`: the index of the fault."""
 
     def __init__(self, pattern: str, problem: str, place: "int | None") -> None:
         self.place = place
@@ -288,18 +288,18 @@ class PatternError(PlaybookError):
 
 
 class DatabaseError(PlaybookError):
-    """The database can't be used as it is."""
+    """The database can't be used in its present state."""
 
 
 class OtherProgramError(DatabaseError):
-    """The database file belongs to another program; it must not be touched."""
+    """The database file belongs to another program and must not be changed."""
 
     def __init__(self, where: str) -> None:
         super().__init__(f"{where} is the database of another program. Name another file with --db.")
 
 
 class DamagedError(DatabaseError):
-    """The file is damaged, or no database. `cause` is SQLite's message."""
+    """The file is damaged or not a database. `cause` is SQLite's message."""
 
     def __init__(self, where: str, cause: str) -> None:
         self.cause = cause
@@ -332,7 +332,7 @@ class RepairError(DatabaseError):
 
 
 class DiskError(DatabaseError):
-    """The disk doesn't allow this use of the database: it is full, read-only, out of reach, or failing."""
+    """The disk is full, read-only, out of reach or failing, so the database can't be used this way."""
 
 
 class DatabaseBusyError(DatabaseError):
@@ -345,7 +345,7 @@ class DatabaseBusyError(DatabaseError):
 
 
 class ConflictError(DatabaseBusyError):
-    """Another writer changed the same rows at the same time. Nothing was changed; running it all again helps."""
+    """Another process changed the same rows at the same time. Nothing was changed. Run the whole operation again."""
 
     def __init__(self, where: str) -> None:
         text = f"Somebody else wrote to {where} at the same time. Nothing was changed; run the command again."
@@ -361,7 +361,7 @@ class NoPasswordError(ServerError):
 
 
 class ServerAwayError(ServerError):
-    """The server can't be used now, but may be later: out of reach, starting, stopping, full, or cut off."""
+    """The server can't be used now, but may be later: it is out of reach, starting, stopping, full, or disconnected."""
 
 
 _RENAMED = {  # tables and columns, in schema 10
@@ -373,7 +373,7 @@ _RENAMED = {  # tables and columns, in schema 10
 
 
 class QueryError(PlaybookError):
-    """The user's SQL can't be run. *problem* is the database's message, *views* are the views that can be queried."""
+    """The user's SQL can't be run. *problem* is the database's message. *views* are the views that can be queried."""
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
         hints = [f"{problem.rstrip('.')}."]
@@ -390,7 +390,7 @@ class QueryError(PlaybookError):
 
 
 class QueryRefusedError(PlaybookError):
-    """The user's SQL would do more than read; it was not run."""
+    """The user's SQL would do more than read. It was not run."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -434,5 +434,5 @@ class SchemaTooOldError(DatabaseError):
 
 
 def _plain(text: str) -> str:
-    """*text*, which somebody else wrote, without characters that could control a terminal."""
+    """Replace characters in *text* that could control a terminal, since other people wrote the text."""
     return "".join(char if char.isprintable() else " " for char in text)

@@ -1,4 +1,4 @@
-"""Writing files atomically and to the disk, and finding files of this package. Standard library only."""
+"""Atomic, durable writes of files, and a search for files of this package. Standard library only."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 def shipped_file(folder: str, name: str, *, what: str, error: "type[PlaybookError]") -> str:
-    """The file *name* in *folder*: of the installed package (`_hooks` for `hooks`), else of the checkout.
+    """Return the path of the shipped file *name*: in the package (`_hooks` for *folder* `hooks`), else in the checkout.
 
     Raises *error* if this installation lacks it; *what* describes it.
     """
@@ -26,7 +26,7 @@ def shipped_file(folder: str, name: str, *, what: str, error: "type[PlaybookErro
 
 @contextlib.contextmanager
 def alone(path: str) -> "Iterator[bool]":
-    """Lock the file at *path*, in a folder of ours, until the end; whether that succeeded."""
+    """Lock the file at *path* until the end of the `with` block. Yield whether that succeeded. Creates the folder."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         yield platforms.lock(file)
@@ -40,11 +40,11 @@ def replace_file(
     temporary: "str | None" = None,
     check: "Callable[[], None]" = lambda: None,
 ) -> None:
-    """Replace the file at *path* by *data*, whole or not at all, and write it to the disk.
+    """Replace the content of the file at *path* by *data*, completely or not at all, and wait for the disk.
 
-    Links are followed. An existing file keeps its mode and (if allowed) its owner; a new one gets *mode*, else that of
-    the umask. Callers at the same time need a lock, or each a *temporary* file of its own. If *check*, the last step,
-    raises, the file stays as it is. Raises OSError.
+    Links are followed. An existing file keeps its mode and (if allowed) its owner. A new file gets *mode*, by default
+    the umask's. Concurrent callers need a lock, or a *temporary* file each. *check* is the last step: if it raises, the
+    file stays as it is. Raises OSError.
     """
     temporary = temporary or temporary_path(path)
     path = os.path.realpath(path)
@@ -64,9 +64,9 @@ def replace_file(
 
 
 def write_new(path: str, data: bytes, *, like: "os.stat_result | None", mode: int) -> None:
-    """Write *data* to a new file on the disk, with mode and owner of the file *like*, else with *mode*.
+    """Write *data* to a new file on the disk. It gets the mode and owner of *like* if given, else *mode*.
 
-    It never follows a link, which a clone may contain. Raises FileExistsError, OSError.
+    Never follows a link, which a clone may contain. Raises FileExistsError, OSError.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(handle, "wb") as file:
@@ -77,7 +77,7 @@ def write_new(path: str, data: bytes, *, like: "os.stat_result | None", mode: in
 
 
 def replace_by(path: str, new: str) -> None:
-    """Replace *path* by the file *new* of the same file system, on the disk. A kill leaves one or the other.
+    """Replace *path* by the file *new* of the same file system, on the disk. A kill leaves the old or the new file.
 
     Raises OSError.
     """
@@ -96,5 +96,5 @@ def to_disk(path: str) -> None:
 
 
 def temporary_path(path: str) -> str:
-    """The temporary file for *path*; always the same name, so that kills leave one at most."""
+    """Return the path of the temporary file for *path*. The path is always the same, so kills leave at most one."""
     return f"{os.path.realpath(path)}.tmp"

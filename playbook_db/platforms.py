@@ -1,7 +1,7 @@
 """Differences between systems: locks, modes, detached processes, writing to the disk, spelling of paths.
 
-No other module depends on the system. Standard library only, for any Python of a hook; `fcntl`, which Windows lacks, is
-imported in functions. docs/platforms.md says which systems were tried.
+No other module depends on the system. Standard library only, for any Python that runs a hook. Functions import `fcntl`
+themselves, since Windows lacks it. docs/platforms.md lists the systems that were tried.
 """
 
 import os
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from typing import IO, Any, NoReturn
 
 SYSTEM = sys.platform  # linux, darwin, win32, ...
-_PATH_BYTES = 1024  # the longest path that macOS tells
+_PATH_BYTES = 1024  # the longest path that macOS returns
 
 
 def unsupported() -> "str | None":
-    """What to do on an unsupported system; None on a supported one."""
+    """Return advice for the user of an unsupported system; None on a supported one."""
     if SYSTEM != "win32":
         return None
     return (
@@ -28,24 +28,24 @@ def unsupported() -> "str | None":
 
 
 def machine_name() -> str:
-    """The name of this machine."""
+    """Return the name of this machine."""
     return os.uname().nodename
 
 
 def user_number() -> int:
-    """The number of the user whose process this is."""
+    """Return the id of the user who runs this process."""
     return os.getuid()
 
 
 def umask() -> int:
-    """The rights that new files don't get."""
+    """Return the umask: the rights that new files don't get."""
     current = os.umask(0)
     os.umask(current)
     return current
 
 
 def set_rights(handle: int, mode: int, *, like: "os.stat_result | None" = None) -> None:
-    """Give the open file the *mode*, or mode and (if allowed) owner of the file *like*. Raises OSError."""
+    """Set the mode of the open file to *mode*, or copy mode and (if allowed) owner from *like*. Raises OSError."""
     if like is not None:
         try:  # under sudo, the user's files stay the user's
             os.fchown(handle, like.st_uid, like.st_gid)
@@ -73,7 +73,7 @@ def to_disk(handle: int) -> None:
 
 
 def lock(file: "IO[Any]") -> bool:
-    """Lock the file for this process until it ends; whether that succeeded."""
+    """Lock the file until this process ends. Return whether that succeeded."""
     import fcntl
 
     try:
@@ -84,9 +84,9 @@ def lock(file: "IO[Any]") -> bool:
 
 
 def lock_bytes(file: "IO[Any]", *ranges: "tuple[int, int]") -> bool:
-    """Lock ranges of the file, (first, size), as SQLite does, all or none, until it is closed; whether that succeeded.
+    """Lock byte ranges (first, size) of the file, all or none, as SQLite does. Return whether that succeeded.
 
-    Raises OSError, unless another process has them.
+    Closing the file unlocks them. Raises OSError on any failure but a lock of another process.
     """
     import fcntl
 
@@ -103,8 +103,8 @@ def lock_bytes(file: "IO[Any]", *ranges: "tuple[int, int]") -> bool:
 def run_detached(command: "Sequence[str]", environment: "Mapping[str, str]") -> None:
     """Run *command*, a program and its arguments, detached from this process.
 
-    Its parent ends at once, so it isn't in the caller's process tree. It leads its own session in `/`, with standard
-    streams on /dev/null and no other descriptors. The code after the fork is safe on macOS, too.
+    Its parent ends at once, so the command isn't in the caller's process tree. It leads its own session in `/`, with
+    standard streams on /dev/null and no other descriptors. The code after the fork is safe on macOS, too.
     """
     child = os.fork()
     if child:
@@ -119,14 +119,14 @@ def run_detached(command: "Sequence[str]", environment: "Mapping[str, str]") -> 
 
 
 def end_group(leader: int) -> None:
-    """Kill the process *leader* of a session, and all in its group. Raises OSError."""
+    """Kill *leader*, the first process of a session, and all processes in its group. Raises OSError."""
     import signal
 
     os.killpg(leader, signal.SIGKILL)
 
 
 def as_spelled(path: str) -> str:
-    """*path* in the file system's own spelling, if others (capitals, accents) mean the same file."""
+    """Return *path* as the file system spells it. Other spellings (capitals, accents) may mean the same file."""
     import fcntl
 
     get_path = getattr(fcntl, "F_GETPATH", None)

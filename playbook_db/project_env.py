@@ -1,9 +1,9 @@
 """The environment variables that a project sets for its sessions, and the user's consent to them.
 
-Claude Code gives its hooks the `env` of a project's `.claude/settings.json` and `settings.local.json` (also the latter
-in the main worktree), which override the user's settings and the shell (seen with client 2.1.329). They count for the
-project's own jobs only. Variables that would send its transcripts, or the playbooks, elsewhere count only if the
-project sets a key, too, or if the user has agreed to their exact values. Standard library only.
+Claude Code passes the `env` of a project's `.claude/settings.json` and `settings.local.json` (also the local file of
+the main worktree) to its hooks. It overrides the user's settings and the shell (seen with client 2.1.329). The values
+apply to the project's own jobs only. Variables that would send its transcripts or the playbooks elsewhere apply only if
+the project also sets a key, or the user has agreed to their exact values. Standard library only.
 """
 
 import os
@@ -36,9 +36,9 @@ _WITHHELD = "PLAYBOOK_WITHHELD"  # names whose user's own values are hidden by t
 
 
 def project_variables(folder: str) -> "dict[str, str]":
-    """The variables that the project in *folder* sets. The user's own settings are no project's.
+    """Return the variables that the project in *folder* sets. The user's own settings belong to no project.
 
-    If we can't read its file as the client does, all variables that send data elsewhere count as the project's.
+    If a project's file is unreadable for us, all variables that send data elsewhere count as the project's.
     """
     variables: dict[str, str] = {}
     for path in _its_files(folder):
@@ -52,7 +52,7 @@ def project_variables(folder: str) -> "dict[str, str]":
 
 
 def apply_user_settings() -> None:
-    """In a terminal, add variables of the user's settings that the shell doesn't set, as sessions have them."""
+    """In a terminal, add variables from the user's settings that the shell doesn't set, as in sessions."""
     if _IN_SESSION not in os.environ:
         for name, value in (env_of(_users_file()) or {}).items():
             if name.partition("_")[0] in _OURS and not os.environ.get(name):
@@ -60,31 +60,31 @@ def apply_user_settings() -> None:
 
 
 def may_ask(folder: str) -> bool:
-    """Whether there can be `questions`, without parsing JSON, which takes a hook longer than all the rest."""
+    """Return whether there can be `questions`. Doesn't parse JSON, which would take a hook longer than all the rest."""
     contents = (_content(path).upper() for path in _its_files(folder))
     names = [f'"{name}"'.encode() for name in (*_WAYS, *_NOT_AWAITED)]
     return any(_is_in_disguise(content) or any(name in content for name in names) for content in contents)
 
 
 def questions(folder: str) -> "dict[str, str]":
-    """The variables of the project that need the user's consent."""
+    """Return the project's variables that need the user's consent."""
     variables = project_variables(folder)
     return {name: value for name, value in variables.items() if value.strip() and _needs_consent(name, variables)}
 
 
 def consent(folder: str) -> "bool | None":
-    """The user's answer to the present `questions`; None without one."""
+    """Return the user's answer to the present `questions`; None if there is no answer."""
     record = _read_record(folder)
     return record.get("agreed") if record.get("values") == _digest(folder) else None  # type: ignore[return-value]
 
 
 def is_recorded(folder: str) -> bool:
-    """Whether the user was told the present `questions`."""
+    """Return whether the user was shown the present `questions`."""
     return _read_record(folder).get("values") == _digest(folder)
 
 
 def record_consent(folder: str, *, agreed: "bool | None") -> None:
-    """Store the user's answer to `questions` (None: they were told) in the data folder. Raises OSError."""
+    """Store the user's answer to `questions` in the data folder. None: they were only shown. Raises OSError."""
     import json
 
     from playbook_db import files
@@ -97,9 +97,9 @@ def record_consent(folder: str, *, agreed: "bool | None") -> None:
 
 
 def user_environment(folder: str) -> "dict[str, str]":
-    """The environment of this session in *folder* without the project's variables.
+    """Return the environment of this session in *folder* without the project's variables.
 
-    Values of the user's settings are restored. Those of the shell are unknown, and marked as withheld.
+    Values from the user's settings are restored. Values from the shell are unknown, and marked as withheld.
     """
     variables, user_variables = project_variables(folder), env_of(_users_file()) or {}
     environ = {name: value for name, value in os.environ.items() if variables.get(name) != value}
@@ -115,9 +115,9 @@ def user_environment(folder: str) -> "dict[str, str]":
 
 
 def job_environment(folder: str) -> "dict[str, str]":
-    """The environment to ask a model about the project in *folder*.
+    """Return the environment for asking a model about the project in *folder*.
 
-    Raises ConsentError if the user must decide first, WithheldError if a needed value of the user's is unknown.
+    Raises ConsentError if the user must decide first, WithheldError if a needed value of the user is unknown.
     """
     from playbook_db import errors  # late: no hook asks a model
 
@@ -146,7 +146,7 @@ def job_environment(folder: str) -> "dict[str, str]":
 
 
 def database_url(folder: str) -> str:
-    """The URL of the database, as in `settings`; one of the project in *folder* needs consent."""
+    """Return the database's URL, as `settings` does. A URL that the project in *folder* sets needs consent."""
     value = os.environ.get(DATABASE)
     if not value or project_variables(folder).get(DATABASE) != value or consent(folder):
         return settings.database_url()
@@ -154,7 +154,7 @@ def database_url(folder: str) -> str:
 
 
 def further_tests(folder: str) -> "list[str]":
-    """More beginnings of test commands in *folder*: the user's, and with consent the project's."""
+    """Return more prefixes of test commands in *folder*: the user's and, with consent, the project's."""
     project_tests = project_variables(folder).get(TESTS, "")
     user_tests = os.environ.get(TESTS, "")
     if project_tests and user_tests == project_tests:  # the project hides the user's
@@ -190,7 +190,7 @@ def _users_file() -> str:
 
 
 def env_of(path: str) -> "dict[str, str] | None":
-    """The `env` of the settings file at *path*, as the client reads it; None if only the client may be able to."""
+    """Return the `env` of the settings file at *path*, as the client reads it; None if only the client can read it."""
     content = _content(path)
     if not content and os.path.isfile(path) and os.path.getsize(path):
         return None
@@ -210,7 +210,7 @@ def env_of(path: str) -> "dict[str, str] | None":
 
 
 def _is_in_disguise(content: bytes) -> bool:
-    """Whether names in the JSON *content* may not be plain ASCII: escaped, or UTF-16."""
+    """Return whether names in the JSON *content* may be escaped or UTF-16, and so not plain ASCII."""
     return b"\\u" in content or b"\0" in content
 
 
@@ -237,7 +237,7 @@ def _in_javascript(value: object) -> "str | None":
 
 
 def _can_be_given(name: str, text: str) -> bool:
-    """Whether a process can have the variable *name* with this *text*."""
+    """Return whether a process can have the variable *name* with this *text*."""
     try:
         return bool(name) and "=" not in name and b"\0" not in os.fsencode(f"{name}={text}")
     except UnicodeEncodeError:
@@ -245,7 +245,7 @@ def _can_be_given(name: str, text: str) -> bool:
 
 
 def _digest(folder: str) -> str:
-    """A hash of the values of `questions`, which may contain a password."""
+    """Return a hash of the values of `questions`. The values may contain a password."""
     import hashlib
 
     return hashlib.sha256(repr(sorted(questions(folder).items())).encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,8 +1,8 @@
 """The project of a folder. Each folder belongs to one project, which has one playbook.
 
 A project's key is the real path of its folder. All worktrees of a git repository are one project: a folder in a linked
-worktree has the key of the same folder in the main one. This reads git's own files, without git. Files of a folder may
-be from a clone: `read_plain` reads them, and the repository must confirm a worktree. Standard library only.
+worktree has the key of the same folder in the main worktree. Git's own files are read, without running git. Files may
+come from a clone, so `read_plain` reads them, and a repository must confirm its worktrees. Standard library only.
 """
 
 import os
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def project_dir(folder: "str | None" = None) -> str:
-    """The project's folder: *folder*, else `CLAUDE_PROJECT_DIR`, else `enclosing_project` of the current folder."""
+    """Return the project's folder: *folder*, else `CLAUDE_PROJECT_DIR`, else the project around the current folder."""
     explicit = folder or os.environ.get("CLAUDE_PROJECT_DIR")
     return os.path.abspath(explicit) if explicit else enclosing_project(os.getcwd())
 
 
 def project_key(folder: str) -> str:
-    """The key of the playbook of *folder*: a real path as text, the same for all worktrees."""
+    """Return the key of the playbook of *folder*: a real path as text, the same for all worktrees."""
     real = os.path.realpath(folder)
     root = _root(real)
     main = _main_worktree(root)
@@ -37,23 +37,23 @@ def project_key(folder: str) -> str:
 
 
 def is_users(key: str) -> bool:
-    """Whether *key* is that of a personal playbook; a project's key is a whole path."""
+    """Return whether *key* belongs to a personal playbook. A project's key is a whole path."""
     return key == USER_KEY or key.startswith(f"{USER_KEY}:")
 
 
 def repository(folder: str) -> str:
-    """The main worktree of the repository with *folder*; *folder* itself outside a repository."""
+    """Return the main worktree of the repository that contains *folder*; *folder* itself outside a repository."""
     root = _root(os.path.realpath(folder))
     return _main_worktree(root) or root
 
 
 def worktree(folder: str) -> str:
-    """The top folder of the worktree with *folder*; *folder* itself outside a worktree."""
+    """Return the top folder of the worktree that contains *folder*; *folder* itself outside a worktree."""
     return _root(os.path.realpath(folder))
 
 
 def git_dir(folder: str) -> "str | None":
-    """Git's folder for the worktree with *folder*; None outside a worktree."""
+    """Return git's folder for the worktree that contains *folder*; None outside a worktree."""
     root = _root(os.path.realpath(folder))
     path = os.path.join(root, ".git")
     pointer = _first_line(path) or ""
@@ -63,39 +63,39 @@ def git_dir(folder: str) -> "str | None":
 
 
 def as_text(path: str) -> str:
-    """*path* for a database or JSON, which can't hold names that are not UTF-8."""
+    """Encode *path* for a database or JSON, which can't store file names that are not UTF-8."""
     return path.translate(_TO_TEXT)
 
 
 def as_path(text: str) -> str:
-    """The path of *text* from `as_text`."""
+    """Return the path that `as_text` turned into *text*."""
     if text.isascii() or os.path.lexists(text):
         return text
     return text.translate({there: here for here, there in _TO_TEXT.items()})
 
 
 def has_folder(key: str) -> bool:
-    """Whether the folder of the project *key* is on this machine."""
+    """Return whether the folder of the project *key* exists on this machine."""
     return os.path.isdir(as_path(key))
 
 
 def mirror_path(folder: str) -> str:
-    """The path of the mirror of the project in *folder*."""
+    """Return the path of the mirror of the project in *folder*."""
     return os.path.join(folder, ".claude", "playbook.json")
 
 
 def folder_of_mirror(path: str) -> str:
-    """The folder of the project with the mirror *path*."""
+    """Return the folder of the project whose mirror is at *path*."""
     return os.path.dirname(os.path.dirname(path))
 
 
 def enclosing_project(start: str) -> str:
-    """The nearest project at or above *start*; *start* if there is none."""
+    """Return the nearest project at or above *start*; *start* itself if there is none."""
     return next(filter(is_project, upwards(os.path.realpath(start))), os.path.abspath(start))
 
 
 def is_project(folder: str) -> bool:
-    """Whether *folder* has `.git`, or `.claude`, which doesn't count in the home folder."""
+    """Return whether *folder* has `.git` or `.claude`. In the home folder, `.claude` doesn't count."""
     if os.path.lexists(os.path.join(folder, ".git")):
         return True
     is_home = os.path.realpath(folder) == os.path.realpath(os.path.expanduser("~"))
@@ -103,7 +103,7 @@ def is_project(folder: str) -> bool:
 
 
 def upwards(folder: str) -> "Iterator[str]":
-    """*folder* and all folders above it, nearest first."""
+    """Yield *folder* and all folders above it, nearest first."""
     while True:
         yield folder
         above = os.path.dirname(folder)
@@ -113,10 +113,10 @@ def upwards(folder: str) -> "Iterator[str]":
 
 
 def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
-    """The bytes of the file at *path*, which may be from a clone.
+    """Return the bytes of the file at *path*, which may come from a clone.
 
-    Raises OSError if it has more than *most_bytes*, or is no regular file: a pipe would block, a device would fill the
-    memory.
+    Raises OSError if the file has more than *most_bytes* or isn't a regular file: a pipe would block, and a device
+    would fill the memory.
     """
     chunks, remaining = [], most_bytes
     handle = open_plain(path)
@@ -132,7 +132,7 @@ def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
 
 
 def open_plain(path: str) -> int:
-    """A descriptor to read the file at *path*, without blocking. Raises OSError if it is no regular file."""
+    """Open the file at *path* for reading, without blocking. Raises OSError if it isn't a regular file."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise _unreadable("it is not a plain file", path)
     return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -143,10 +143,10 @@ def _root(real: str) -> str:
 
 
 def _main_worktree(root: str) -> "str | None":
-    """The main worktree of the repository whose linked worktree is *root*; None if it is no linked worktree.
+    """Return the main worktree of the repository whose linked worktree is *root*; None if *root* isn't a linked one.
 
-    Anyone can write a `.git` that names a repository. As for git, the repository must name *root* in its own
-    `worktrees/NAME/gitdir`.
+    Anyone can write a `.git` that names a repository. So the repository must name *root* in its own
+    `worktrees/NAME/gitdir`, as git requires.
     """
     pointer = _first_line(os.path.join(root, ".git"))
     if pointer is None or not pointer.startswith("gitdir:"):

@@ -1,6 +1,6 @@
 """Paths, environment variables and limits. Standard library only; writes nothing.
 
-Each call reads the environment, so that a changed variable counts at once.
+Each call reads the environment, so a changed variable takes effect at once.
 """
 
 import os
@@ -22,30 +22,30 @@ DAILY_TOKENS = 1_000_000  # for learning, unless PLAYBOOK_DAILY_TOKENS is set
 
 
 def home() -> str:
-    """The user's home directory."""
+    """Return the user's home directory."""
     return os.path.expanduser("~")
 
 
 def claude_dir() -> str:
-    """Claude Code's own configuration directory: `CLAUDE_CONFIG_DIR`, else `~/.claude`."""
+    """Return Claude Code's configuration directory: `CLAUDE_CONFIG_DIR` if set, else `~/.claude`."""
     return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home(), ".claude")
 
 
 def data_dir() -> str:
-    """The folder of the database, its backups and locks. Not created here."""
+    """Return the folder of the database, its backups and locks. Doesn't create it."""
     return os.path.join(claude_dir(), "playbook")
 
 
 def default_database() -> str:
-    """The default file of the database."""
+    """Return the path of the default database file."""
     return os.path.join(data_dir(), "playbook.db")
 
 
 def database_url(database: "str | None" = None) -> str:
-    """The SQLAlchemy URL of the database: *database*, else `PLAYBOOK_DB_URL`, else the data folder's SQLite file.
+    """Return the SQLAlchemy URL of the database: *database*, else `PLAYBOOK_DB_URL`, else `default_database`.
 
-    A value without `://` is an SQLite file's path. Raises SettingError for a mistyped server's URL, or libpq's
-    `host=... password=...`: else the password would be in the name of a new file.
+    A value without `://` is the path of an SQLite file. Raises SettingError for a mistyped URL of a server and for
+    libpq's `host=... password=...`, because the password would become part of a file name.
     """
     value = database or os.environ.get("PLAYBOOK_DB_URL") or default_database()
     if "://" in value:
@@ -59,7 +59,7 @@ def database_url(database: "str | None" = None) -> str:
 
 
 def sqlite_file(url: str) -> "str | None":
-    """The file of the SQLite database at *url*, or None, without SQLAlchemy."""
+    """Return the path of the SQLite database at *url*, else None. Doesn't import SQLAlchemy."""
     scheme, _, rest = url.partition("://")
     if scheme.partition("+")[0] != "sqlite" or not rest.startswith("/"):
         return None
@@ -67,49 +67,49 @@ def sqlite_file(url: str) -> "str | None":
 
 
 def logs_dir() -> str:
-    """The folder of the hooks' and the worker's logs. Not created here."""
+    """Return the folder for logs of the hooks and the worker. Doesn't create it."""
     return os.path.join(data_dir(), "logs")
 
 
 def spool_dir() -> str:
-    """The folder for jobs of hooks while the database can't be written. Not created here."""
+    """Return the folder for jobs that hooks save while the database can't be written. Doesn't create it."""
     return os.path.join(data_dir(), "spool")
 
 
 def worker_lock() -> str:
-    """The lock of a running worker; its modification time is that of the last run."""
+    """Return the lock file of the worker. Its modification time is the time of the worker's last run."""
     return os.path.join(data_dir(), "worker.lock")
 
 
 def skip_mark(session: str) -> str:
-    """The file that excludes *session* from learning, if it exists. Not created here."""
+    """Return the path of the file that, if it exists, excludes *session* from learning. Doesn't create it."""
     return os.path.join(data_dir(), "skipped", session)
 
 
 def touched_dir() -> str:
-    """The folder with a folder for each session, which has an empty file for each file that the session touched."""
+    """Return the folder of touched files: a subfolder for each session, with an empty file for each touched file."""
     return os.path.join(data_dir(), "touched")
 
 
 def runtime_dir() -> str:
-    """The environment that the plugin installs for its worker. Not created here."""
+    """Return the folder of the Python environment that the plugin installs for its worker. Doesn't create it."""
     return os.path.join(data_dir(), "runtime")
 
 
 def runtime_python() -> str:
-    """The Python of that environment; it exists once the environment is complete."""
+    """Return the Python of that environment. The file exists once the environment is complete."""
     return os.path.join(runtime_dir(), "bin", "python")
 
 
 def actor() -> str:
-    """The actor of a revision, on one line: `PLAYBOOK_ACTOR`, else this session's id, else `ann@laptop`."""
+    """Return the actor for a revision, on one line: `PLAYBOOK_ACTOR`, else this session's id, else `ann@laptop`."""
     return _actor_name(os.environ.get("PLAYBOOK_ACTOR", "")) or _actor_name(session()) or member()
 
 
 def member(role: str = "") -> str:
-    """The person's name, even inside a session: a session id means nothing on another machine.
+    """Return the person's name, even inside a session: a session id means nothing on another machine.
 
-    If no variable names the user, as in Claude Code's background, it is their *role* in the team's database, if any.
+    In Claude Code's background, no variable names the user. Then the name is *role*, their role in the team's database.
     """
     from playbook_db import platforms  # late: hooks don't need it
 
@@ -119,12 +119,12 @@ def member(role: str = "") -> str:
 
 
 def session() -> str:
-    """The id of the session of Claude Code that runs this process; `""` in the user's own terminal."""
+    """Return the id of the Claude Code session that runs this process; `""` in the user's own terminal."""
     return os.environ.get("CLAUDE_CODE_SESSION_ID", "")
 
 
 def require_person() -> None:
-    """Raise SettingError within a session of Claude Code, which must neither read nor accept proposals."""
+    """Raise SettingError within a session of Claude Code. A session must neither read nor accept proposals."""
     if session():
         from playbook_db.errors import Remedy, SettingError
 
@@ -136,12 +136,12 @@ def require_person() -> None:
 
 
 def is_disabled(environ: "Mapping[str, str]" = os.environ) -> bool:
-    """Whether `PLAYBOOK_DISABLE` turns hooks and worker off."""
+    """Return whether `PLAYBOOK_DISABLE` turns off the hooks and the worker."""
     return environ.get("PLAYBOOK_DISABLE", "") not in ("", "0")
 
 
 def daily_tokens(environ: "Mapping[str, str]" = os.environ) -> int:
-    """The tokens that learning may use a day: `PLAYBOOK_DAILY_TOKENS`, else DAILY_TOKENS; 0 means no limit.
+    """Return the tokens that learning may use per day: `PLAYBOOK_DAILY_TOKENS`, else DAILY_TOKENS. 0: no limit.
 
     Raises SettingError.
     """
@@ -156,8 +156,8 @@ def daily_tokens(environ: "Mapping[str, str]" = os.environ) -> int:
 
 
 def holdout(environ: "Mapping[str, str]" = os.environ, name: str = HOLDOUT) -> float:
-    """The share of sessions, or with HOLDOUT_POINTS of points, that is held back for comparison: the variable *name*,
-    from 0 (default) to 1.
+    """Return the share, from 0 (default) to 1, of sessions to hold back for comparison, from the variable *name*.
+    With HOLDOUT_POINTS, it is a share of points.
 
     Raises SettingError.
     """
@@ -174,8 +174,8 @@ def holdout(environ: "Mapping[str, str]" = os.environ, name: str = HOLDOUT) -> f
 
 
 def is_held_out(session_id: str, share: float, point: int = 0) -> bool:
-    """Whether the session is in the *share* that are shown nothing, or the *point* in the share that the session isn't
-    shown. Their ids alone decide (FNV-1a, 32 bits), so it stays the same when the session is resumed or compacted."""
+    """Return whether the session (or with *point*, that point in this session) is in the *share* that isn't shown.
+    Only the ids decide (FNV-1a, 32 bits), so the result stays the same if the session is resumed or compacted."""
     text = f"{point} {session_id} held back" if point else session_id  # FNV-1a mixes the last bytes too little
     number = 0x811C9DC5
     for byte in text.encode("utf-8", "replace"):
@@ -197,5 +197,5 @@ def _user_name(role: str) -> str:
 
 
 def _actor_name(text: str) -> str:
-    """*text* on one line, without characters that could control a terminal, at most MAX_ACTOR_LENGTH of it."""
+    """Put *text* on one line of at most MAX_ACTOR_LENGTH characters, without those that could control a terminal."""
     return "".join(char if char.isprintable() else " " for char in text)[:MAX_ACTOR_LENGTH].strip()

@@ -32,7 +32,8 @@ def write_sample_database(path: Path) -> Path:
             edit.vote(project, "mis-002", "harmful")
             edit.edit(project, "ctx-001", text="Advice that was put in other words.")
             edit.retire(project, "oth-002", reason="it didn't help")
-            edit.apply_batch(project, ["nonsense"], origin="a test")
+            reworded = {"type": "UPDATE", "target_id": "oth-001", "text": "Advice that a batch put in other words."}
+            edit.apply_batch(project, ["nonsense", reworded], origin="a test")
             merged = {"type": "MERGE", "source_ids": ["mis-001", "mis-002"], "merged_text": "Both in one."}
             edit.apply_batch(project, [merged], origin="a test")
             edit.vote(project, "pat-001", "harmful")

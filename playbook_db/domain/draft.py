@@ -1,6 +1,6 @@
-"""A draft of a playbook: each step is recorded as a Change, and the original isn't touched.
+"""A draft of a playbook. Each step is recorded as a Change, and the original stays as it is.
 
-Votes, operations, pruning and the rest work on a draft, so that several of them can make one revision.
+Votes, operations, pruning and other steps work on a draft, so several of them can make one revision.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ _FEW_CHANGES = 50  # of a draft; with more of them, reading all points costs les
 
 
 def summary(changes: Iterable[Change]) -> str:
-    """A summary of *changes* in a few words, such as "2 added, 1 retired"."""
+    """Summarize *changes* in a few words, such as "2 added, 1 retired"."""
     last = {change.point.name: change.kind for change in changes}
     counts = Counter(last.values())
     return ", ".join(f"{counts[kind]} {word}" for kind, word in _WORDS.items() if counts[kind]) or "no points changed"
@@ -45,32 +45,32 @@ class PlaybookSource(Protocol):
         """Whether it is the personal playbook."""
 
     def playbook(self) -> Playbook:
-        """The whole playbook."""
+        """Return the whole playbook."""
 
     def live_points(self) -> Sequence[KeyPoint]:
-        """All live points."""
+        """Return all live points."""
 
     def live_point(self, name: str) -> KeyPoint | None:
-        """The live point *name*, or None."""
+        """Return the live point *name*, or None."""
 
     def highest_number(self, prefix: str) -> int:
-        """The highest number in the names with that prefix, retired points included; 0 if there are none."""
+        """Return the highest number in names with *prefix*, including names of retired points; 0 if there are none."""
 
     def last_position(self) -> int:
-        """The highest position, retired points included."""
+        """Return the highest position, including positions of retired points."""
 
     def points_like(self, text: str) -> Sequence[KeyPoint] | None:
-        """Live points, including all with the same `normalised` text; None if all live points must be compared."""
+        """Return live points, including all whose `normalised` text equals *text*'s. None: compare all live points."""
 
     def names_at(self, section: str, position: int) -> Sequence[str]:
-        """The names of the live points at that place."""
+        """Return the names of the live points at *position* in *section*."""
 
 
 class Draft:
     """A playbook that is being changed; `changes` lists the changes in order.
 
-    From a source, single points are read by name as needed, and all live points if something concerns them all. With
-    `flat`, new names are `kpt_NNN`, as flat files have them.
+    A draft of a source reads single points by name as needed, and all live points if a step concerns all of them. With
+    `flat`, new names are `kpt_NNN`, as in flat files.
     """
 
     def __init__(self, source: Playbook | PlaybookSource, *, flat: bool = False) -> None:
@@ -97,14 +97,14 @@ class Draft:
         return point
 
     def points(self) -> list[KeyPoint]:
-        """The present live points in canonical order."""
+        """Return the present live points in canonical order."""
         if self._source is not None and not self._has_all_points:
             self._points = {**{point.name: point for point in self._source.live_points()}, **self._points}
             self._has_all_points = True
         return self._known_points()
 
     def playbook(self) -> Playbook:
-        """The present playbook, with the original's header."""
+        """Return the present playbook, with the original's header."""
         original = self._read_all()
         if not self.changes:
             return original
@@ -112,20 +112,20 @@ class Draft:
         return Playbook(points, frozenset(self._spent), original.header, last_position, self._is_users)
 
     def is_used(self, name: str) -> bool:
-        """Whether *name* belongs to a live or retired point."""
+        """Return whether a live or retired point has *name*."""
         self._read_all()
         return name in self or name in self._spent
 
     def may_have(self, name: str) -> bool:
-        """Whether *name* is of the kind of this playbook: personal names differ from a project's."""
+        """Return whether *name* fits this kind of playbook. A personal playbook has other names than a project's."""
         return is_users_name(name) == self._is_users
 
     def has_text(self, text: str) -> bool:
-        """Whether a live point has the same normalized text."""
+        """Return whether a live point has the same normalized text."""
         return self.find_text(text) is not None
 
     def find_text(self, text: str) -> KeyPoint | None:
-        """The first live point with the same normalized text, or None."""
+        """Return the first live point with the same normalized text, or None."""
         same = normalised(text)
         if self._texts is None:
             is_asked = not self._has_all_points and len(self.changes) <= _FEW_CHANGES
@@ -139,7 +139,7 @@ class Draft:
         return next(point for point in self.points() if normalised(point.text) == same)
 
     def is_taken(self, section: str, position: int) -> bool:
-        """Whether a live point is at that place."""
+        """Return whether a live point has this *section* and *position*."""
         if self._source is not None and not self._has_all_points:
             for name in self._source.names_at(section, position):
                 self._find(name)
@@ -147,7 +147,7 @@ class Draft:
         return (section, position) in places
 
     def new_name(self, section: str) -> str:
-        """A name for a new point of *section* that this playbook never used before."""
+        """Return a name for a new point of *section* that this playbook never used before."""
         prefix = LEGACY_PREFIX if self._flat else USERS_MARK * self._is_users + SECTION_SLUGS[section]
         if prefix not in self._highest:
             live = [point.name for point in self._points.values() if point is not None]
@@ -157,25 +157,25 @@ class Draft:
         return format_name(prefix, self._highest[prefix])
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Keep `new_name` from returning *names*, which incoming points have."""
+        """Prevent `new_name` from returning *names*, which belong to incoming points."""
         self._reserved = frozenset(names)
         for prefix, highest in self._highest.items():
             self._highest[prefix] = max(highest, highest_number(self._reserved, prefix))
 
     def add(self, point: KeyPoint, *, reason: str | None = None) -> KeyPoint:
-        """Add *point* at the end of its section, under its own name."""
+        """Add *point* at the end of its section, under its own name. Return the point with its position."""
         placed = replace(point, position=self.free_position())
         self.place(placed, kind="add", reason=reason)
         return placed
 
     def change(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
-        """Replace the live point of this name with *point*; in a new section it comes last."""
+        """Replace the live point that has the same name with *point*. If its section changes, it comes last there."""
         if point.section != self[point.name].section:
             point = replace(point, position=self.free_position())
         self.place(point, kind=kind, reason=reason)
 
     def place(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
-        """Make *point* live exactly as it is, position included."""
+        """Make *point* live exactly as given, including its position. Counters are limited to MAX_COUNTER."""
         if point.helpful > MAX_COUNTER or point.harmful > MAX_COUNTER:
             helpful, harmful = min(point.helpful, MAX_COUNTER), min(point.harmful, MAX_COUNTER)
             point = replace(point, helpful=helpful, harmful=harmful)
@@ -193,7 +193,7 @@ class Draft:
         self.changes.append(Change(kind, point, reason, reworded=before is None or before.text != point.text))
 
     def retire(self, name: str, *, reason: str | None = None, successor: str | None = None) -> None:
-        """Retire the point; its name is never used again."""
+        """Retire the point *name*. The name is never used again."""
         point = self[name]
         self._count_text(point.text, -1)
         self._points[name] = None
@@ -201,7 +201,7 @@ class Draft:
         self.changes.append(Change("retire", point, reason, successor))
 
     def free_position(self) -> int:
-        """A position after all others."""
+        """Return a position after all other positions."""
         if self._last_position is None:
             last = self._original.last_position if self._source is None else self._source.last_position()
             points = [*self._original.points, *(change.point for change in self.changes)]
@@ -212,13 +212,13 @@ class Draft:
         return sorted((point for point in self._points.values() if point is not None), key=canonical_order)
 
     def _find(self, name: str) -> KeyPoint | None:
-        """The present live point *name*, read from the source if needed."""
+        """Return the present live point *name*, reading it from the source if needed; None if it isn't live."""
         if name not in self._points and self._source is not None and not self._has_all_points:
             self._points[name] = self._source.live_point(name)
         return self._points.get(name)
 
     def _read_all(self) -> Playbook:
-        """Read all of the original, keep the changes so far, and return the original."""
+        """Read all of the original and return it. The changes so far stay."""
         if self._source is not None:
             self._original, self._source, self._has_all_points = self._source.playbook(), None, True
             self._points = {**self._original.by_name, **self._points}

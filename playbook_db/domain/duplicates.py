@@ -1,8 +1,8 @@
-"""Duplicates: points that a measure calls similar, and candidates by their words.
+"""Duplicate points: folding points that a measure calls similar, and finding candidates by their words.
 
-"Use X, not Y" and "use Y, not X" have the same words, so no measure may merge by itself. Similar points are folded for
-callers with a threshold; the curator and people decide on candidates. The empty words, the length of a beginning and
-the bound were chosen on benchmarks/quality/pairs.json (docs/internals/evidence.md).
+"Use X, not Y" and "use Y, not X" have the same words, so no measure of words may merge points by itself. A caller with
+a threshold folds similar points. The curator and people decide on candidates. The empty words, the length of a
+beginning and the bound were chosen on benchmarks/quality/pairs.json (docs/internals/evidence.md).
 """
 
 import math
@@ -42,10 +42,10 @@ Similarity = Callable[[KeyPoint, KeyPoint], float]
 
 
 def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> tuple[KeyPoint, ...]:
-    """Fold each point into the first earlier survivor that is at least *threshold* similar to it.
+    """Fold each point into the first earlier survivor that is at least *threshold* similar to the point.
 
-    Returns the retired points. Only survivors are compared, so a chain of neighbors can't swallow different points.
-    *threshold* is clamped to 0..1; NaN means the default.
+    Return the retired points. Only survivors are compared, so a chain of neighbors can't swallow different points.
+    *threshold* is limited to 0..1; NaN means the default.
     """
     bound = DEFAULT_THRESHOLD if math.isnan(threshold) else min(1.0, max(0.0, threshold))
     survivors: list[KeyPoint] = []
@@ -63,9 +63,9 @@ def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> t
 def near_pairs(
     points: Sequence[KeyPoint], *, apart: Collection[tuple[str, str]] = (), limit: int = MAX_PAIRS
 ) -> list[tuple[KeyPoint, KeyPoint, float]]:
-    """The *limit* pairs of *points* whose words are most alike, and their likeness; ties in the points' order.
+    """Return the *limit* pairs of *points* with the most similar words, and their likeness. Ties keep their order.
 
-    *apart* are pairs of names that somebody decided to keep. In a huge playbook, only pairs that share two rare words
+    *apart* has pairs of names that somebody decided to keep. In a huge playbook, only pairs that share two rare words
     are compared.
     """
     words = [words_of(point.text) for point in points]
@@ -91,7 +91,7 @@ def near_pairs(
 
 
 def near_points(text: str, points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tuple[KeyPoint, float]]:
-    """The *limit* *points* whose words are most like *text*, and their likeness; ties in the points' order."""
+    """Return the *limit* *points* whose words are most like *text*, and their likeness. Ties keep the points' order."""
     return _near_words(words_of(text), [(point, words_of(point.text)) for point in points], limit)
 
 
@@ -105,9 +105,9 @@ def _near_words(
 def candidates(
     points: Sequence[KeyPoint], texts: Sequence[str] = (), *, apart: Collection[tuple[str, str]] = ()
 ) -> tuple[list[tuple[str, str]], dict[int, list[str]]]:
-    """The candidates for a curator: pairs of names of *points*, except those *apart*, and the points near new texts.
+    """Return the curator's candidates: similar pairs of *points*, except pairs in *apart*, and points near new *texts*.
 
-    The latter are names by the index, from 0, of the text in *texts*.
+    Pairs are pairs of names. The near points are lists of names, by the index (from 0) of the text in *texts*.
     """
     pairs = [(one.name, other.name) for one, other, _ in near_pairs(points, apart=apart)]
     known = [(point, words_of(point.text)) for point in points] if texts else []
@@ -116,7 +116,7 @@ def candidates(
 
 
 def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = None) -> None:
-    """Retire the point *duplicate*; the point *name* gets its votes, and *text* if one is given."""
+    """Retire the point *duplicate*, and add its votes to the point *name*, which also gets *text* if given."""
     survivor, point = draft[name], draft[duplicate]
     folded = replace(
         survivor,
@@ -132,16 +132,16 @@ def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = Non
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The beginnings of the words of *text*. Empty words count only if there are no others."""
+    """Return the beginnings of the words of *text*. Empty words count only if there are no others."""
     words = set(_WORD.findall(text.casefold()))
     return frozenset(word[:_BEGINNING] if word.isalpha() else word for word in words - _EMPTY or words)
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """The likeness of two texts with these words: 1 for the same words, 0 if they share one word or none.
+    """Return the likeness of two texts with these words: 1 for the same words, 0 if they share one word or none.
 
-    Otherwise it is the share of words that both have. One word is subtracted from both numbers, so that short texts
-    with a single common word aren't alike.
+    Otherwise it is the number of shared words divided by the number of all words. One word is subtracted from both
+    numbers, so short texts with a single common word aren't alike.
     """
     shared = len(one & other)
     if not shared:

@@ -1,4 +1,4 @@
-"""Erasing texts, and the matches of a pattern, from texts, JSON and files."""
+"""Erasing texts, and matches of a pattern, from other texts, JSON and files."""
 
 import json
 import re
@@ -25,7 +25,7 @@ _Range = tuple[int, int]  # start and end
 
 @dataclass(frozen=True, slots=True)
 class Eraser:
-    """Erases *texts*, in the forms that they have in files, and the matches of *pattern*."""
+    """Eraser of *texts*, in all forms that files have of them, and of the matches of *pattern*."""
 
     texts: frozenset[str] = frozenset()
     pattern: re.Pattern[str] | None = None
@@ -36,7 +36,7 @@ class Eraser:
         object.__setattr__(self, "_forms", tuple(sorted(forms, key=len, reverse=True)))
 
     def erase(self, text: str) -> str:
-        """*text* with MARK in place of each part to erase; marks that it has already stay."""
+        """Replace each part of *text* to erase with MARK. Marks that are already there stay."""
         parts, at = [], 0
         for start, end in self._ranges(text):
             parts += [text[at:start], MARK]
@@ -44,32 +44,32 @@ class Eraser:
         return "".join([*parts, text[at:]])
 
     def matches(self, text: str) -> Iterator[str]:
-        """The parts of *text* to erase."""
+        """Yield the parts of *text* to erase."""
         yield from (text[start:end] for start, end in self._ranges(text))
 
     def finds(self, text: str) -> bool:
-        """Whether *text* has anything to erase."""
+        """Return whether *text* has any part to erase."""
         return self.erase(text) != text
 
     def leaves_nothing(self, text: str) -> bool:
-        """Whether only marks and punctuation would remain of *text*."""
+        """Return whether an erasure would leave only marks and punctuation of *text*."""
         erased = self.erase(text)
         return erased != text and not re.search(r"\w", erased.replace(MARK, ""))
 
     def erase_json(self, text: str) -> str:
-        """The JSON in *text* after erasing from its strings, keys and numbers; other text as by `erase`."""
+        """Erase from the strings, keys and numbers of the JSON in *text*. If it isn't JSON, do as `erase` does."""
         return self._erase_decoded(text, self._value)
 
     def erase_header(self, text: str) -> str:
-        """The same for a header; the keys that a playbook file needs stay."""
+        """Do as `erase_json` does for a header, but keep the keys that a playbook file needs."""
         return self._erase_decoded(text, self._header)
 
     def erase_file(self, text: str) -> str:
-        """The same for the content of any file, also within JSON strings with escapes."""
+        """Erase from the content of any file, including JSON strings with escapes."""
         return self.erase(_JSON_STRING.sub(lambda literal: self._literal(literal[0]), text))
 
     def _ranges(self, text: str) -> list[_Range]:
-        """The ranges to erase, each with the marks that it touches."""
+        """Return the ranges to erase, each joined with the marks that it touches."""
         if text in self.texts or text.strip() in self.texts:
             return [(0, len(text))]
         ranges = [place for form in self._forms for place in _places(form, text)]
@@ -121,7 +121,7 @@ class Eraser:
 
 
 def read_pattern(text: str) -> re.Pattern[str]:
-    """The regular expression in *text*. Raises PatternError if it is invalid or matches the empty text."""
+    """Compile the regular expression in *text*. Raises PatternError if it is invalid or matches the empty text."""
     try:
         pattern = re.compile(text)
     except re.error as error:
@@ -132,7 +132,7 @@ def read_pattern(text: str) -> re.Pattern[str]:
 
 
 def encoded(value: object) -> str:
-    """*value* as JSON that a database can store."""
+    """Encode *value* as JSON that a database can store."""
     text = write_json(value)
     try:
         text.encode("utf-8")
@@ -142,7 +142,7 @@ def encoded(value: object) -> str:
 
 
 def _forms(text: str) -> set[str]:
-    """The forms of *text* inside another one: as it is, on one line, as JSON, and as JSON in JSON."""
+    """Return the forms of *text* inside other texts: unchanged, on one line, as JSON, and as JSON in JSON."""
     plain = {text, text.strip(), " ".join(text.split())}
     plain = {form for form in plain if len(form.strip()) >= SHORTEST_TEXT}
     escaped = {json.dumps(form, ensure_ascii=only)[1:-1] for form in plain for only in (True, False)}
@@ -150,7 +150,7 @@ def _forms(text: str) -> set[str]:
 
 
 def _places(form: str, text: str) -> Iterator[_Range]:
-    """The ranges of *form* in *text*, also if the end of *form* was cut off there."""
+    """Yield the ranges of *form* in *text*. A range may lack the end of *form* if it was cut off there."""
     sign = form[:_CUT_LENGTH]
     start = text.find(sign)
     while start >= 0:
@@ -162,9 +162,9 @@ def _places(form: str, text: str) -> Iterator[_Range]:
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
-    """Whether the part from *start* to *end* isn't inside a longer word.
+    """Return whether the part from *start* to *end* isn't inside a longer word.
 
-    The letter of an escape such as `\\n` belongs to no word. A script without capitals shows no ends of words.
+    The letter of an escape such as `\\n` belongs to no word. A script without capitals doesn't show the ends of words.
     """
     is_escaped = text[max(0, start - 2) : max(0, start - 1)] == "\\"
     before, after = "" if is_escaped else text[max(0, start - 1) : start], text[end : end + 1]
@@ -176,7 +176,7 @@ def _are_one_word(*chars: str) -> bool:
 
 
 def _joined(ranges: Iterable[_Range]) -> list[_Range]:
-    """The *ranges* in order; ranges that touch are joined."""
+    """Sort *ranges*, and join ranges that touch."""
     joined: list[_Range] = []
     for start, end in sorted(ranges):
         if joined and start <= joined[-1][1]:
@@ -187,7 +187,7 @@ def _joined(ranges: Iterable[_Range]) -> list[_Range]:
 
 
 def _with_unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The *pairs* as an object; equal keys get numbers."""
+    """Build an object from *pairs*, adding a number to each repeated key."""
     unique: dict[str, Any] = {}
     for key, value in pairs:
         names = chain([key], (f"{key} {number}" for number in count(2)))

@@ -1,4 +1,4 @@
-"""JSON in which a number keeps its spelling: 1.50 stays 1.50, and a long number keeps all its digits. Pure.
+"""JSON that keeps the spelling of numbers: 1.50 stays 1.50, and a long number keeps all its digits. Pure.
 
 Unknown keys of a playbook file are read and written this way.
 """
@@ -12,7 +12,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 class SpelledNumber(float):
-    """A float that Python would write in another way than the file, whose text is its `spelling`."""
+    """A float that Python would spell differently than the file. `spelling` is its text in the file."""
 
     spelling: str
 
@@ -26,7 +26,7 @@ class SpelledNumber(float):
 
 
 def read_json(text: str, *, read_int: Callable[[str], Any] = int, **options: Any) -> Any:
-    """The value in the JSON *text*; *options* are those of `json.loads`. Raises what that raises."""
+    """Parse the JSON in *text*. *options* and errors are those of `json.loads`."""
 
     def whole(spelling: str) -> Any:
         return SpelledNumber(spelling) if spelling == "-0" else read_int(spelling)
@@ -35,9 +35,10 @@ def read_json(text: str, *, read_int: Callable[[str], Any] = int, **options: Any
 
 
 def write_json(value: object, line: str | None = None, indent: str = "  ") -> str:
-    """*value* as JSON, as `json.dumps` writes it without `ensure_ascii`, but with the numbers' spelling.
+    """Write *value* as `json.dumps` does without `ensure_ascii`, but keep the spelling of numbers.
 
-    It is on one line. With *line*, a line break and the indentation of its first line, it is in lines with *indent*.
+    By default the JSON is on one line. *line*, a line break and the first line's indentation, makes it several lines,
+    indented by *indent*.
     """
     if isinstance(value, str):
         return encode_basestring(value)

@@ -1,6 +1,6 @@
-"""Changing the points of a draft: operations of the curator, votes, pruning.
+"""Changes to the points of a draft: operations of the curator, votes, pruning.
 
-An item that breaks a rule is skipped with a reason, and the others still count. Sources: curator contract; scoring and
+An item that breaks a rule is skipped with a reason; the other items still count. Sources: curator contract; scoring and
 reflector specifications; for UPDATE, contract, section 4.
 """
 
@@ -33,13 +33,13 @@ REST_HARMFUL = 3  # a point rests after so many harmful votes in a row, however 
 
 
 class _RefusedError(Exception):
-    """Why an operation can't be carried out."""
+    """An operation that can't be carried out, with the reason."""
 
 
 def apply_operations(
     draft: Draft, operations: Sequence[object], evidence: Sequence[tuple[Evidence, ...]] = ()
 ) -> tuple[Skipped, ...]:
-    """Carry out *operations*, each with its *evidence*, on the draft in order; return the skipped ones."""
+    """Apply *operations* to the draft in order, each with its *evidence*. Return the skipped operations."""
 
     def perform(index: int, operation: object) -> None:
         if index >= MAX_OPERATIONS:
@@ -53,9 +53,9 @@ def apply_operations(
 
 
 def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
-    """Add *entries*, texts or `{"text", "section"?}`, the older form of a curator's answer; return the skipped ones.
+    """Add *entries*, the older form of a curator's answer: texts or `{"text", "section"?}`. Return the skipped entries.
 
-    Anything but a list adds nothing. Source: curator contract, ExtractionResult.
+    If *entries* isn't a list, nothing is added. Source: curator contract, ExtractionResult.
     """
     listed = entries if isinstance(entries, list) else []
     return _skipped(
@@ -64,26 +64,26 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
 
 
 def gist(operation: Mapping[str, Any], kind: str) -> tuple[frozenset[str], str]:
-    """The points that *operation* names, and its normalized text. Two with the same gist are the same to a person."""
+    """Return the points that *operation* names, and its text normalized. Equal gists are the same to a person."""
     content = operation.get("tag") if kind == "VOTE" else text_of(operation, kind)
     return frozenset(named_points(operation, kind)), normalised(storable(content)) if isinstance(content, str) else ""
 
 
 def text_of(operation: Mapping[str, Any], kind: str) -> str:
-    """The text that *operation*, of that *kind*, would give a point; `""` if it adds and rewords none."""
+    """Return the text that *operation*, of this *kind*, would give a point; `""` if it adds and rewords none."""
     text = operation.get(TEXT_KEYS.get(kind, ""))
     return text if isinstance(text, str) else ""
 
 
 def named_points(operation: Mapping[str, Any], kind: str) -> tuple[str, ...]:
-    """The points that *operation*, of that *kind*, names, each once."""
+    """Return the points that *operation*, of this *kind*, names, each once."""
     sources = operation.get("source_ids") if kind == "MERGE" else [operation.get(_TARGET_KEYS.get(kind, ""))]
     names = sources if isinstance(sources, list) else []
     return tuple(dict.fromkeys(storable(str(name)) for name in names if name is not None))
 
 
 def is_for_user(operation: object) -> bool:
-    """Whether *operation* is about the personal playbook: it names one of its points, or is an ADD with that scope."""
+    """Return whether *operation* names a point of the personal playbook, or is an ADD with the scope `user`."""
     if not isinstance(operation, dict):
         return False
     if operation.get("type") == "ADD":
@@ -92,7 +92,7 @@ def is_for_user(operation: object) -> bool:
 
 
 def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...]:
-    """The index (from 0) and the section of each operation that names an unknown section."""
+    """Return the index (from 0) and the section of each operation with an unknown section."""
     return tuple(
         (index, str(operation["section"]))
         for index, operation in enumerate(operations)
@@ -101,7 +101,7 @@ def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...
 
 
 def read_votes(raw: object, *, tag_key: str = "tag") -> tuple[list[Vote], tuple[Skipped, ...]]:
-    """The votes in *raw*, a list of `{"name", <tag_key>, "rationale"?}` from a model, and the skipped items.
+    """Read the votes in *raw*, a model's list of `{"name", <tag_key>, "rationale"?}`. Also return the skipped items.
 
     An item without a name, or with an unknown tag, is skipped. Source: reflector specification, REQ-REFL-004 and -007;
     contract, section 5.
@@ -115,8 +115,8 @@ def read_votes(raw: object, *, tag_key: str = "tag") -> tuple[list[Vote], tuple[
 def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
     """Count *votes* in the draft: `helpful` and `harmful` add one each, `neutral` adds nothing.
 
-    All votes for a point make one change. Returns the votes with `matched` set; a vote for a point that isn't live has
-    no match, and its name is cut to the length of a name. Source: scoring specification, REQ-SCORE-002.
+    All votes for a point make one change. Return the votes with `matched` set. A vote for a point that isn't live has
+    no match, and its name is cut to MAX_NAME_LENGTH. Source: scoring specification, REQ-SCORE-002.
     """
     tallies: dict[str, list[int]] = {}
     marked: list[Vote] = []
@@ -134,7 +134,7 @@ def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
 
 
 def is_harmful(point: KeyPoint) -> bool:
-    """Whether *point* has at least PRUNE_MIN_HARMFUL harmful votes, and more of them than helpful ones.
+    """Return whether *point* has at least PRUNE_MIN_HARMFUL harmful votes, and more harmful than helpful votes.
 
     Source: scoring specification, REQ-SCORE-007.
     """
@@ -142,7 +142,7 @@ def is_harmful(point: KeyPoint) -> bool:
 
 
 def prune(draft: Draft, *, spared: Collection[str] = ()) -> tuple[KeyPoint, ...]:
-    """Retire all harmful points of the draft except *spared* ones; return them in canonical order."""
+    """Retire all harmful points of the draft except the *spared* names. Return them in canonical order."""
     pruned = tuple(point for point in draft.points() if is_harmful(point) and point.name not in spared)
     for point in pruned:
         draft.retire(point.name, reason=f"pruned: {point.harmful} harmful, {point.helpful} helpful")
@@ -150,7 +150,7 @@ def prune(draft: Draft, *, spared: Collection[str] = ()) -> tuple[KeyPoint, ...]
 
 
 def _skipped(items: Iterable[object], perform: Callable[[int, object], None]) -> tuple[Skipped, ...]:
-    """Call *perform* with each of *items*; return those that it refused."""
+    """Call *perform* with each of *items*. Return the items that it refused."""
     skipped: list[Skipped] = []
     for index, item in enumerate(items):
         try:

@@ -1,4 +1,4 @@
-"""The values of a playbook, and the rules for the names and texts of its key points."""
+"""The values that make up a playbook, and the rules for the names and texts of its key points."""
 
 import re
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ class KeyPoint:
     """One piece of advice and its votes.
 
     `name` is unique in the playbook and never used again. `helpful` and `harmful` count votes (>= 0). `position` orders
-    the points of a section; gaps mean nothing.
+    the points of a section and may have gaps.
     """
 
     name: str
@@ -41,7 +41,7 @@ class KeyPoint:
 
 
 def canonical_order(point: KeyPoint) -> tuple[int, int]:
-    """The sort key of every listing, export and injected text: section, then position."""
+    """Return the sort key for every listing, export and injected text: section, then position."""
     return SECTION_ORDER[point.section], point.position
 
 
@@ -57,7 +57,7 @@ class Header:
     final_newline: bool = True
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are the same JSON. In JSON, 1, 1.0, 1.00 and true differ."""
+        """Return whether both headers are the same JSON. In JSON, 1, 1.0, 1.00 and true differ."""
         return isinstance(other, Header) and self._json == other._json
 
     def __hash__(self) -> int:
@@ -68,26 +68,26 @@ class Header:
         return write_json(dict(self.fields)), self.final_newline
 
     def get(self, key: str) -> Any:
-        """The value under *key*, or None."""
+        """Return the value under *key*, or None."""
         return dict(self.fields).get(key)
 
     @property
     def last_updated(self) -> str | None:
-        """The file's time of its last change (ISO 8601), None if it has none or isn't a text."""
+        """The time of the file's last change (ISO 8601); None if the file has no such text."""
         value = self.get("last_updated")
         return value if isinstance(value, str) else None
 
     def stamped(self, last_updated: object) -> "Header":
-        """The same header with another `last_updated`."""
+        """Return a copy of the header with another `last_updated`."""
         return replace(self, fields=tuple({**dict(self.fields), "last_updated": last_updated}.items()))
 
 
 @dataclass(frozen=True)
 class Playbook:
-    """The live points in canonical order, the header, and the names and positions that retired points keep.
+    """The live points in canonical order, the header, and the names and positions reserved for retired points.
 
-    `spent` are the names of retired points, which are never used again. `last_position` is at least the highest
-    position of a retired point, which may be restored to its place. `is_users` marks the personal playbook.
+    `spent` has the names of retired points, which are never used again. `last_position` is at least the highest
+    position of a retired point, because a point may be restored to its place. `is_users` marks the personal playbook.
     """
 
     points: tuple[KeyPoint, ...] = ()
@@ -103,12 +103,12 @@ class Playbook:
 
     @property
     def content(self) -> tuple[tuple[str, str, str, int, int], ...]:
-        """The points as an export has them: playbooks with equal content have equal exports."""
+        """The points with the fields that an export has. Playbooks with equal content have equal exports."""
         return tuple((p.name, p.text, p.section, p.helpful, p.harmful) for p in self.points)
 
 
 def playbook_of(points: Iterable[KeyPoint], *, header: Header | None = None) -> Playbook:
-    """A playbook of *points*, in their order within each section; positions count from 1."""
+    """Make a playbook of *points*, in their order within each section. Positions count from 1."""
     numbered = [replace(point, position=place) for place, point in enumerate(points, 1)]
     return Playbook(tuple(sorted(numbered, key=canonical_order)), header=header or Header())
 
@@ -123,7 +123,7 @@ class PointState:
 
 @dataclass(frozen=True, slots=True)
 class RetiredPoint:
-    """A retired point, the revision that retired it, and why. A forgotten one has lost its text."""
+    """A retired point, the revision that retired it, and the reason. A forgotten point has lost its text."""
 
     point: KeyPoint
     revision: int
@@ -133,11 +133,11 @@ class RetiredPoint:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one point: its kind, the point afterwards, and why.
+    """A change of one point: its kind, the point after the change, and the reason.
 
     `kind` is one of `add`, `vote`, `edit` (text, section or counters), `move` (within its section), `retire`,
-    `restore`. `successor` names the point that replaces a merged or duplicate one. `reworded` says whether the text
-    changed. `evidence` is the session's evidence for it.
+    `restore`. `successor` names the point that replaces a merged or duplicate point. `reworded` says whether the text
+    changed. `evidence` is the session's evidence for the change.
     """
 
     kind: str
@@ -150,10 +150,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One tag for a point; `matched` says whether a live point has this name.
+    """One tag for a point. `matched` says whether a live point has this name.
 
-    `ignored` says that the session was shown the point, didn't follow it, and paid for that. `evidence` is the
-    session's. A harmful vote that `is_weak` counts, but can't lower, rest or retire the point without a person.
+    `ignored`: the session was shown the point, didn't follow it, and paid for that. `evidence` comes from the session.
+    A harmful vote that `is_weak` is counted, but lowers, rests or retires the point only after a person agrees.
     """
 
     name: str
@@ -167,7 +167,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A skipped item of a list: its index (from 0), the item, and why."""
+    """A skipped item of a list: its index (from 0), the item, and the reason."""
 
     index: int
     item: object
@@ -175,22 +175,22 @@ class Skipped:
 
 
 def format_name(prefix: str, number: int) -> str:
-    """The name with that number: `pat-007`, or `kpt_007` for the legacy prefix."""
+    """Return the name with *prefix* and *number*: `pat-007`, or `kpt_007` for the legacy prefix."""
     return f"{before_number(prefix)}{number:03d}"
 
 
 def before_number(prefix: str) -> str:
-    """The part before the number in names with that prefix."""
+    """Return the part before the number in names with *prefix*."""
     return f"{prefix}_" if prefix == LEGACY_PREFIX else f"{prefix}-"
 
 
 def number_of(name: str, prefix: str) -> int:
-    """The number in *name* if it has the form of *prefix*, else 0."""
+    """Return the number in *name* if it has the form of *prefix*, else 0."""
     return highest_number((name,), prefix)
 
 
 def highest_number(names: Iterable[str], prefix: str) -> int:
-    """The highest number in the *names* that have the form of *prefix*; 0 if there are none."""
+    """Return the highest number in those *names* that have the form of *prefix*; 0 if there are none."""
     start = before_number(prefix)
     digits = [name.removeprefix(start) for name in names if name.startswith(start)]
     numbers = [int(each) for each in digits if each.isdigit() and each.isascii() and len(each) <= MAX_DIGITS]
@@ -198,17 +198,17 @@ def highest_number(names: Iterable[str], prefix: str) -> int:
 
 
 def name_pattern() -> str:
-    """A regular expression, without groups, for the names of points in any playbook."""
+    """Return a regular expression, without groups, that matches the names of points in any playbook."""
     return rf"(?:{USERS_MARK}?(?:{'|'.join(SECTION_SLUGS.values())})-\d+|{LEGACY_PREFIX}_\d+)"
 
 
 def next_name(names: Iterable[str], prefix: str) -> str:
-    """The name after the highest one with that prefix. Source: contract, section 2."""
+    """Return the name after the highest of *names* with *prefix*. Source: contract, section 2."""
     return format_name(prefix, highest_number(names, prefix) + 1)
 
 
 def why_name_unusable(name: str) -> str | None:
-    """Why *name* can't be the name of a point, or None. In a prompt, it must stay within its brackets."""
+    """Return why a point can't have *name*, or None if it can. In a prompt, a name must stay within its brackets."""
     if not name.strip():
         return "a name must not be blank"
     if not name.isprintable() or "[" in name or "]" in name:
@@ -219,7 +219,7 @@ def why_name_unusable(name: str) -> str | None:
 
 
 def why_text_unusable(text: object) -> str | None:
-    """Why *text* can't be the text of a point, or None."""
+    """Return why a point can't have *text*, or None if it can."""
     if not isinstance(text, str):
         return "a text must be a string"
     if not text.translate(INVISIBLE).strip():
@@ -232,23 +232,23 @@ def why_text_unusable(text: object) -> str | None:
 
 
 def storable(text: str) -> str:
-    """*text* with `?` for each half of a surrogate pair, which UTF-8 can't encode."""
+    """Replace each half of a surrogate pair in *text* with `?`, since UTF-8 can't encode it."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def normalised(text: str) -> str:
-    """*text* for comparisons: case-folded, with single spaces, without trailing punctuation.
+    """Normalize *text* for comparisons: case-folded, with single spaces, without trailing punctuation.
 
-    A text of only punctuation keeps it. Source: contract, section 10.
+    A text of only punctuation stays. Source: contract, section 10.
     """
     folded = " ".join(text.casefold().split())
     return folded.rstrip(_TRAILING_PUNCTUATION) or folded
 
 
 def exact_phrases(text: str) -> list[tuple[str, ...]]:
-    """Phrases in each text with the same `normalised` text, also for an index that treats some letters as the same.
+    """Return phrases that every text with the same `normalised` text has, even in an index that merges some letters.
 
-    They are single words, probably the rarest first, then the longest row of words.
+    They are single words, probably the rarest first, and then the longest row of words.
     """
     tokens = _BETWEEN_WORDS.split(normalised(text))
     rows = [tuple(row) for is_one, row in groupby(tokens, lambda each: bool(_EXACT_WORD.fullmatch(each))) if is_one]
@@ -257,7 +257,7 @@ def exact_phrases(text: str) -> list[tuple[str, ...]]:
 
 
 def section_named(value: str) -> str:
-    """The canonical section with the name or slug *value*. Raises PointRuleError."""
+    """Return the canonical section whose name or slug is *value*. Raises PointRuleError if there is none."""
     section = find_section(value) or SLUG_SECTIONS.get(value.strip().lower())
     if section is None:
         names = ", ".join(f"{name} ({slug})" for name, slug in SECTION_SLUGS.items())

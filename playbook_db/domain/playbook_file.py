@@ -1,7 +1,7 @@
-"""The content of playbook.json: reading each of its shapes, old and new, and writing the present one.
+"""The content of playbook.json: reading each of its formats, old and new, and writing the present one.
 
-An ambiguous entry is refused with its place and value, and nothing is dropped silently. The services read and write
-the file itself. Source: scoring specification, REQ-SCORE-004 to -006; contract, section 3.
+An ambiguous entry is refused with its place and value. Nothing is dropped silently. The services read and write the
+file itself. Source: scoring specification, REQ-SCORE-004 to -006; contract, section 3.
 """
 
 import json
@@ -38,9 +38,9 @@ Layout = Literal["sections", "flat"]
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """An entry of an older shape: its name now, its shape, and its score if it had one.
+    """An entry in an older format: its present name, its format, and its score if it had one.
 
-    The shapes are `bare_string`, `dict_no_score` and `dict_with_score`.
+    The formats (`shape`) are `bare_string`, `dict_no_score` and `dict_with_score`.
     """
 
     name: str
@@ -52,8 +52,8 @@ class Migrated:
 class Reading:
     """The result of reading a file.
 
-    `is_flat` says whether it had `key_points`. `extras` are the unknown keys of entries, a JSON object for each name.
-    `has_other_format` says whether we write the same content in another way.
+    `is_flat`: the file had `key_points`. `extras` has the unknown keys of entries, a JSON object for each name.
+    `has_other_format`: the file's formatting differs from the one that we write.
     """
 
     playbook: Playbook
@@ -65,13 +65,13 @@ class Reading:
 
 
 class _UnreadableError(ValueError):
-    """A value that JSON or Python's reader accepts, but a playbook doesn't."""
+    """A value that Python's JSON reader accepts, but a playbook doesn't."""
 
 
 def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -> Reading:
-    """Read the playbook in *data*, the text of a file of any shape; *source* names the file in errors.
+    """Read the playbook in *data*, the text of a file in any format. *source* names the file in errors.
 
-    Raises PlaybookFileError with the place; its `damaged` is true if *data* isn't JSON.
+    Raises PlaybookFileError with the place. Its `damaged` is true if *data* isn't JSON.
     """
     text = _as_text(data, source)
     try:
@@ -95,9 +95,9 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
 
 
 def read_playbook(data: object, *, source: str, rename_duplicates: bool = False) -> Reading:
-    """Read the playbook in *data*, the decoded content of a file of any shape; *source* names it in errors.
+    """Read the playbook in *data*, the decoded content of a file in any format. *source* names the file in errors.
 
-    If two points have the same name, `rename_duplicates` renames the second one. Raises PlaybookFileError.
+    If two points have the same name, `rename_duplicates` renames the second point. Raises PlaybookFileError.
     """
     if not isinstance(data, dict):
         raise PlaybookFileError(source, "", f"a playbook must be a JSON object, but this is {_shown(data)}.")
@@ -120,9 +120,9 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
 
 
 def encode(playbook: Playbook, *, layout: Layout = "sections", extras: Mapping[str, str] | None = None) -> str:
-    """The text of the playbook's file, with the unknown keys of entries in *extras*, a JSON object for each name.
+    """Write the text of the playbook's file. *extras* has the unknown keys of entries, a JSON object for each name.
 
-    It is what `json.dumps(..., indent=2, ensure_ascii=False)` writes, but the numbers of the header and of *extras*
+    The format is that of `json.dumps(..., indent=2, ensure_ascii=False)`, but the numbers of the header and of *extras*
     keep their spelling.
     """
     entries: dict[str, list[dict[str, Any]]] = {section: [] for section in SECTION_SLUGS}
@@ -138,7 +138,7 @@ def encode(playbook: Playbook, *, layout: Layout = "sections", extras: Mapping[s
 
 
 def check_header(header: Header, source: str) -> None:
-    """Raise PlaybookFileError if a top-level value could be read, but not written."""
+    """Raise PlaybookFileError if the header has a top-level value that can be read, but not written."""
     for key, value in header.fields:
         problem = _why_unwritable(key, value)
         if problem:
@@ -146,7 +146,7 @@ def check_header(header: Header, source: str) -> None:
 
 
 def _why_unwritable(key: str, value: object) -> str | None:
-    """Why *value* can't be written under *key*, or None."""
+    """Return why *value* can't be written under *key*, or None if it can."""
     if _depth(value) > MAX_DEPTH:
         return f"it is nested more than {MAX_DEPTH} deep"
     try:
@@ -162,7 +162,7 @@ def _why_unwritable(key: str, value: object) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry of the file `source`, and its place there in words."""
+    """An entry of the file `source`, and its place in the file, in words."""
 
     raw: Any
     section: str
@@ -192,9 +192,9 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
 
 
 def _read_entry(entry: _Entry, warnings: list[str]) -> tuple[KeyPoint, str | None, int | None]:
-    """The point of *entry* (the name is `""` if it has none), its older shape if it has one, and its score.
+    """Read the point of *entry* (with the name `""` if it has none). Also return its older format and score, or None.
 
-    Both counters win over a score, and a score wins over a single counter. The others are left out with a warning.
+    Two counters win over a score, and a score wins over a single counter. The others are left out with a warning.
     Source: scoring design, Migration Decision Tree.
     """
     raw = entry.raw
@@ -220,9 +220,9 @@ def _read_entry(entry: _Entry, warnings: list[str]) -> tuple[KeyPoint, str | Non
 def _with_unique_names(
     points: list[KeyPoint], entries: Sequence[_Entry], warnings: list[str], *, rename: bool, is_flat: bool
 ) -> list[KeyPoint]:
-    """*points*, in which each one without a name, and the second one of each name, gets a new name.
+    """Give a new name to each of *points* without a name, and to the second point of each name.
 
-    One without a name gets the next free number. Raises PlaybookFileError for the second one of a name unless *rename*.
+    A nameless point gets the next free number. Without *rename*, a second point raises PlaybookFileError.
     """
     names = {point.name for point in points}
     if len(names) == len(points) and "" not in names:
@@ -286,7 +286,7 @@ def _counter(value: object, key: str, entry: _Entry) -> int:
 
 
 def _whole(value: object) -> int | None:
-    """*value* as an int if it is a whole number (3 or 3.0; not true, not NaN), else None."""
+    """Return *value* as an int if it is a whole number (3 or 3.0; not true, not NaN), else None."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -302,7 +302,7 @@ def _shown(value: object) -> str:
 
 
 def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
-    """The unknown keys of *entry*; a warning for each one that can't be written."""
+    """Return the unknown keys of *entry*. Add a warning for each key that can't be written."""
     extra: dict[str, Any] = {}
     if isinstance(entry.raw, str) or entry.raw.keys() <= _POINT_KEYS:
         return extra
@@ -316,7 +316,7 @@ def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
 
 
 def _has_other_format(data: bytes | str, content: Any, playbook: Playbook) -> bool:
-    """Whether a file with that *content* has another indentation, line ending or order than we write."""
+    """Return whether the file *data* has another indentation, line ending or order than we would write."""
     text, ours = data if isinstance(data, str) else data.decode(), encode(playbook)
     return text != ours and (text.removesuffix("\n") != write_json(content, "\n") or content == json.loads(ours))
 
@@ -343,12 +343,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _int(digits: str) -> int | float:
-    """The number. One that is too long for a database becomes infinite, as Python may refuse to read it."""
+    """Parse *digits*. A number too long for a database becomes infinite, since Python may refuse to read it."""
     return int(digits) if len(digits) < _MAX_DIGITS else float("inf")
 
 
 def _depth(value: Any) -> int:
-    """How deep lists and objects are nested in *value*."""
+    """Return how deep lists and objects are nested in *value*."""
     depth, level = 0, [value]
     while level := [container for container in level if isinstance(container, dict | list)]:
         depth += 1

@@ -1,7 +1,7 @@
-"""The playbook's text in a prompt: which points come first, which fit, and how they are written.
+"""The playbook's text in a prompt: the order of its points, the points that fit, and how each is written.
 
-It imports almost nothing, as the hooks use it. It has no clock: the same playbook always gives the same bytes, as the
-prompt cache of a model needs.
+The hooks use this module, so it imports almost nothing. It has no clock: the same playbook always gives the same bytes,
+as a model's prompt cache needs.
 """
 
 from playbook_db.domain.sections import SECTION_ORDER, is_users_name
@@ -47,11 +47,11 @@ _LINE_BREAKS = str.maketrans({"\r": "\\r", **dict.fromkeys("\n\v\f\x1c\x1d\x1e\x
 
 
 def rank(helpful: int, harmful: int, changed_in: int) -> float:
-    """The rank of a point; points with a higher rank are shown first.
+    """Return the rank of a point. Points with a higher rank are shown first.
 
-    It is the upper bound of Wilson's score interval for the share of helpful votes (DEVIATIONS, one added vote on each
-    side). So a point without votes ranks above one that harmed as often as it helped, and can get votes. A later last
-    change, such as a vote, adds a little, so that unused points sink. Chosen by `python -m
+    The rank is the upper bound of Wilson's score interval for the share of helpful votes (DEVIATIONS, one added vote on
+    each side). So a point without votes ranks above a point that harmed as often as it helped, and can get votes. A
+    later last change, such as a vote, adds a little, so unused points sink. Chosen by `python -m
     benchmarks.quality.ranking_worlds`; the figures are in docs/internals/evidence.md.
     """
     votes = helpful + harmful + 2
@@ -62,10 +62,10 @@ def rank(helpful: int, harmful: int, changed_in: int) -> float:
 
 
 class RankedPoints:
-    """The points of one playbook for a prompt: pinned ones first, then the best, without resting ones.
+    """The points of one playbook for a prompt: first pinned points, then the best, without resting ones.
 
-    They are read only as far as needed, and only once. `total` counts all live points, resting ones too; `time` is the
-    time of the last revision. A point that *is_held_back* is left out, and another takes its space.
+    The points are read only as far as needed, and only once. `total` counts all live points, including resting ones.
+    `time` is the time of the last revision. A point that *is_held_back* is left out, and another takes its space.
     """
 
     __slots__ = ("_read", "_unread", "beside", "is_held_back", "is_users", "left_out", "time", "total")
@@ -85,18 +85,18 @@ class RankedPoints:
 
     @property
     def old_before(self) -> str:
-        """The time (ISO 8601); the text doubts points that were last confirmed before it. `""` for none."""
+        """The time (ISO 8601) before which a last confirmation is too old to rely on; `""` if there is no time."""
         return months_before(self.time, OLD_MONTHS) if self.time else ""
 
 
 def compose(
     template: str, playbooks: "Sequence[RankedPoints]", *, limit_units: int = LIMIT_UNITS
 ) -> "tuple[str, list[list[Any]]]":
-    """The text for a prompt, of at most *limit_units* UTF-16 units, and the points in it from each of the *playbooks*.
+    """Compose the text for a prompt. Return it and the points in it from each of the *playbooks*.
 
-    A note follows a point that was last confirmed more than OLD_MONTHS before the last revision. The last line says how
-    many points are left out. The text is `""` if no point fits. The personal playbook has a share of 1 / OWN_SHARE; a
-    playbook may use the part of the other's share that the other doesn't need.
+    The text has at most *limit_units* UTF-16 units, and is `""` if no point fits. A note follows a point that was last
+    confirmed more than OLD_MONTHS before the last revision. The last line says how many points are left out. The
+    personal playbook has a share of 1 / OWN_SHARE. A playbook may also use the space that the other leaves.
     """
     space = limit_units - utf16_units(fill_template(template, "-")) - _LEFT_OUT_UNITS
     space -= sum([_OWN_LEFT_OUT_UNITS for each in playbooks if each.is_users and each.total])
@@ -123,10 +123,10 @@ def _rendered(points: "list[Any]", of: RankedPoints) -> str:
 
 
 def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, beside: str = "") -> "list[P]":
-    """The points that fit into *limit_units* UTF-16 units of rendered text, in the order of the text.
+    """Choose the points that fit into *limit_units* UTF-16 units of rendered text, in the order of the text.
 
-    A point that is too long for the remaining space is skipped, and so is one that fits and is held back. *beside* is
-    the end of each header.
+    A point too long for the remaining space is skipped, and so is a point that fits but is held back. *beside* is the
+    end of each header.
     """
     is_held_back = getattr(ranked, "is_held_back", None)  # only RankedPoints have it
     chosen: dict[str, P] = {}
@@ -153,35 +153,35 @@ def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, bes
 
 
 def months_before(time: str, months: int) -> str:
-    """The time (ISO 8601) that many *months* before *time*, only for comparisons: it may be a February 31."""
+    """Return the time *months* before *time* (ISO 8601). Use it only for comparisons: it may be a February 31."""
     year, month = divmod(int(time[:4]) * 12 + int(time[5:7]) - 1 - months, 12)
     return f"{year:04d}-{month + 1:02d}{time[7:]}"
 
 
 def utf16_units(text: str) -> int:
-    """The length of *text* as Claude Code counts it: characters outside the basic plane count as two."""
+    """Return the length of *text* as Claude Code counts it: characters outside the basic plane count as two."""
     return len(text) if text.isascii() else len(text.encode("utf-16", "surrogatepass")) // 2 - 1  # without its mark
 
 
 def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
-    """One point as one line, with its line breaks as `\\n`. Source: scoring contract, Formatted Output Contract."""
+    """Render a point as one line, with line breaks as `\\n`. Source: scoring contract, Formatted Output Contract."""
     return shown(f"[{name}] helpful={helpful} harmful={harmful} :: {escaped(text)}")
 
 
 def escaped(text: str) -> str:
-    """*text* with its line breaks written as `\\n`."""
+    """Write the line breaks in *text* as `\\n`."""
     return text if text.isprintable() else text.translate(_LINE_BREAKS)
 
 
 def one_line(text: str) -> str:
-    """*text* on one line, as `shown`."""
+    """Put *text* on one line, and make it safe as `shown` does."""
     return shown(text if text.isprintable() else " ".join(text.replace("\t", " ").splitlines()))
 
 
 def shown(text: str) -> str:
-    """*text*, which anybody may have written, made safe for a prompt, a terminal or a page.
+    """Make *text*, which anybody may have written, safe for a prompt, a terminal or a page.
 
-    It is `visible`, and `</` becomes `<\\/`, so that it can't close a tag around it.
+    Does what `visible` does, and turns `</` into `<\\/`, so that the text can't close a tag around it.
     """
     text = visible(text)
     if "<" not in text:
@@ -191,7 +191,7 @@ def shown(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """*text* with U+FFFD in place of each character in NEVER_SHOWN."""
+    """Replace each character of *text* that is in NEVER_SHOWN with U+FFFD."""
     if not text.isprintable() or (not text.isascii() and _PLANE_14 in text.encode()):
         if not _replacements:
             for first, last in NEVER_SHOWN:
@@ -201,15 +201,15 @@ def visible(text: str) -> str:
 
 
 def render_header(section: str) -> str:
-    """The line above a section's points."""
+    """Return the line above a section's points."""
     return f"## {section}"
 
 
 def render_points(points: "Iterable[PromptPoint]", old_before: str = "", *, beside: str = "") -> str:
-    """The text of all *points*, section by section, with a header for each section and a blank line before it.
+    """Render *points* section by section, with a header for each section and a blank line before it.
 
-    A note follows those that were last confirmed before the time *old_before*; *beside* is the end of each header.
-    Sections without points are left out; the text is `""` without points. Source: contract, section 1.
+    A note follows points that were last confirmed before the time *old_before*. *beside* is the end of each header.
+    Sections without points are left out. Without points, the text is `""`. Source: contract, section 1.
     """
     lines: list[str] = []
     section = None
@@ -224,17 +224,17 @@ def render_points(points: "Iterable[PromptPoint]", old_before: str = "", *, besi
 
 
 def render_playbooks(playbooks: "Iterable[Sequence[PromptPoint]]") -> str:
-    """The text of all points of several playbooks; the headers say which ones are the user's own."""
+    """Render all points of several playbooks. The headers say which points are the user's own."""
     return "\n\n".join([render_points(points, beside=beside_headers(points)) for points in playbooks if points])
 
 
 def beside_headers(points: "Sequence[PromptPoint]") -> str:
-    """The end of the headers above the *points* of one playbook."""
+    """Return the end of the headers above the *points* of one playbook."""
     return OWN if points and is_users_name(points[0].name) else ""
 
 
 def entry(point: "PromptPoint", old_before: str) -> str:
-    """The line of *point*, with a note if it was last confirmed before the time *old_before*."""
+    """Return the line of *point*, with a note if it was last confirmed before the time *old_before*."""
     line = render_point(point.name, point.helpful, point.harmful, point.text)
     confirmed_at = getattr(point, "confirmed_at", None) if old_before else None  # only points of the store have it
     return line + DOUBT.format(confirmed_at[:7]) if confirmed_at and confirmed_at < old_before else line
@@ -245,7 +245,7 @@ def _is_pinned(point: "PromptPoint") -> bool:
 
 
 def fill_template(template: str, points_text: str) -> str:
-    """*template* with *points_text* in place of its first placeholder; `""` if there is no text."""
+    """Replace the first placeholder of *template* with *points_text*. Return `""` if there is no text."""
     if not points_text:
         return ""
     before, _, after = template.partition(PLACEHOLDER)
@@ -253,5 +253,5 @@ def fill_template(template: str, points_text: str) -> str:
 
 
 def _place(point: "PromptPoint") -> "tuple[bool, int, int]":
-    """The sort key of *point* in the text: pinned ones first, then as in the playbook."""
+    """Return the sort key of *point* in the text: pinned points first, then the order of the playbook."""
     return not _is_pinned(point), SECTION_ORDER[point.section], point.position

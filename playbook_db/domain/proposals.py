@@ -22,8 +22,8 @@ class Proposal:
     """A learned change that waits for a person, and its evidence.
 
     `operation` is the curator's, with its `type`; for a harmful vote it is `{"type": "VOTE", "name", "tag",
-    "rationale", "ignored"}`. Its `doubt` says how a page may be behind it. It was proposed by so many `sessions`, last
-    by `session_id`; `revision` carried it out.
+    "rationale", "ignored"}`. `doubt` says how a page may have caused it. `sessions` counts the sessions that proposed
+    it; `session_id` is the last of them. `revision` is the revision that carried it out.
     """
 
     id: int
@@ -41,29 +41,29 @@ class Proposal:
 
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> Self:
-        """The proposal in a database's *row*, which has these fields in order, operation and evidence as JSON."""
+        """Build a proposal from a database's *row*: its fields in order, with operation and evidence as JSON."""
         number, kind, operation, evidence, *rest = row
         return cls(number, kind, read_operation(operation), evidence_rules.read_json(evidence), *rest)
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether the session that proposed it withdrew it; it may be proposed again."""
+        """Whether the session that made the proposal withdrew it. It may be proposed again."""
         return self.decided_by == WITHDRAWN
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The points that it concerns; an ADD concerns none."""
+        """The points that the proposal concerns; an ADD concerns none."""
         return named_points(self.operation, self.kind)
 
     @property
     def text(self) -> str:
-        """The text that it would give a point; `""` if it adds and rewords none."""
+        """The text that the proposal would give a point; `""` if it adds and rewords none."""
         return text_of(self.operation, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """A waiting proposal and the present live points that it concerns; `is_users` marks the personal playbook's."""
+    """A waiting proposal and the live points that it concerns. `is_users`: it is for the personal playbook."""
 
     proposal: Proposal
     points: tuple[KeyPoint, ...]
@@ -71,17 +71,17 @@ class ReviewItem:
 
     @property
     def name(self) -> str:
-        """Its name for people."""
+        """The proposal's name for people."""
         return name_of(self.proposal.id, is_users=self.is_users)
 
 
 def name_of(number: int, *, is_users: bool = False) -> str:
-    """The name of the proposal *number* for people: `p3`, or `up3` for the personal playbook."""
+    """Return the name of the proposal *number* for people: `p3`, or `up3` for the personal playbook."""
     return f"{USERS_MARK * is_users}p{number}"
 
 
 def read_operation(text: str) -> dict[str, Any]:
-    """The operation that a database stores as *text*; `{}` if it is damaged."""
+    """Parse the operation that a database stores as *text*. Return `{}` if it is damaged."""
     try:
         operation = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""The search terms of a text, the points that match them best, and the lowest score of points that a hook shows.
+"""The search terms of a text, the points that match best, and the lowest score of points that a hook shows.
 
-It imports nothing, as the hooks use it. The text, called a question, may be of any kind, such as a prompt or an error
-message. Its file names, commands and identifiers count as a whole and by their parts.
+The hooks use this module, so it imports nothing. The searched text, called a question, may be of any kind, such as a
+prompt or an error message. Its file names, commands and identifiers count as a whole and by their parts.
 """
 
 TYPE_CHECKING = False
@@ -121,19 +121,19 @@ class Term:
         self.words, self.is_whole, self.weight = words, is_whole, _WHOLE if is_whole else weight
 
     def quoted(self) -> str:
-        """The term for FTS5: in quotes, so that nothing is an operator. Single words aren't looked up in names."""
+        """Return the term for FTS5, in quotes, so that no word is an operator. Single words don't match names."""
         return ("" if self.is_whole else "text : ") + '"' + " ".join(self.words) + '"'
 
 
 def stands_alone(letter: str) -> bool:
-    """Whether *letter* is of a script without spaces between words, which is indexed by character."""
+    """Return whether *letter* belongs to a script without spaces between words, which is indexed by character."""
     return letter > "\u2e7f" and any(first <= ord(letter) <= last for first, last in _ALONE)
 
 
 def terms(question: str, *, most: int = MOST_TERMS) -> "list[Term]":
-    """The terms of *question*, at most *most*: first its identifiers as a whole, then its words except stop words.
+    """Return at most *most* terms of *question*: first its whole identifiers, then its words except stop words.
 
-    If there are too many, those at the beginning and at the end count: pasted text has the prompt before or after it.
+    If there are more, those at the beginning and the end count: a prompt comes before or after its pasted text.
     """
     wholes: dict[tuple[str, ...], None] = {}
     words: dict[tuple[str, ...], bool] = {}  # and whether each is written as a name
@@ -157,7 +157,7 @@ def _ends(items: "list[tuple[str, ...]]", most: int) -> "list[tuple[str, ...]]":
 
 
 def _uncontracted(chunk: str) -> str:
-    """*chunk* without a contraction, such as `'s` or `'t`, at its end."""
+    """Remove a contraction, such as `'s` or `'t`, from the end of *chunk*."""
     if "'" in chunk[1:]:
         bare = chunk.rstrip(".,;:!?)'\"")
         for ending in _CONTRACTED:
@@ -167,7 +167,7 @@ def _uncontracted(chunk: str) -> str:
 
 
 def _weight(word: str, is_name: bool) -> float:
-    """The weight of *word*; *is_name* if it is written like parseHeader."""
+    """Return the weight of *word*. *is_name*: it is written like parseHeader."""
     if stands_alone(word[0]) or len(word) == 1 or (len(word) == 2 and word.isdigit()):
         return _SHORT
     if is_name or (len(word) >= _LEAST_STEM and word.isalnum() and not word.isalpha() and not word.isdigit()):
@@ -177,7 +177,7 @@ def _weight(word: str, is_name: bool) -> float:
 
 
 def _parts(chunk: str) -> "list[str]":
-    """The runs of letters and digits in *chunk*. Letters of scripts without spaces are runs of their own."""
+    """Split *chunk* into runs of letters and digits. Letters of scripts without spaces form runs of their own."""
     if chunk.isascii():
         return chunk.lower().translate(_AS_SPACES).split()
     parts: list[str] = []
@@ -193,12 +193,12 @@ def _parts(chunk: str) -> "list[str]":
 
 
 def _pairs(run: str) -> "list[tuple[str, ...]]":
-    """The terms for a *run* of letters of a script without spaces: each letter with the next one."""
+    """Return the terms for a *run* of letters of a script without spaces: each letter with the next letter."""
     return [(run[at], run[at + 1]) for at in range(len(run) - 1)] or [(run,)]
 
 
 def _is_identifier(chunk: str) -> bool:
-    """Whether *chunk* has a sign that joins the parts of file names, options and identifiers."""
+    """Return whether *chunk* has a character that joins the parts of file names, options or identifiers."""
     inner = chunk.strip("\"'`.,;:!?()[]{}<>*")
     return any(
         joint in _JOINTS
@@ -209,7 +209,7 @@ def _is_identifier(chunk: str) -> bool:
 
 
 def _humps(chunk: str) -> "list[str]":
-    """The parts of an identifier that is written like parseHeader; none for a plain word."""
+    """Return the parts of an identifier that is written like parseHeader; none for a plain word."""
     humps: list[str] = []
     before = ""
     for letter in chunk:
@@ -224,11 +224,11 @@ def _humps(chunk: str) -> "list[str]":
 
 
 def ranked(matches: "Sequence[tuple[Term, Collection[int]]]", live: int) -> "list[tuple[int, float]]":
-    """The points that match best, at most MOST_RANKED, each with its score, the best first.
+    """Return the points that match best, at most MOST_RANKED, best first, each with its score.
 
-    *matches* has the points with each term; *live* is the number of points in the playbook. A score is the sum of the
-    weights of the terms that a point has, each the lower the more points have it: 1 for a plain word of only one point.
-    The length of a text, and how often it has a term, don't count. Two forms of a word in the same points count once.
+    *matches* has the points that contain each term. *live* is the number of points in the playbook. A score is the sum
+    of the weights of the point's terms. A term weighs less if more points have it; a plain word of only one point has
+    1. A text's length, and how often it has a term, don't count. Two forms of a word in the same points count once.
     """
     top = _rarity(1, live)
     forms: dict[object, tuple[float, Collection[int]]] = {}
@@ -245,12 +245,12 @@ def ranked(matches: "Sequence[tuple[Term, Collection[int]]]", live: int) -> "lis
 
 
 def most_matching(live: int) -> int:
-    """The largest number of the *live* points that may have a useful term."""
+    """Return the largest number of the *live* points that may have a useful term."""
     return _MOST_MATCHING + live // _MOST_MATCHING
 
 
 def least_fitting(terms: "Collection[Term]", *, strongly: bool = False) -> float:
-    """The lowest score of a point that is shown unasked for a question with these *terms*."""
+    """Return the lowest score of a point that is shown unasked for a question with these *terms*."""
     more = max(0, len(terms) - _FEW_TERMS)
     if strongly:
         return min(_STRONGLY + _STRONGLY_MORE * more, _STRONGLY_MOST)
@@ -258,14 +258,14 @@ def least_fitting(terms: "Collection[Term]", *, strongly: bool = False) -> float
 
 
 def has_parts(text: str, term: Term) -> bool:
-    """Whether *text*, in lower case, has the words of *term*, also as parts of words or in other forms."""
+    """Return whether *text*, in lower case, has the words of *term*, including parts and other forms of words."""
     if stands_alone(term.words[0]):
         return "".join(term.words) in text
     return all((word if term.is_whole else _stem(word)) in text for word in term.words)
 
 
 def marked(question: str) -> str:
-    """A case-insensitive pattern of the words to highlight in a text that matches *question*, in all their forms."""
+    """Return a case-insensitive pattern for the words to highlight in a text that matches *question*, in all forms."""
     patterns = set()
     for term in terms(question):
         if stands_alone(term.words[0]):
@@ -278,12 +278,12 @@ def marked(question: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """*word* without the ending that differs in its other forms."""
+    """Remove from *word* the ending that differs in its other forms."""
     return word if len(word) < _LEAST_STEM or not word.isalpha() else word[: -(len(word) // 4)]
 
 
 def _bare(word: str) -> str:
-    """*word* roughly without its ending, to look it up in the common ones."""
+    """Remove roughly the ending of *word*, to look it up among the common words."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_BARE:
             word = word[: -len(ending)]
@@ -292,11 +292,11 @@ def _bare(word: str) -> str:
 
 
 def _rarity(points: int, live: int) -> float:
-    """The weight of a term that so many of the *live* points have."""
+    """Return the weight of a term that *points* of the *live* points have."""
     return _log(1 + (max(live, points) - points + 0.5) / (points + 0.5))
 
 
 def _log(number: float) -> float:
-    """The natural logarithm to three digits, without the import of a module."""
+    """Return the natural logarithm to three digits, without importing a module."""
     steps = 1024
     return float(steps * (number ** (1 / steps) - 1))

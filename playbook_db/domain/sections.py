@@ -1,4 +1,4 @@
-"""The canonical sections: their names, slugs and order. It imports nothing, as the hooks use it."""
+"""The canonical sections: their names, slugs and order. The hooks use this module, so it imports nothing."""
 
 SECTION_SLUGS = {
     "PATTERNS & APPROACHES": "pat",
@@ -14,7 +14,7 @@ USERS_MARK = "u"  # the first letter of names in the personal playbook: upat-001
 
 
 def find_section(value: object) -> "str | None":
-    """The canonical section that *value* names, without regard to case and spaces around it, or None."""
+    """Return the canonical section that *value* names, ignoring case and surrounding spaces, or None."""
     if not isinstance(value, str):
         return None
     name = value.strip().upper()
@@ -22,18 +22,18 @@ def find_section(value: object) -> "str | None":
 
 
 def resolve_section(value: object) -> str:
-    """The canonical section that *value* names, else OTHERS. Source: curator contract, ADD."""
+    """Return the canonical section that *value* names, else OTHERS. Source: curator contract, ADD."""
     return find_section(value) or OTHERS
 
 
 def is_unknown_section(value: object) -> bool:
-    """Whether *value* names a section that isn't one of the five."""
+    """Return whether *value* names a section other than the canonical ones."""
     is_given = value is not None and not (isinstance(value, str) and not value.strip())
     return is_given and find_section(value) is None
 
 
 def is_users_name(name: str) -> bool:
-    """Whether *name* is of the personal playbook, as `upat-001`. No project's point has such a name."""
+    """Return whether *name* is a personal playbook's, such as `upat-001`. No project's point has such a name."""
     slug, hyphen, digits = name.partition("-")
     is_slug = slug.startswith(USERS_MARK) and slug[len(USERS_MARK) :] in SLUG_SECTIONS
     return is_slug and bool(hyphen) and digits.isascii() and digits.isdigit()

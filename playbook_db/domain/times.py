@@ -19,17 +19,17 @@ _TICK = timedelta(microseconds=1)  # the history's times are no finer
 
 
 def revision_number(text: str) -> int | None:
-    """The number of a revision in *text* (`12`, `r12`, `revision 12`), or None."""
+    """Parse the number of a revision in *text* (`12`, `r12`, `revision 12`). Return None if there is none."""
     match = _REVISION.fullmatch(text.strip().casefold())
     return int(match[1]) if match else None
 
 
 def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None, end: bool = True) -> datetime | None:
-    """The moment that *text* names, in UTC, or None.
+    """Parse the moment that *text* names. Return it in UTC, or None.
 
-    *text* is an ISO 8601 date or time (without a zone, in *zone* or this machine's), a time before *now* (`2h`,
-    `3 days ago`), `now`, `today` or `yesterday`. A day, minute or second means its last moment, or its first one
-    without *end*.
+    *text* is an ISO 8601 date or time, a time before *now* (`2h`, `3 days ago`), `now`, `today` or `yesterday`. A time
+    without a zone is in *zone*, by default this machine's. A day, minute or second means its last moment; without *end*
+    its first.
     """
     text = " ".join(text.casefold().split())
     try:
@@ -40,12 +40,12 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None, end: boo
 
 
 def timestamp(moment: datetime) -> str:
-    """*moment* as databases and files store it: UTC, ISO 8601, always with microseconds."""
+    """Write *moment* as databases and files store it: UTC, ISO 8601, always with microseconds."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def read_timestamp(value: object) -> datetime | None:
-    """The moment that *value*, from a file, names, in UTC if it has no zone; None if it isn't a time."""
+    """Parse the time *value* of a file, in UTC if it has no zone. Return None if it isn't a time."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -54,17 +54,17 @@ def read_timestamp(value: object) -> datetime | None:
 
 
 def local(time: str) -> str:
-    """A time of the history for people: local, to the second, with its offset, as in `2026-03-01 14:30:05+01:00`."""
+    """Write a time of the history for people: local, to the second, with offset, as in `2026-03-01 14:30:05+01:00`."""
     return datetime.fromisoformat(time).astimezone().isoformat(" ", "seconds")
 
 
 def day_begin(now: datetime) -> datetime:
-    """The beginning of the day of *now*, in UTC."""
+    """Return the beginning of the day of *now*, in UTC."""
     return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def ago(moment: datetime, *, now: datetime) -> str:
-    """The time from *moment* to *now* in the largest whole unit, as in `5 minutes ago`, or `just now`."""
+    """Write the time from *moment* to *now* in the largest whole unit, as in `5 minutes ago`, or `just now`."""
     seconds = (now - moment).total_seconds()
     for unit in ("day", "hour", "minute"):
         count = int(seconds // _UNITS_S[unit])

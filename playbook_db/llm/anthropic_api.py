@@ -1,6 +1,6 @@
-"""Asking a model through Anthropic's API, or through a gateway with the same API.
+"""A model behind Anthropic's API, or behind a gateway with the same API.
 
-The environment names the key, the model and the address. The SDK's own retries are off: the attempts are made here.
+The environment names the key, the model and the address. This module retries by itself; the SDK's retries are off.
 """
 
 import math
@@ -61,12 +61,12 @@ _ABOUT_FORMAT = re.compile(
 
 
 def key_name() -> str | None:
-    """The environment variable that holds the key, None if there is no key. Source: contract, section 8."""
+    """Return the environment variable that holds the key; None if there is no key. Source: contract, section 8."""
     return next((name for name in KEYS if os.environ.get(name, "").strip()), None)
 
 
 def model_name() -> str:
-    """The name of the model to ask. Aliases such as `opus` are resolved. Source: contract, section 8."""
+    """Return the name of the model to ask. Aliases such as `opus` are resolved. Source: contract, section 8."""
     named = (_SUFFIX.sub("", first_set((name,), "")) for name in _MODELS)
     chosen = next((name for name in named if name and name.lower() not in _NO_CHOICE), DEFAULT_MODEL)
     if chosen.lower() not in _ALIASES:
@@ -77,17 +77,17 @@ def model_name() -> str:
 
 
 def base_url() -> str:
-    """The address of the API. Source: contract, section 8."""
+    """Return the address of the API. Source: contract, section 8."""
     return first_set(_URLS, DEFAULT_URL)
 
 
 def shown_address() -> str:
-    """The address of the API for a message, without secrets."""
+    """Return the address of the API for a message, without secrets."""
     return shortened(base_url())
 
 
 def timeout_s() -> float:
-    """The longest silence of the API, in seconds. Raises SettingError."""
+    """Return how many seconds the API may be silent. Raises SettingError."""
     value = os.environ.get("AGENTIC_CONTEXT_TIMEOUT_S", "").strip()
     try:
         seconds = float(value) if value else TIMEOUT_S
@@ -107,10 +107,10 @@ class AnthropicModel:
     _takes_schema: bool = field(default=True, init=False)
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reply to *prompt*: at most 3 attempts, none beyond *deadline*. Raises ModelError, SettingError.
+        """Return the reply to *prompt*. Try at most 3 times, never after *deadline*. Raises ModelError, SettingError.
 
-        After a time-out, a connection error, 429 or 5xx it tries again. An endpoint that doesn't know schemas is
-        asked again without one, and gets no more schemas. Source: contract, section 8.
+        Retries after a time-out, a connection error, 429 or 5xx. An endpoint that rejects schemas is asked again
+        without one, and gets no more schemas. Source: contract, section 8.
         """
         prices.price_per_mtok("")  # raises SettingError before a call costs anything
         started_at = time.monotonic()
@@ -122,7 +122,7 @@ class AnthropicModel:
     def _ask(
         self, client: "anthropic.Anthropic", prompt: Prompt, timeout: float, deadline: float
     ) -> "tuple[Message, tuple[int, int]]":
-        """The answer, and the estimated tokens of the attempts that broke off."""
+        """Return the answer, and an estimate of the tokens (sent, received) of failed attempts."""
         attempt, lost_tokens = 0, (0, 0)
         while True:
             remaining_s = deadline - time.monotonic()
@@ -149,7 +149,7 @@ class AnthropicModel:
             attempt += 1
 
     def _wait_s(self, attempt: int, error: "RequestError") -> float | None:
-        """The seconds to wait after that *attempt* (from 0), None if it was the last."""
+        """Return the seconds to wait after that *attempt* (from 0); None if it was the last attempt."""
         is_passing = error.is_readable and (error.status is None or error.status == 429 or error.status >= 500)
         if not is_passing or attempt >= len(WAITS_S):
             return None
@@ -159,7 +159,7 @@ class AnthropicModel:
 
 
 def _client() -> "anthropic.Anthropic":
-    """A client for one call, without retries of its own."""
+    """Return a client for one call, without retries of its own."""
     name = key_name()
     if name is None:
         raise AccountError(f"There is no key for Anthropic's API. Set one of {', '.join(KEYS)}.")
@@ -182,7 +182,7 @@ def _client() -> "anthropic.Anthropic":
 
 
 def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
-    """The body of a request. Each block but the last is marked for the cache, which ignores short ones."""
+    """Return the body of a request. All blocks but the last are marked for the cache, which ignores short blocks."""
     content: list[dict[str, Any]] = [{"type": "text", "text": block} for block in prompt.blocks if block]
     for block in content[:-1]:
         block["cache_control"] = {"type": "ephemeral"}

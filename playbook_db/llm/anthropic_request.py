@@ -1,6 +1,6 @@
 """One request to Anthropic's Messages API through its SDK, with limits of time and length.
 
-Each failure is a RequestError. `anthropic_api` decides whether to try again and tells the user.
+Each failure is a RequestError. `anthropic_api` decides whether to retry, and tells the user.
 """
 
 import math
@@ -27,7 +27,7 @@ _STREAMED_STATUS = {  # the HTTP status of an error that comes within a stream
 class RequestError(Exception):
     """A request that failed.
 
-    `status` is the HTTP status, None if there is none. `is_readable` is false if the answer doesn't follow the API.
+    `status` is the HTTP status or None. `is_readable` is false if the answer doesn't follow the API.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class TooLongError(RequestError):
 
 @dataclass(slots=True)
 class Message:
-    """The received part of an answer; `length` is the number of characters in `pieces`."""
+    """The part of an answer received so far. `length` is the number of characters in `pieces`."""
 
     pieces: list[str] = field(default_factory=list)
     model: str = ""
@@ -56,7 +56,7 @@ class Message:
     length: int = 0
 
     def add(self, text: str) -> None:
-        """Add a piece of the text. Raises TooLongError."""
+        """Add *text* to `pieces`. Raises TooLongError if the answer gets too long."""
         self.pieces.append(text)
         self.length += len(text)
         if self.length > MAX_REPLY_CHARS:
@@ -68,8 +68,8 @@ def send(
 ) -> None:
     """Fill *message* with the answer to *body*. Raises RequestError.
 
-    *timeout* is the longest silence in seconds, *deadline* a time of `time.monotonic`. A thread reads the answer: a
-    slow lookup of the host's name, or an answer that comes byte by byte, would outlast the deadline.
+    *timeout* is the longest allowed silence in seconds, *deadline* a time of `time.monotonic`. A thread reads the
+    answer, because a slow DNS lookup, or an answer that arrives byte by byte, would outlast the deadline.
     """
     errors: list[BaseException] = []
 
@@ -89,7 +89,7 @@ def send(
 
 
 def limit(response: "httpx2.Response") -> None:
-    """Refuse a compressed *response*, and raise TooLongError while its body is read if it gets too long."""
+    """Refuse a compressed *response*. Make its body raise TooLongError while it is read, if it gets too long."""
     import httpx2
 
     stream = response.stream
@@ -139,7 +139,7 @@ def _read(client: "anthropic.Anthropic", body: Mapping[str, Any], message: Messa
 
 
 def _request_error(error: BaseException) -> BaseException:
-    """The RequestError for an *error* of the SDK or the connection. Other errors are bugs and are returned as is."""
+    """Return the RequestError for an *error* of the SDK or the connection. Other errors are bugs: return them as is."""
     import anthropic
     import httpx2
 
@@ -167,7 +167,7 @@ def _request_error(error: BaseException) -> BaseException:
 
 
 def _retry_after_s(header: str) -> float | None:
-    """The wait that the *header* asks for, in seconds or as a date; None if it makes no sense."""
+    """Return how many seconds the *header* (seconds or a date) asks to wait; None if it isn't valid."""
     import email.utils  # late, as it imports all of `email` and `socket`
 
     try:

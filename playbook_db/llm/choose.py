@@ -1,4 +1,4 @@
-"""Choosing the model to ask: Anthropic's API if there is a key, else the user's own Claude Code."""
+"""The choice of the model to ask: Anthropic's API if there is a key, else the user's own Claude Code."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -27,9 +27,9 @@ _OUTPUT_SHARE = 0.05  # of the tokens sent, about
 
 
 def find_model(folder: str | None = None) -> Model:
-    """The model for the project in *folder*, whose settings may name its own; without a folder, this environment's.
+    """Return the model for the project in *folder*, whose settings may name one, or for this environment.
 
-    Raises SettingError, and NoModelError if there is no model or the user must consent first. Source: contract,
+    Raises SettingError. Raises NoModelError if there is no model or the user must consent first. Source: contract,
     section 8.
     """
     environ = project_env.job_environment(folder) if folder else os.environ
@@ -40,7 +40,7 @@ def find_model(folder: str | None = None) -> Model:
 
 
 def describe_access(folder: str) -> str:
-    """The model for the project in *folder*, and how to reach it, without secrets. Raises as `find_model`."""
+    """Describe the model for the project in *folder* and its access, without secrets. Raises as `find_model` does."""
     with living_in(project_env.job_environment(folder)):
         model = _find()
         if isinstance(model, ClaudeCli):
@@ -49,8 +49,8 @@ def describe_access(folder: str) -> str:
 
 
 def cost_in_words(tokens: int, folder: str) -> str:
-    """About what learning costs at most if it uses *tokens* for the project in *folder*: "at most about $2.50 with
-    claude-sonnet-5-5". Empty if there is no price for the model, or none without asking the user."""
+    """Estimate the highest cost of *tokens* for the project in *folder*: "at most about $2.50 with claude-sonnet-5-5".
+    Return "" if the model's price is unknown, or the model can't be found without asking the user."""
     try:
         with living_in(project_env.job_environment(folder)):
             model = anthropic_api.model_name()
@@ -81,13 +81,13 @@ class _InEnvironment:
     environ: Mapping[str, str]
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """Ask in `environ`."""
+        """Ask the model in `environ`."""
         with living_in(self.environ):
             return self.model.ask(prompt, deadline=deadline)
 
 
 def _find() -> Model:
-    """The model of this environment. `AGENTIC_CONTEXT_BACKEND` may allow only `api` or only `cli`."""
+    """Return the model of this environment. `AGENTIC_CONTEXT_BACKEND` may allow only `api` or only `cli`."""
     backend = os.environ.get("AGENTIC_CONTEXT_BACKEND", "").strip().lower()
     if backend not in ("", "api", "cli"):
         raise SettingError(f"AGENTIC_CONTEXT_BACKEND is {backend!r}; it must be api or cli.")

@@ -1,6 +1,6 @@
-"""Asking a model through the user's own Claude Code (`claude -p`), for users without an API key.
+"""A model behind the user's own Claude Code (`claude -p`), for users without an API key.
 
-The client may only answer: it gets no hooks (ours would start it again), tools, servers or files, and it saves no
+The client may only answer. It gets no tools, servers, files or hooks (our hooks would start it again), and it saves no
 session. The effect of its arguments was observed with client 2.1.329.
 """
 
@@ -46,26 +46,26 @@ _OF_THE_CLIENT = "<synthetic>"  # the model's name in messages that the client w
 
 
 def find_claude() -> str | None:
-    """The path of the client: `PLAYBOOK_CLAUDE`, else `claude` on the PATH; None if neither can be started."""
+    """Return the path of the client: `PLAYBOOK_CLAUDE`, else `claude` on the PATH. None if it can't be started."""
     binary = shutil.which(os.path.expanduser(os.environ.get("PLAYBOOK_CLAUDE", "").strip()) or "claude")
     return os.path.abspath(binary) if binary else None
 
 
 def model_name() -> str:
-    """The model that the client should use."""
+    """Return the name of the model that the client should use."""
     return first_set(("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL"), DEFAULT_MODEL)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeCli:
-    """The client at the path `binary`; it is started for each reply."""
+    """The client at the path `binary`, which is started for each reply."""
 
     binary: str
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reply to *prompt*; at *deadline* the client and its whole process group are killed.
+        """Return the reply to *prompt*. At *deadline*, kill the client and its whole process group.
 
-        Raises ModelError, and NoModelError if the client can't be started.
+        Raises ModelError. Raises NoModelError if the client can't be started.
         """
         started_at = time.monotonic()
         timeout_s = min(deadline - started_at, TIMEOUT_S)
@@ -89,7 +89,7 @@ class ClaudeCli:
         return reply
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
-        """The exit code of the client, its output and its errors."""
+        """Run the client. Return its exit code, its output and its error output."""
         with (
             tempfile.TemporaryDirectory(prefix="playbook-") as folder,
             tempfile.TemporaryFile() as question,
@@ -142,9 +142,9 @@ class ClaudeCli:
 
 
 def _wait(process: "subprocess.Popen[bytes]", timeout_s: float, printed: Iterable[Any]) -> bool:
-    """Wait until the client has ended; False if the files of its output get too long.
+    """Wait until the client has ended. Return False if its output gets too long.
 
-    Raises ModelError if it takes too long.
+    Raises ModelError if the client takes too long.
     """
     ends_at = time.monotonic() + timeout_s
     has_ended = False
@@ -178,7 +178,7 @@ def _read(file: Any) -> str:
 
 
 def _entries(out: str) -> list[dict[str, Any]]:
-    """The entries that the client printed. Without `--verbose` it prints the result alone."""
+    """Return the entries that the client printed. Without `--verbose` it prints only the result."""
     try:
         printed = json.loads(out)
     except (ValueError, RecursionError):
@@ -187,7 +187,7 @@ def _entries(out: str) -> list[dict[str, Any]]:
 
 
 def _blocks(entries: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """The blocks of that *kind* in the messages of the model."""
+    """Return the blocks of that *kind* in the messages that the model wrote."""
     messages = [entry.get("message") for entry in entries if entry.get("type") == "assistant"]
     by_model = [each for each in messages if isinstance(each, dict) and each.get("model") != _OF_THE_CLIENT]
     contents = [content for message in by_model if isinstance(content := message.get("content"), list)]
@@ -220,7 +220,7 @@ def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: 
 
 
 def _unbroken(value: object) -> object:
-    """*value* with each @ restored."""
+    """Restore each @ in *value*."""
     if isinstance(value, str):
         return value.replace(_BROKEN_AT, _AT)
     if isinstance(value, list):
@@ -231,7 +231,7 @@ def _unbroken(value: object) -> object:
 
 
 def _error(code: int, result: Mapping[str, Any], out: str, err: str) -> ModelError:
-    """The error of a client that failed. Its `subtype` doesn't help, as it may be "success"."""
+    """Return the error for a client that failed. Its `subtype` doesn't help, since it may be "success"."""
     errors = result.get("errors")
     reasons = "; ".join(map(str, errors)) if isinstance(errors, list) else ""
     text = str(result.get("result") or reasons or err.strip() or out.strip() or f"exit code {code}")

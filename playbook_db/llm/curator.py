@@ -1,4 +1,4 @@
-"""The curator: asks how to change the playbook after a session. It sees the analysis, not the transcript."""
+"""The curator: asks a model how to change the playbook after a session. It sees the analysis, not the transcript."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +46,7 @@ SCHEMA = object_schema(  # an older template doesn't ask for the optional ones
 
 @dataclass(frozen=True, slots=True)
 class Curation:
-    """The curator's answer: its `reasoning`, its unchecked `operations`, and the candidates to keep `apart`."""
+    """The curator's answer: its `reasoning`, its unchecked `operations`, and pairs of candidates to keep `apart`."""
 
     reasoning: str
     operations: list[Any]
@@ -56,7 +56,7 @@ class Curation:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Possible duplicates: `pairs` of names, and by a lesson's index (from 0) the names of the points `near` it."""
+    """Possible duplicates: `pairs` of names, and for a lesson's index (from 0) the names of the points `near` it."""
 
     pairs: Sequence[tuple[str, str]] = ()
     near: Mapping[int, Iterable[str]] = field(default_factory=dict)
@@ -78,11 +78,11 @@ def curate(
     deadline: float,
     must_answer: bool = False,
 ) -> Curation:
-    """Ask the curator about the reflector's answer.
+    """Ask the curator for changes, based on the reflector's answer.
 
     *size* says in words how large the playbook is. With *must_answer*, an object without any known key is an error.
-    *deadline* is a time of `time.monotonic` for all calls. Raises ModelError, and TemplateError if *template* has no
-    place for the analysis. Source: contract, sections 4 and 10.
+    *deadline* is a time of `time.monotonic` for all calls. Raises ModelError. Raises TemplateError if *template* has
+    no placeholder for the analysis. Source: contract, sections 4 and 10.
     """
     require(template, "analysis", "curator.txt")
     analysis, lessons = reflection.analysis, _lessons_text(reflection)
@@ -117,7 +117,7 @@ def _lessons_text(reflection: Reflection) -> str:
 
 
 def _apart(items: list[Any], pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Those of *pairs* that are among *items*, in either order."""
+    """Return the *pairs* that *items* contains, in either order."""
     named = [set(item) for item in items if isinstance(item, list) and all(isinstance(name, str) for name in item)]
     return [pair for pair in pairs if set(pair) in named]
 

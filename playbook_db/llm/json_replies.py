@@ -1,4 +1,4 @@
-"""JSON in a model's replies: asking until an answer is complete, and reading a reply that breaks off.
+"""JSON in a model's replies: asks until an answer is complete, and reads replies that break off.
 
 Reading never raises. It accepts line breaks in strings, as models write them, though JSON forbids them.
 """
@@ -38,8 +38,8 @@ _DECODER = json.JSONDecoder(strict=False)
 class JsonAnswer:
     """The text and the lists of all parts of an answer.
 
-    The lists, by their keys, have the items as the model gave them. `present` has the keys of the lists that it gave,
-    even of empty ones.
+    `lists` has the items by key, as the model gave them. `present` has the keys of the lists that the model gave, even
+    of empty ones.
     """
 
     text: str
@@ -66,13 +66,13 @@ def ask_in_parts(
     enough: int = MAX_ITEMS,
     must_answer: bool = False,
 ) -> JsonAnswer:
-    """Ask for an object with a text and lists, in as many calls as needed, at most MAX_PARTS.
+    """Ask for an object with a text and lists, in as many calls as needed (at most MAX_PARTS).
 
-    The text is under *text_key*. *lists* has the key of each list, and a function whose value is equal for equal items.
-    If a reply breaks off, its complete items count, and *go_on* asks for the others. *enough* items of the last list
-    end the asking; a list is cut after MAX_ITEMS.
+    The text is under *text_key*. *lists* has for each key a function that returns equal values for equal items. If a
+    reply breaks off, its complete items count, and *go_on* asks for the others. The asking ends at *enough* items in
+    the last list. A list is cut after MAX_ITEMS.
 
-    A reply without JSON is asked for once more; with *must_answer* also one without any of the keys. Raises
+    A reply without JSON is asked for once more; with *must_answer* also a reply without any of the keys. Raises
     RefusalError if the model refuses, ModelError if it can't be asked or gives nothing usable.
     """
     recording = RecordingModel(model)
@@ -112,7 +112,7 @@ def refuse_refusal(reply: Reply) -> None:
 
 
 def with_quotes(item: Any) -> Any:
-    """*item* with its `evidence`, if it has any, as a list of at most MAX_QUOTES texts."""
+    """Return *item* with its `evidence`, if present, as a list of at most MAX_QUOTES texts."""
     if not isinstance(item, dict) or "evidence" not in item:
         return item
     quotes = item["evidence"] if isinstance(item["evidence"], list) else [item["evidence"]]
@@ -120,9 +120,9 @@ def with_quotes(item: Any) -> Any:
 
 
 def find_object(text: str, keys: Collection[str] = ()) -> dict[str, Any] | None:
-    """The JSON object in *text*: in a json fence, in any fence, between balanced braces, or all of it.
+    """Find the JSON object in *text*: in a json fence, in any fence, or from an opening brace.
 
-    The first object with one of *keys* wins, else the first one. A trailing comma is accepted. Source: contract,
+    The first object with one of *keys* wins, else the first object. A trailing comma is accepted. Source: contract,
     sections 8 and 14.
     """
     first = None
@@ -134,9 +134,9 @@ def find_object(text: str, keys: Collection[str] = ()) -> dict[str, Any] | None:
 
 
 def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
-    """The complete part of an object with one of *keys* in which *text* breaks off, or None.
+    """If *text* breaks off within an object with one of *keys*, return the complete part of that object, else None.
 
-    A value that is cut is left out; of a list that is cut, the complete items are kept.
+    A value that is cut is left out. Of a list that is cut, the complete items stay.
     """
     for start in _openings(text):
         beginning = _beginning_at(text, start)
@@ -146,7 +146,7 @@ def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
 
 
 def _read(reply: Reply, keys: tuple[str, ...], *, must_answer: bool) -> _Part | None:
-    """The part of the answer in *reply*; None without JSON, with *must_answer* also without any of *keys*."""
+    """Read a part of the answer from *reply*. None if it has no JSON (with *must_answer*: or none of *keys*)."""
     answer = reply.structured if reply.structured is not None else find_object(reply.text, keys)
     is_complete = answer is not None and not answer.keys().isdisjoint(keys)
     if not is_complete:  # the object may be inside another one that breaks off, even if the reply isn't called cut
@@ -174,7 +174,7 @@ def _why_nothing(reply: Reply | None) -> str:
 
 
 def _objects(text: str, *, spare_commas: bool = False) -> Iterator[dict[str, Any]]:
-    """The objects in *text*: from json fences, from any fence, then from each opening brace.
+    """Yield the objects in *text*: from json fences, from any fence, then from each opening brace.
 
     With *spare_commas*, trailing commas are accepted.
     """
@@ -198,7 +198,7 @@ def _openings(text: str) -> Iterator[int]:
 
 
 def _value_at(text: str, start: int) -> tuple[Any, int] | None:
-    """The complete value at *start* and its end, or None."""
+    """Return the complete value at *start*, and the index of its end; None if there is none."""
     try:
         return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -206,7 +206,7 @@ def _value_at(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def _beginning_at(text: str, start: int) -> dict[str, Any]:
-    """The complete entries of the object that opens at *start*."""
+    """Return the complete entries of the object that opens at *start*."""
     entries: dict[str, Any] = {}
     place = start + 1
     while key := _value_at(text, _after_comma(text, place)):
@@ -225,7 +225,7 @@ def _beginning_at(text: str, start: int) -> dict[str, Any]:
 
 
 def _items_at(text: str, start: int) -> list[Any]:
-    """The complete items of the list that opens at *start*."""
+    """Return the complete items of the list that opens at *start*."""
     items: list[Any] = []
     place = start + 1
     while item := _value_at(text, _after_comma(text, place)):

@@ -1,7 +1,7 @@
 """The playbook in a prompt to the model: first the texts of the points, then their marks.
 
-Marks are the counters and dates of a point, and whether the session was shown it. Votes change only marks, so that the
-texts can be cached.
+Marks are the counters and dates of a point, and whether the session was shown the point. Votes change only the marks,
+so the texts can be cached.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,8 +18,8 @@ class PointMarks:
     """The marks of the key point `name`. Dates are texts such as "2026-11-22", or None.
 
     `was_shown` and `was_cited` concern the judged session. `confirmed` is the day on which the point was last added,
-    reworded or voted helpful. `shown_in_vain` counts the sessions that were shown it since it was last voted on, cited
-    or reworded; `ignored` those that ignored it since it was last reworded.
+    reworded or voted helpful. `shown_in_vain` counts sessions that were shown the point since its last vote, citation
+    or rewording. `ignored` counts sessions that ignored the point since its last rewording.
     """
 
     name: str
@@ -40,20 +40,20 @@ class PointMarks:
 
 @dataclass(frozen=True, slots=True)
 class ShownPlaybook:
-    """A playbook in a prompt: the `text` for `{playbook}` and the `marks` for `{marks}`, None if nothing is known."""
+    """A playbook in a prompt: the `text` for `{playbook}`, and the `marks` for `{marks}` (None: nothing is known)."""
 
     text: str
     marks: str | None = None
 
     def stable_names(self, template: str) -> tuple[str, ...]:
-        """The placeholders of *template* that have the same value in several calls."""
+        """Return the placeholders of *template* that have the same value in several calls."""
         return () if self.marks is None or PLACEHOLDER not in template else ("playbook",)
 
 
 def show(template: str, playbooks: Sequence[Sequence[KeyPoint]], marks: Iterable[PointMarks]) -> ShownPlaybook:
-    """The points of the *playbooks*, each in canonical order, and their *marks*, for *template*.
+    """Render the points of the *playbooks*, each in canonical order, and their *marks*, for *template*.
 
-    If an older template has no place for the marks, the counters come before the texts.
+    If an older template has no placeholder for the marks, the counters come before the texts.
     """
     if PLACEHOLDER not in template:
         return ShownPlaybook(render_playbooks(playbooks), "")

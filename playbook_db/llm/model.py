@@ -33,7 +33,7 @@ _ABOUT_ACCOUNT = re.compile(
 class Prompt:
     """A question to a model: the system prompt and the user's message.
 
-    The message is in `blocks`. Other calls begin with the same blocks, but for the last, so that they can be cached.
+    The message is split into `blocks`. Other calls begin with the same blocks, except the last, so these can be cached.
     The reply should follow the JSON `schema` and has at most `max_tokens`.
     """
 
@@ -44,7 +44,7 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """The user's whole message."""
+        """Return the user's whole message."""
         return "".join(self.blocks)
 
 
@@ -62,8 +62,8 @@ class Usage:
 class Reply:
     """A model's reply.
 
-    `structured` is an object that the API has checked against the schema, or None. `is_cut` says that the reply is
-    incomplete, `is_refused` that the model refused to answer. `model` is the name of the model that answered.
+    `structured` is an object that the API has checked against the schema, or None. `is_cut`: the reply is incomplete.
+    `is_refused`: the model refused to answer. `model` is the name of the model that answered.
     """
 
     text: str
@@ -79,7 +79,7 @@ class Model(Protocol):
     """A model that can be asked."""
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """The reply to *prompt*, with all attempts before *deadline*, a time of `time.monotonic`. Raises ModelError."""
+        """Return the reply to *prompt*. All attempts end by *deadline* (`time.monotonic`). Raises ModelError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,12 @@ class Exchange:
 
     @property
     def question(self) -> str:
-        """The whole prompt."""
+        """Return the whole prompt."""
         return "\n\n".join(part for part in (self.prompt.system, self.prompt.text) if part)
 
     @property
     def answer(self) -> str:
-        """The reply with its cost, or the problem, as a text for people."""
+        """Return the reply with its cost, or the problem, as a text for people."""
         if self.reply is None:
             return f"({self.problem})"
         reply, usage = self.reply, self.reply.usage
@@ -110,7 +110,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class RecordingModel:
-    """A model that asks another one and keeps all exchanges, failed ones included."""
+    """A model that asks another model and records all exchanges, including failed ones."""
 
     model: Model
     exchanges: list[Exchange] = field(default_factory=list)
@@ -127,9 +127,9 @@ class RecordingModel:
 
 
 def render_messages(messages: Iterable[Any]) -> str:
-    """*messages* as the text for a prompt, each below the role of its speaker.
+    """Render *messages* as text for a prompt, each below the role of its speaker.
 
-    A message is `{"role", "content"}`; its content is a text or a list of blocks. Other items, and messages without
+    A message is `{"role", "content"}`. Its content is a text or a list of blocks. Other items, and messages without
     text, are left out.
     """
     spoken = [(message.get("role"), _text(message.get("content"))) for message in messages if isinstance(message, dict)]
@@ -137,16 +137,16 @@ def render_messages(messages: Iterable[Any]) -> str:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """*template* with the first `{name}` of each of *values* replaced by its value. No other braces are replaced."""
+    """Replace in *template* the first `{name}` of each of *values* by its value. Other braces stay."""
     remaining = dict(values)
     return _placeholders(values).sub(lambda match: remaining.pop(match[1], match[0]), template)
 
 
 def fill_blocks(template: str, values: Mapping[str, str], *, stable: Collection[str] = ()) -> tuple[str, ...]:
-    """*template*, filled as by `fill`, in blocks for a prompt.
+    """Fill *template* as `fill` does, and split it into blocks for a prompt.
 
     The first block ends before the first placeholder. The second one ends before the first placeholder that isn't
-    *stable*; stable ones have the same value in several calls.
+    *stable*. Stable placeholders have the same value in several calls.
     """
     places = [(match.start(), match[1]) for match in _placeholders(values).finditer(template)]
     first = next((place for place, _ in places), len(template))
@@ -157,7 +157,7 @@ def fill_blocks(template: str, values: Mapping[str, str], *, stable: Collection[
 
 
 def require(template: str, name: str, file: str) -> None:
-    """Raise TemplateError if *template*, the text of *file*, lacks the placeholder *name*."""
+    """Raise TemplateError if *template*, the content of *file*, lacks the placeholder *name*."""
     if f"{{{name}}}" not in template:
         raise TemplateError(
             f"Your template {file} lacks {{{name}}}. Add it, or move the file away to use the built-in one."
@@ -165,25 +165,25 @@ def require(template: str, name: str, file: str) -> None:
 
 
 def enclosed(text: str, tag: str) -> str:
-    """*text* to be put between `<tag>` and `</tag>`, changed so that it can't contain `</tag>`."""
+    """Change *text* so that it can be put between `<tag>` and `</tag>`: it can't contain `</tag>`."""
     return re.sub(rf"<(?=/\s*{re.escape(tag)})", "<\u200b", text, flags=re.IGNORECASE)
 
 
 def object_schema(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
-    """The JSON schema of an object with only these keys."""
+    """Return the JSON schema of an object with only these keys."""
     properties = {**required, **optional}
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
 def first_set(names: Iterable[str], default: str) -> str:
-    """The value of the first of these environment variables that is set."""
+    """Return the value of the first environment variable of *names* that is set, else *default*."""
     return next((value for name in names if (value := os.environ.get(name, "").strip())), default)
 
 
 def shortened(text: str) -> str:
-    """*text*, an error from outside, on one line, without secrets and without its final period.
+    """Shorten the foreign error *text* to one line of 300 characters, without secrets and without the final period.
 
-    The user's own key is replaced by its value, as a gateway's key may look like plain words.
+    The user's own key is replaced by exact match, since a gateway's key may look like plain words.
     """
     from playbook_db.domain.redaction.redact import MIN_VALUE_CHARS, redact_message  # late: for errors alone
 
@@ -193,27 +193,27 @@ def shortened(text: str) -> str:
 
 
 def estimated(prompt: Prompt, received_chars: int) -> tuple[int, int]:
-    """An estimate of the tokens of *prompt*, and of a reply with so many characters."""
+    """Estimate the tokens of *prompt*, and of a reply with *received_chars* characters."""
     sent = len(prompt.system) + len(prompt.text)
     return sent // CHARACTERS_A_TOKEN, received_chars // CHARACTERS_A_TOKEN
 
 
 def count_of(counts: Mapping[str, Any], key: str) -> int:
-    """The number of tokens under *key* in another program's *counts*; 0 if it isn't a plausible number."""
+    """Return the number of tokens under *key* in another program's *counts*; 0 if the number isn't plausible."""
     count = counts.get(key)
     return count if type(count) is int and 0 <= count < 10**12 else 0
 
 
 def is_lasting(status: int | None) -> bool:
-    """Whether a request that failed with this HTTP status would fail later as well."""
+    """Return whether a request that failed with this HTTP status would fail again later."""
     return status is not None and 400 <= status < 500 and status not in (408, 409, 425, 429)
 
 
 def is_of_account(status: int | None, text: str) -> bool:
-    """Whether a request failed, with this HTTP status and *text*, because of the account, so that others would too.
+    """Return whether a request failed because of the account, so that other requests would fail too.
 
-    A 400 may be about the request itself. A 403 with an HTML page comes from a filter that reads the request. Limits
-    of an account come with several statuses, or from the client with none.
+    A 400 may be about the request itself. A 403 with an HTML page comes from a filter that reads the request. Errors
+    about an account's limits have several statuses, or none if they come from the client.
     """
     if status in (401, 402, 404):
         return True

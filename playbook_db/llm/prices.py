@@ -1,6 +1,6 @@
 """Prices of tokens by model family, in US dollars per million.
 
-They are estimates, for people and budgets. Source: the published prices of 2026-10.
+The prices are estimates, for people and budgets. Source: the published prices of 2026-10.
 """
 
 import math
@@ -29,9 +29,9 @@ _FAMILIES = (  # a pattern of the model's name, the price of input and of output
 def cost_usd(
     model: str, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0, written_tokens: int = 0
 ) -> float | None:
-    """The cost of a call in US dollars, None if the model's price is unknown. Raises SettingError.
+    """Return the cost of a call in US dollars; None if the model's price is unknown. Raises SettingError.
 
-    `cached_tokens` were read from the cache, `written_tokens` written to it; `input_tokens` includes neither.
+    `cached_tokens` were read from the cache, `written_tokens` written to the cache. `input_tokens` includes neither.
     """
     prompt_tokens = input_tokens + cached_tokens + written_tokens
     price = price_per_mtok(model, prompt_tokens=prompt_tokens)
@@ -42,9 +42,9 @@ def cost_usd(
 
 
 def price_per_mtok(model: str, *, prompt_tokens: int = 0) -> tuple[float, float] | None:
-    """The price of a million input tokens and of a million output tokens, None if it is unknown.
+    """Return the prices of a million input tokens and of a million output tokens; None if they are unknown.
 
-    `PLAYBOOK_PRICE_PER_MTOK="in,out"` overrides the list. Raises SettingError if it isn't a pair of prices.
+    `PLAYBOOK_PRICE_PER_MTOK="in,out"` overrides the list. Raises SettingError if it isn't two prices.
     """
     value = os.environ.get("PLAYBOOK_PRICE_PER_MTOK", "").strip()
     if value:

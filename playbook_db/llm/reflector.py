@@ -1,7 +1,7 @@
-"""The reflector: asks what a session teaches, and whether each key point helped in it.
+"""The reflector: asks a model what a session teaches, and whether each key point helped in it.
 
-`reflect` is for the curator. `extract` asks for new points and evaluations in one call, for programs that use the older
-functions. A transcript that is too long for one call is cut, and the answers are joined.
+`reflect` prepares the curator's work. `extract` asks for new points and evaluations in one call, for programs that use
+the older functions. A transcript that is too long for one call is cut, and the answers are joined.
 """
 
 import time
@@ -67,9 +67,9 @@ _WEIGHTS = ("neutral", "helpful", "harmful")  # if two pieces of a session disag
 class Reflection:
     """The reflector's answer: its `analysis`, the unchecked `tags`, and the `lessons`.
 
-    A lesson has the texts `kind` (one of KINDS, or ""), `text`, `cause`, `fix` and `applies_to`, and the list of texts
-    `evidence`. The texts have any length and aren't redacted. `has_lessons` is false if the template is an older one,
-    which doesn't ask for lessons.
+    A lesson has the texts `kind` (one of KINDS, or ""), `text`, `cause`, `fix` and `applies_to`, and a list of texts,
+    `evidence`. The texts have any length and aren't redacted. `has_lessons` is false if an older template didn't ask
+    for lessons.
     """
 
     analysis: str
@@ -80,7 +80,7 @@ class Reflection:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the session taught nothing: no lesson, and no point helped or harmed."""
+        """Return whether the session taught nothing: no lesson, and no point that helped or harmed."""
         tags = (tag.get("tag") for tag in self.tags if isinstance(tag, dict))
         return (
             self.has_lessons and not self.lessons and not any(str(tag).strip().lower() in _WEIGHTS[1:] for tag in tags)
@@ -97,12 +97,12 @@ def reflect(
     deadline: float,
     must_answer: bool = False,
 ) -> Reflection:
-    """Ask the reflector about a session; *cited* are the names that the assistant cited in it.
+    """Ask the reflector about a session. *cited* has the names of the points that the assistant cited.
 
     If the *playbook* has no marks, all points count as shown. With *must_answer*, an object without any known key is an
     error. *deadline* is a time of `time.monotonic` for all calls about the first piece; each other piece has as long.
-    Raises ModelError, and TemplateError if *template* has no place for the transcript. Source: reflector specification,
-    REQ-REFL-003 to -006 and -008.
+    Raises ModelError. Raises TemplateError if *template* has no placeholder for the transcript. Source: reflector
+    specification, REQ-REFL-003 to -006 and -008.
     """
     marks = _ALL_SHOWN if playbook.marks is None else enclosed(playbook.marks, "marks") or _NONE_SHOWN
     values = {"marks": marks, "cited_ids": ", ".join(cited) or _NONE_CITED}
@@ -134,7 +134,7 @@ def extract(
 ) -> dict[str, list[Any]]:
     """Ask once what a session teaches: `new_key_points`, `evaluations`, and `operations` if the model gave that list.
 
-    The items are unchecked. If a reply was cut off, its complete items count. *deadline* and errors as for `reflect`.
+    The items are unchecked. If a reply was cut off, its complete items count. *deadline* and errors: see `reflect`.
     Source: curator contract, ExtractionResult.
     """
     answers = [
@@ -164,7 +164,7 @@ def _extract(model: Model, prompt: Prompt, deadline: float) -> dict[str, list[An
 
 
 def _operations(answer: dict[str, list[Any]]) -> list[Any]:
-    """The operations of *answer*, or an ADD for each of its new points."""
+    """Return the operations of *answer*, or else an ADD for each of its new points."""
     if "operations" in answer:
         return answer["operations"]
     points = [point if isinstance(point, dict) else {"text": point} for point in answer["new_key_points"]]
@@ -172,7 +172,7 @@ def _operations(answer: dict[str, list[Any]]) -> list[Any]:
 
 
 def _pieces(transcript: str, deadline: float) -> Iterator[tuple[str, float]]:
-    """Cut *transcript* into pieces that fit into a call, before a speaker if possible; each with its deadline."""
+    """Cut *transcript* into pieces that fit into a call, before a speaker if possible. Yield each with its deadline."""
     allowed_s = deadline - time.monotonic()
     start = 0
     while True:
@@ -187,7 +187,7 @@ def _pieces(transcript: str, deadline: float) -> Iterator[tuple[str, float]]:
 
 
 def _lessons(items: list[Any]) -> list[dict[str, Any]]:
-    """The lessons among *items*, each once, with all keys of a lesson and no others."""
+    """Return the lessons among *items*, each once, with all keys of a lesson and no others."""
     by_text = {text: item for item in reversed(items) if (text := _text_of(item)).strip() and isinstance(item, dict)}
     return [
         {
@@ -205,7 +205,7 @@ def _text_of(lesson: Any) -> str:
 
 
 def _joined(answers: list[list[Any]], verdict: str) -> list[Any]:
-    """The items of all *answers*. If there are several answers, each point's *verdict* that weighs most counts."""
+    """Join the items of all *answers*. If there are several answers, the gravest *verdict* on each point counts."""
     if len(answers) == 1:
         return answers[0]
     heaviest: dict[str, Any] = {}

@@ -156,7 +156,7 @@ def test_an_uninstall_takes_ours_from_every_event_and_group() -> None:
         ("", (1, 1), "empty"),
         ("\n ", (2, 2), "empty"),
         ('{"a": 1\r\n // b\n}', (2, 2), "no comments"),
-        ('{"a": 1} x', (1, 10), "no JSON"),
+        ('{"a": 1} x', (1, 10), "not JSON"),
     ],
 )
 def test_a_text_that_is_no_json_is_refused_with_the_place(text: str, at: tuple[int, int], problem: str) -> None:
@@ -170,8 +170,8 @@ def test_a_text_that_is_no_json_is_refused_with_the_place(text: str, at: tuple[i
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"a": NaN}', "NaN is no number"),
-        ('{"NaN": "-Infinity",\n"a": [-Infinity]}', "-Infinity is no number"),
+        ('{"a": NaN}', "NaN is not a number"),
+        ('{"NaN": "-Infinity",\n"a": [-Infinity]}', "-Infinity is not a number"),
         ("[]", "the content must be an object"),
         (" 7", "the content must be an object"),
         ('{"hooks": []}', '"hooks" must be an object'),

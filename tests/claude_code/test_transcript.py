@@ -104,7 +104,8 @@ def test_a_line_says_where_it_stands_and_its_entry_who_said_what(path: Path) -> 
 
     first, second = read_lines(built.write(path))
 
-    assert first == Line(0, end, Entry("user", (Part("text", "do it"),), uuid, "the-session", True))
+    said = Entry("user", (Part("text", "do it"),), uuid, "the-session", True, time="2026-11-20T10:00:00.000")
+    assert first == Line(0, end, said)
     assert (second.start, second.end) == (end, path.stat().st_size)
     assert second.entry
     assert (second.entry.role, second.entry.begins_turn) == ("assistant", False)

@@ -133,7 +133,7 @@ def test_a_transcript_that_is_not_there_is_a_known_error(playbook: Playbook, tmp
     done = playbook("learn", str(tmp_path / "none.jsonl"))
 
     assert done.code == 1
-    assert f"There is no transcript {tmp_path / 'none.jsonl'}" in done.err
+    assert f"There is no transcript at {tmp_path / 'none.jsonl'}" in done.err
 
 
 def test_learning_without_a_model_tells_what_to_set(

@@ -104,7 +104,7 @@ def test_a_url_that_does_not_come_is_told(playbook: Playbook, stdin: str) -> Non
     done = playbook("team", "join", "-", "--as", NAME, stdin=stdin)
 
     assert done.code == 1
-    assert "is not a database" in done.err
+    assert "is a file of this machine" in done.err
 
 
 def test_a_project_without_a_remote_wants_a_name(playbook: Playbook, team_url: str) -> None:

@@ -20,6 +20,7 @@ KNOWN = {
     "a lesson that a line of a test's output says",
     ("contradictory-cache-key", "contradictory"): "a file brings one point at most",
     ("absent-retention", "absent"): BY_WORDS,
+    ("absent-time-zone", "absent"): BY_WORDS,
     ("adjacent-thumbnails", "adjacent"): BY_WORDS,
     ("adjacent-csv-totals", "adjacent"): BY_WORDS,
     ("adjacent-billing-zone", "adjacent"): BY_WORDS,

@@ -376,7 +376,7 @@ def test_what_bootstrap_was_allowed_is_each_members_own(
     paths = {ann: ann.session("s-1"), bob: bob.session("s-2")}
     model = model_at(api, monkeypatch)
     for member, path in paths.items():
-        with member.shared() as project, pytest.raises(BudgetError, match="and 1 were agreed on"):
+        with member.shared() as project, pytest.raises(BudgetError, match="and you agreed to 1"):
             learner.learn_transcript(project, path, model, budget=Budget(1, since="2026"))
         assert member.rows("SELECT kind, agreed FROM model_calls") == [("reflect", 1)]
     assert rows(team_server, "SELECT count(*) FROM model_calls") == [(0,)]

@@ -92,7 +92,8 @@ def spread(project: Project, tmp_path: Path, home: Path) -> Project:
     edit.edit(project, "pat-002", text=f"use ruff ({_OLDER})")
     edit.edit(project, "pat-002", text="use ruff")
     _learn(project)
-    edit.apply_batch(project, [{"type": "FROB", "text": _TEXT}, {"type": _TEXT}], origin=f"{_TEXT}.json")
+    batch = [{"type": "FROB", "text": _TEXT}, {"type": _TEXT}, {"type": "ADD", "text": "use mypy"}]
+    edit.apply_batch(project, batch, origin=f"{_TEXT}.json")
     edit.add(project, f"also: {_TEXT}", section="ctx")
     edit.retire(project, "ctx-001", reason=f"says {_TEXT} again")
     diagnostics.pruning(project.folder, [edit.find(project, "pat-001").point])
@@ -115,7 +116,7 @@ def test_a_forgotten_text_is_in_the_bytes_of_none_of_our_files(spread: Project, 
     before = _holding(tmp_path)
     kinds = ("playbook.db", _BACKUP, ".claude/playbook.json", "damaged", "diagnostic", "worker.log")
     assert all(any(kind in path for path in before) for kind in kinds)
-    stays = {"pat-001", "use ruff", "never print what [forgotten] says"}
+    stays = {"pat-001", "use ruff", "use mypy", "never print what [forgotten] says"}
 
     done = forget.forget(spread, Request(name="pat-001"))
 
@@ -162,7 +163,7 @@ def test_what_a_pattern_matches_goes_and_reworded_advice_stays(spread: Project, 
     assert done.erasures[spread.key].names == ("ctx-001",)
     assert list_retired(spread)["ctx-001"].reason == "forgotten"
     assert {point.text for point in read_playbook(spread).points} == {
-        "the token is in the vault", "use ruff", "never print tokens"
+        "the token is in the vault", "use ruff", "use mypy", "never print tokens"
     }  # fmt: skip
     assert _at(spread, 2).by_name["pat-001"].text == f"{MARK}, keep it"
     assert _rows(spread, "SELECT message FROM revisions ORDER BY number DESC LIMIT 1") == [

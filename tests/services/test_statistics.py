@@ -381,9 +381,9 @@ def test_what_became_of_the_points_that_are_asked_for(project: Project) -> None:
     shown_in_vain = marks["oth-001"].shown_in_vain
     assert marks == {
         "oth-001": PointSignals(
-            first, second, f"neutral {third}", "2026-03-06", "2026-03-08", shown_in_vain, is_resting=0, is_pinned=0
+            first, second, f"neutral {third}", "2026-03-06", "2026-03-08", shown_in_vain, 0, is_resting=0, is_pinned=0
         ),
-        "oth-003": PointSignals(first, first, None, "2026-03-05", None, 0, is_resting=0, is_pinned=1),
+        "oth-003": PointSignals(first, first, None, "2026-03-05", None, 0, 0, is_resting=0, is_pinned=1),
     }
 
 

@@ -32,8 +32,8 @@ _STRUCTURE = {
         "kind", "session_id", "transcript_path", "reason", "state", "not_before", "lease_until", "created_at",
         "finished_at", "parent_path", "agent_id",
     ),
-    "injections": ("session_id", "source", "points", "time", "event"),
-    "unsent_injections": ("session_id", "source", "points", "time", "event", "sent_at"),
+    "injections": ("session_id", "source", "points", "held_back", "time", "event"),
+    "unsent_injections": ("session_id", "source", "points", "held_back", "time", "event", "sent_at"),
     "memberships": ("url", "name", "joined_at"),
     "showings": ("last_at",),
     "citations": ("session_id", "time"),
@@ -72,7 +72,7 @@ def test_the_triggers_let_an_erasure_through_and_nothing_else(project: Project) 
     """With a row of `erasures` open, texts can be erased; but no other words can be put into their place, and
     counters, kinds and numbers still can't be changed."""
     edit.add(project, f"use {_TEXT}")
-    edit.apply_batch(project, ["nonsense"], origin="a test")
+    edit.apply_batch(project, ["nonsense", {"type": "ADD", "text": "use mypy"}], origin="a test")
     edit.vote(project, "oth-001", "helpful")
     last = {"changes": "changes_on_record", "erasures": "erasures_of_last_revision"}
     with raw_connection(project.store) as raw, server_without(raw, **last):
@@ -137,7 +137,8 @@ def _fill_everything(project: Project) -> None:
     """Put the words into every written column of one playbook, by raw SQL, its triggers out of the way."""
     edit.add(project, "use ruff always")
     edit.vote(project, "oth-001", "helpful")
-    edit.apply_batch(project, ["nonsense"], origin="a test")
+    reworded = {"type": "UPDATE", "target_id": "oth-001", "text": "use ruff every time"}
+    edit.apply_batch(project, ["nonsense", reworded], origin="a test")
     edit.retire(project, "oth-001")
     with raw_connection(project.store) as raw:
         switch_triggers_off(raw)

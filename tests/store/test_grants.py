@@ -117,7 +117,8 @@ def owned(server_roles: None) -> Iterator[URL]:
     with open_store(str(owned)) as store:
         edit.add(Project(store, "/work/harbour"), "use type hints")
         edit.vote(Project(store, "/work/harbour"), "oth-001", "helpful")
-        edit.apply_batch(Project(store, "/work/harbour"), [{"type": "RETIRE", "name": "oth-009"}], origin="nowhere")
+        batch = [{"type": "RETIRE", "name": "oth-009"}, {"type": "ADD", "text": "use ruff"}]
+        edit.apply_batch(Project(store, "/work/harbour"), batch, origin="nowhere")
     yield owned
     postgres.drop_database(url)
     with postgres.connected(server) as superuser:
@@ -202,7 +203,7 @@ def test_a_reader_reads_everything_and_writes_nothing(owned: URL) -> None:
     with open_store(str(reader)) as store:
         project = Project(store, "/work/harbour")
         assert import_export.export_playbook(project)
-        assert [point.helpful for point in read_playbook(project).points] == [1]
+        assert [point.helpful for point in read_playbook(project).points] == [1, 0]
         assert len([*history.log(project, history.LogQuery())]) == 3
         assert statistics.gather(project)
         assert maintenance.check(store) == []
@@ -355,7 +356,7 @@ def test_what_a_role_may_besides_is_told(owned: URL) -> None:
     assert maintenance.grant(str(owned), "ann", "member").beyond[0] == "TRUNCATE on changes, votes"
     closed = maintenance.grant(str(owned.set(username="postgres")), "ann", "reader")
     assert closed.beyond == ("INSERT on changes, votes", "TRUNCATE on changes, votes")
-    assert closed.notes == ("in the schema public nobody but its owner and the_owner makes tables from now on",)
+    assert closed.notes == ("in the schema public from now on only its owner and the_owner can create tables",)
     with postgres.connected(owned.set(username="ann")) as shell:
         assert _refuses(shell, "CREATE TABLE mine ()")
     with postgres.connected(owned) as owner:

@@ -134,7 +134,8 @@ def test_neutral_votes_and_skipped_operations_are_kept_too(project: Project) -> 
     """What changes no counter can still be looked up: the vote, and why an operation was not carried out."""
     edit.add(project, "use type hints")
     edit.vote(project, "oth-001", "neutral")
-    edit.apply_batch(project, [{"type": "DELETE", "target_id": "pat-999"}], origin="a test")
+    batch = [{"type": "ADD", "text": "use ruff"}, {"type": "DELETE", "target_id": "pat-999"}]
+    edit.apply_batch(project, batch, origin="a test")
 
     with project.store.snapshot() as connection:
         votes = connection.exec_driver_sql("SELECT name, tag, is_matched FROM vote_log").fetchall()

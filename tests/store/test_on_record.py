@@ -220,6 +220,13 @@ def _rename_back(shell: Shell) -> None:
             shell.execute(f"ALTER TABLE {now} RENAME TO {table}")
 
 
+def _drop_later(shell: Shell) -> None:
+    """Drop the table and the columns that came after migration 0010."""
+    shell.execute("DROP TABLE trials")
+    for table in ("injections", "unsent_injections"):
+        shell.execute(f"ALTER TABLE {table} DROP COLUMN held_back")
+
+
 def test_a_server_from_before_gets_the_triggers_by_its_upgrade(fresh: str, store: Store, shell: Shell) -> None:
     """Nobody knows who wrote the revisions that were there; what was wrong is told, and no reason to refuse."""
     dialect = PostgresDialect(make_url(fresh))
@@ -229,6 +236,7 @@ def test_a_server_from_before_gets_the_triggers_by_its_upgrade(fresh: str, store
     columns = "playbook_id integer, point_id bigint, event text, sessions bigint"
     shell.execute(f"CREATE TABLE folded_showings ({columns}); CREATE TABLE folded_sessions ()")
     shell.execute("ALTER TABLE revisions DROP COLUMN role; UPDATE alembic_version SET version_num = '0007'")
+    _drop_later(shell)
     _rename_back(shell)
     shell.execute("UPDATE key_points SET text = 'owned'")
 

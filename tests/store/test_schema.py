@@ -139,7 +139,7 @@ def test_a_counter_can_not_be_updated_to_nonsense(raw: Any, counter: object) -> 
 def test_the_history_can_not_be_rewritten(raw: Any, project: Project, statement: str) -> None:
     """Revisions, changes, votes and skipped operations are append-only, points are never erased, names never change."""
     edit.vote(project, "pat-001", "helpful")
-    edit.apply_batch(project, ["nonsense"], origin="a test")
+    edit.apply_batch(project, ["nonsense", {"type": "ADD", "text": "use ruff"}], origin="a test")
     if " OR REPLACE " in statement and isinstance(raw, PlainConnection):
         pytest.skip("PostgreSQL knows no OR REPLACE")
 

@@ -409,7 +409,7 @@ def test_a_guard_that_can_not_be_created_is_told_and_stays_in_the_form(site: Sit
 
     refused = site.do(name, "guard", pattern="Bash(*)", mode="deny")
     assert (refused.status, path.exists()) == (409, False)
-    assert "A guard's pattern names a tool and which of its calls" in alert(refused)
+    assert "A guard's pattern names a tool and some of its calls" in alert(refused)
     assert 'value="Bash(*)"' in refused.body
     assert '<option value="deny" selected>' in refused.body
     path.write_text("{ broken")
@@ -492,7 +492,7 @@ def test_within_a_session_no_guard_is_created_or_removed(
         visitor = Visitor(address)
         visitor.open()
         for form in ({"do": "unguard"}, {"do": "guard", "pattern": "Bash(y *)", "mode": "deny"}):
-            assert "Only a person creates or removes guards" in alert(visitor.send("/points/oth-001", **form))
+            assert "Only a person can create or remove guards" in alert(visitor.send("/points/oth-001", **form))
     assert guards.read(str(folder)) == [made]
 
 

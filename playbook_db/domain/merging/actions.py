@@ -1,7 +1,7 @@
-"""The actions of a program on a playbook that it loaded, which a merge replays.
+"""The actions of a program on a playbook that it loaded. A merge replays them.
 
 A three-way merge sees only two states. If the program used our functions, the votes, operations and prunings between
-them are known, and the history shows them.
+the two states are known, and the history shows them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ class RecordedActions:
         skipped: Iterable[Skipped] = (),
         items: int = 0,
     ) -> "RecordedActions":
-        """The same, with the next actions. The indices of *skipped* count within the next *items*."""
+        """Return a copy with the next actions added. The indices of *skipped* count within the next *items*."""
         placed = (replace(each, index=each.index + self.items) for each in skipped)
         changes, votes = (*self.changes, *changes), (*self.votes, *votes)
         return RecordedActions(changes, votes, (*self.skipped, *placed), self.items + items)
@@ -36,9 +36,9 @@ class RecordedActions:
 def replay(
     draft: Draft, actions: RecordedActions, *, base: Playbook, ours: Playbook, theirs: Playbook
 ) -> tuple[Vote, ...]:
-    """Replace the draft's changes, which merged *theirs* into *ours*, with the *actions* that led there from *base*.
+    """Replace the draft's changes, which merged *theirs* into *ours*, with the *actions* that led from *base* there.
 
-    Votes become changes of their own; reasons, successors, and the votes of retired points are restored. Returns the
+    Votes become changes of their own. Reasons, successors, and the votes of retired points are restored. Return the
     votes under our names. A vote for a point that isn't here has no match.
     """
     translator = _Translator(draft, actions, base, ours, theirs)
@@ -47,7 +47,7 @@ def replay(
 
 
 class _Translator:
-    """The actions, with our names for the points."""
+    """Translator of actions to our names for the points."""
 
     def __init__(
         self, draft: Draft, actions: RecordedActions, base: Playbook, ours: Playbook, theirs: Playbook
@@ -69,7 +69,7 @@ class _Translator:
         self._voted = {self._names.get(vote.name) for vote in actions.votes}
 
     def actions_of(self, change: Change) -> Iterator[Change]:
-        """The actions that *change* of the draft consists of, in order."""
+        """Yield the actions that make up *change* of the draft, in order."""
         name = change.point.name
         before, action = self._ours.get(name), self._others.get(name)
         retirement = self._retirements.get(name) if change.kind == "retire" else None
@@ -95,14 +95,14 @@ class _Translator:
             yield replace(change, kind=kind, reason="; ".join(filter(None, (change.reason, action.reason))))
 
     def vote(self, vote: Vote) -> Vote:
-        """*vote*, with our name for its point."""
+        """Return *vote* with our name for its point."""
         name = self._names.get(vote.name, vote.name)
         return replace(vote, name=name, matched=vote.matched and vote.name in self._names and name in self._present)
 
     def _why(self, retirement: Change) -> tuple[str | None, str | None]:
-        """Why a point was retired, and our name of its successor.
+        """Return the reason of *retirement*, and our name of the point's successor.
 
-        If the successor was retired before it came here, its own successor counts.
+        If the successor was retired before it came here, use its own successor.
         """
         reason, successor = retirement.reason, retirement.successor
         while successor is not None and successor not in self._names:

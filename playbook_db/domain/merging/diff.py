@@ -26,7 +26,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A point, and the name of the point before it in its section, None if it is the first."""
+    """A point, and the name of the point before it in its section; None if it is the first."""
 
     point: KeyPoint
     behind: str | None
@@ -34,7 +34,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A point at another place than before, in its section or in another one."""
+    """A point that moved within its section or to another section."""
 
     before: KeyPoint
     now: Placed
@@ -42,7 +42,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """A top-level key whose value differs. The values are JSON, None if the file lacks the key."""
+    """A top-level key whose value differs. The values are JSON; None if a file lacks the key."""
 
     key: str
     before: str | None
@@ -53,8 +53,8 @@ class KeyChange:
 class Comparison:
     """The differences from one playbook to another.
 
-    A point in both may be reworded, moved and voted on at once. Within a section, the fewest points that explain the
-    new order count as moved; points that were added or retired move no others.
+    A point in both playbooks may be reworded, moved and voted on at once. Within a section, the smallest set of points
+    that explains the new order counts as moved. Added or retired points don't make others count as moved.
     """
 
     added: tuple[Placed, ...]
@@ -72,7 +72,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of two texts, before and after; equal if nothing changed."""
+    """A part of two texts, before and after. The two are equal if nothing changed."""
 
     before: str
     after: str
@@ -84,7 +84,7 @@ class Piece:
 
 
 def compare(before: Playbook, after: Playbook) -> Comparison:
-    """The differences from *before* to *after*, each list in the order of the playbook that has its points."""
+    """Compare *before* with *after*. Each list is in the order of the playbook that has its points."""
     old, new = before.by_name, after.by_name
     pairs = [Pair(old[name], point) for name, point in new.items() if name in old]
     placed = {
@@ -103,7 +103,7 @@ def compare(before: Playbook, after: Playbook) -> Comparison:
 
 
 def changed_keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
-    """The top-level keys whose JSON differs. In JSON, 1, 1.0 and true differ."""
+    """Return the top-level keys whose JSON differs. In JSON, 1, 1.0 and true differ."""
     old, new = dict(before.fields), dict(after.fields)
     keys = [key for key in {**old, **new} if key not in _NOT_COMPARED]
     changes = (KeyChange(key, value_as_json(old, key), value_as_json(new, key)) for key in keys)
@@ -111,12 +111,12 @@ def changed_keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
 
 
 def value_as_json(fields: Mapping[str, Any], key: str) -> str | None:
-    """The value under *key* as JSON, None if there is none."""
+    """Return the value under *key* as JSON; None if there is none."""
     return write_json(fields[key]) if key in fields else None
 
 
 def compare_words(before: str, after: str) -> tuple[Piece, ...]:
-    """Two texts as a sequence of pieces, with few changed words; joined, the pieces give either text."""
+    """Split two texts into pieces, with few changed words. Joined again, the pieces give either text."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     head = common_length(old, new)
     tail = common_length(old[head:][::-1], new[head:][::-1])
@@ -127,17 +127,17 @@ def compare_words(before: str, after: str) -> tuple[Piece, ...]:
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """The number of tokens, or characters, at the beginning that are the same in both."""
+    """Return how many tokens (or characters) at the beginning are the same in both."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def marked(before: str, after: str) -> str:
-    """The new text with its changes marked, as `[-old-]{+new+}`."""
+    """Return the new text with its changes marked, as `[-old-]{+new+}`."""
     return "".join(mark(piece) for piece in compare_words(before, after))
 
 
 def mark(piece: Piece) -> str:
-    """The piece with its change marked."""
+    """Return the text of *piece*, marked as a change if it changed."""
     if piece.is_same:
         return piece.after
     removed = f"[-{piece.before}-]" if piece.before else ""
@@ -145,7 +145,7 @@ def mark(piece: Piece) -> str:
 
 
 def longest_increasing(keys: Sequence[Any]) -> list[int]:
-    """The indices of the longest strictly increasing subsequence of *keys*."""
+    """Return the indices of the longest strictly increasing subsequence of *keys*."""
     ends: list[Any] = []
     places: list[int] = []
     before: list[int] = []
@@ -167,7 +167,7 @@ def _counters(point: KeyPoint) -> tuple[int, int]:
 
 
 def _moved(before: Playbook, after: Playbook) -> set[str]:
-    """The points in both that changed section, and the fewest others that explain the new order."""
+    """Return the points that changed section, and the smallest set of other points that explains the new order."""
     old = before.by_name
     both = [point for point in after.points if point.name in old]
     moved = {point.name for point in both if old[point.name].section != point.section}

@@ -1,4 +1,4 @@
-"""Merging three versions of `playbook.json` for git, if both sides of its merge changed the file.
+"""Merging three versions of `playbook.json` for git, if both sides of git's merge changed the file.
 
 The rules are those of `merge`. A point is retired if the common ancestor had it and our side doesn't.
 """
@@ -37,10 +37,10 @@ class FileMerge:
 
 
 def merge_files(base: Reading | None, ours: Side, theirs: Side, *, ancestor: Playbook | None = None) -> FileMerge:
-    """Merge *theirs* into *ours*; *base* is the common ancestor, None if each side created its own file.
+    """Merge *theirs* into *ours*. *base* is the common ancestor; None if each side created its own file.
 
-    *ancestor* is a closer one that a database knows. If a side equals the result, its bytes are returned. Any other
-    result has a new `last_updated`, so that no database takes it for a revision.
+    *ancestor* is a closer ancestor that a database knows. If a side equals the result, its bytes are returned. Any
+    other result has a new `last_updated`, so no database mistakes it for a revision.
     """
     our_playbook = merge.in_our_sections(ours.reading, theirs.reading.playbook)
     their_playbook = merge.in_our_sections(theirs.reading, our_playbook)
@@ -78,7 +78,7 @@ def _with_new_keys(ours: Header, theirs: Header) -> Header:
 def _merge_extras(
     base: Reading | None, ours: Reading, theirs: Reading, their_playbook: Playbook, merged: Playbook
 ) -> dict[str, str]:
-    """The unknown keys of entries by their names in *merged*: ours, with those that they changed or added."""
+    """Return the unknown keys of entries by names in *merged*: ours, and those that the other side changed or added."""
     known = base.extras if base else {}
     changed = {name: _changed(known.get(name, "{}"), fields) for name, fields in theirs.extras.items()}
     new = merge.new_extras(replace(theirs, extras=changed), their_playbook, merged, ours.extras)
@@ -91,7 +91,7 @@ def _changed(before: str, fields: str) -> str:
 
 
 def _not_taken(base: Playbook, ours: Playbook, theirs: Playbook, merged: Playbook) -> Iterator[str]:
-    """A warning for each text of a point reworded on both sides that isn't live now; git's history has it."""
+    """Yield a note for each side's text that lost, if both sides reworded a point. Git's history has the text."""
     for name, point in merged.by_name.items():
         sides: Mapping[str, Playbook] = {"ours": ours, "theirs": theirs}
         texts = {which: side.by_name[name].text for which, side in sides.items() if name in side.by_name}
@@ -102,7 +102,7 @@ def _not_taken(base: Playbook, ours: Playbook, theirs: Playbook, merged: Playboo
 
 
 def _time_of_merge(ours: str | None, theirs: str | None, *, seed: bytes) -> str | None:
-    """A time just after both, the same for each merge of these files; None if neither file has a time."""
+    """Return a time just after both, the same for each merge of these files; None if neither file has a time."""
     moments = [moment for moment in map(read_timestamp, (ours, theirs)) if moment is not None]
     if not moments:
         return None

@@ -1,8 +1,8 @@
-"""Which versions of a mirror include which others, by git's commits and by a database.
+"""The order of a mirror's versions: which versions include which others, according to git and to a database.
 
-A version includes those that its commit was made of. A database merges one version after the other, so each of its
-revisions includes all earlier ones, whatever the branch. A version that is a revision includes those too, which no
-commit shows.
+A version includes the versions that its commit was made of. A database merges one version after another, so each of
+its revisions includes all earlier ones, on any branch. A version that is a revision includes those too, although no
+commit shows it.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -20,14 +20,14 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class KnownVersion:
-    """A version that a database knows: the revision that included it first, and whether it is that revision."""
+    """A version in a database: the first revision that included it, and whether the version is that revision."""
 
     revision: int
     is_revision: bool
 
 
 class Lineage:
-    """Versions, newest first: each comes before those that it was made of. *known* has a database's by their times."""
+    """Versions, newest first: each precedes those that it was made of. *known* has the database's versions by time."""
 
     def __init__(self, versions: Iterable[Version], known: Mapping[str, KnownVersion]) -> None:
         self._versions = {version.commit: version for version in versions}
@@ -39,13 +39,13 @@ class Lineage:
         self._oldest = {version.time: version.commit for version in self._versions.values()}
 
     def behind(self, commits: Iterable[str]) -> set[str]:
-        """The *commits*, and all that they were made of."""
+        """Return the *commits* and all commits that they were made of."""
         return set().union(*(self._behind.get(commit, frozenset()) for commit in commits))
 
     def taken_in(self, last: int | None = None) -> set[str]:
-        """The versions that the database has, up to its revision *last* if that is given.
+        """Return the versions that the database includes, if *last* is given up to that revision.
 
-        It also has all that they were made of, unless a version has the content of an older one, as after a revert.
+        It also includes all that they were made of, unless a version repeats an older one's content (after a revert).
         """
         has, with_all = set(), set()
         for version in self._versions.values():
@@ -57,15 +57,15 @@ class Lineage:
         return has | self.behind(with_all)
 
     def held(self, behind: Collection[str]) -> set[str]:
-        """All versions that a commit includes if it was made of the versions *behind*."""
+        """Return all versions that a commit includes if it was made of the versions *behind*."""
         known = (self._known.get(self._versions[commit].time) for commit in behind if commit in self._versions)
         last = max((each.revision for each in known if each is not None and each.is_revision), default=0)
         return {*behind, *self.taken_in(last)}
 
     def newest(self, commits: Collection[str], *, as_git_knows: bool = False) -> list[str]:
-        """The *commits* that no other of them includes; of two that include each other, one.
+        """Return those *commits* that no other of them includes. If two include each other, return one.
 
-        With *as_git_knows* the database doesn't count.
+        With *as_git_knows*, ignore the database.
         """
         known = [commit for commit in commits if commit in self._versions]
         held = {each: self._behind[each] if as_git_knows else self.held(self._behind[each]) for each in known}

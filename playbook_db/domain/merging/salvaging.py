@@ -1,7 +1,7 @@
-"""Bringing the points of a damaged playbook into a sound one.
+"""Copying the points of a damaged playbook into an intact one.
 
-The file has a point's own row and the last of its changes. If they differ, the later one counts. The rank of a row
-tells its date.
+The file has a row for each point, and a row for the point's last change. If they differ, the later one counts. A
+point's revision can be computed from its rank.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,10 +18,10 @@ _MAX_POSITION = 2**53
 
 @dataclass(frozen=True, slots=True)
 class SavedPoint:
-    """A point of a damaged file, with its number there.
+    """A point of a damaged file, with its `number` in that file.
 
-    `revision` changed it last, 0 if that is unknown; `reason` is why it was retired. A name or text that can't be read
-    is "".
+    `revision` is the one that changed the point last, 0 if unknown. `reason` is why the point was retired. A name or
+    text that can't be read is "".
     """
 
     number: int
@@ -36,12 +36,12 @@ class SavedPoint:
         return not self.is_live and self.point.text == MARK
 
     def named(self, name: str) -> "SavedPoint":
-        """The same point, under *name* if its own is lost."""
+        """Return the same point; if its own name is lost, under *name*."""
         return self if self.point.name or not name else replace(self, point=replace(self.point, name=name))
 
 
 def changed_in(helpful: int, harmful: int, rank: float) -> int:
-    """The revision that last changed a point, computed from its rank; 0 if rank and votes don't agree."""
+    """Compute from its rank the revision that last changed a point. Return 0 if rank and votes don't agree."""
     if not 0 <= helpful < 2**53 or not 0 <= harmful < 2**53:
         return 0
     age = (rank - prompt_text.rank(helpful, harmful, 0)) * prompt_text.FADING_REVISIONS
@@ -49,9 +49,9 @@ def changed_in(helpful: int, harmful: int, rank: float) -> int:
 
 
 def settle(row: SavedPoint, change: SavedPoint) -> SavedPoint:
-    """The later one of a point's *row* and its last *change*.
+    """Return the later of a point's *row* and its last *change*.
 
-    If its text is damaged, it gets the text of the other one. A row without a date has damaged votes; the rest counts.
+    If its text is damaged, use the other one's text. If the row's revision is unknown, only the row's votes are wrong.
     """
     if not row.revision:
         point = replace(row.point, helpful=change.point.helpful, harmful=change.point.harmful)
@@ -62,17 +62,17 @@ def settle(row: SavedPoint, change: SavedPoint) -> SavedPoint:
 
 
 def is_damaged(text: str) -> bool:
-    """Whether *text* is blank, or has characters that nobody writes."""
+    """Return whether *text* is blank, or has characters that nobody writes."""
     return not text.strip() or any(char == "\ufffd" or not (char.isprintable() or char.isspace()) for char in text)
 
 
 def bring_in(
     draft: Draft, saved: Iterable[SavedPoint], retired: Mapping[str, RetiredPoint], *, known_to: int
 ) -> list[str]:
-    """Bring the *saved* points into the draft, a playbook as it was after the revision *known_to*.
+    """Add the *saved* points to the draft, which is a playbook as of the revision *known_to*.
 
-    Points that changed later replace the draft's, missing ones are added, and retired ones are retired again. *retired*
-    are the draft's own; forgotten ones of them stay forgotten. Returns the new names of points whose own are lost.
+    Points that changed later replace the draft's points. Missing points are added, retired points are retired again.
+    *retired* has the draft's own; forgotten ones stay forgotten. Return the new names of points whose names are lost.
     """
     named, nameless = _by_name(saved)
     draft.reserve(named)
@@ -98,7 +98,7 @@ def bring_in(
 
 
 def _by_name(saved: Iterable[SavedPoint]) -> tuple[dict[str, SavedPoint], list[SavedPoint]]:
-    """The points by their names, and those without a name. Of two with the same name, the later one keeps it."""
+    """Return the points by name, and those without a name. Of two with the same name, the later one keeps it."""
     named: dict[str, SavedPoint] = {}
     nameless = []
     for each in sorted(saved, key=lambda each: -each.revision):
@@ -110,7 +110,7 @@ def _by_name(saved: Iterable[SavedPoint]) -> tuple[dict[str, SavedPoint], list[S
 
 
 def _bring_in_one(draft: Draft, saved: SavedPoint, here: KeyPoint | None, places: set[tuple[str, int]]) -> None:
-    """Bring one *saved* point into the draft, which has it as *here*. *places* are those of the live points."""
+    """Add one *saved* point to the draft, which has it as *here*. *places* are the places of the live points."""
     point = saved.point
     is_live = point.name in draft
     is_taken = saved.is_live and (point.section, point.position) in places

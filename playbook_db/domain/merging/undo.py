@@ -1,7 +1,7 @@
-"""Undoing revisions: which undos still count, and a merge of three states of the points and the header.
+"""Undoing revisions: which undos are in effect, and a merge of three states of the points and the header.
 
-The states are before the revisions, after them, and now (the draft). Votes are subtracted, so that only the revisions
-show whether something was undone already.
+The states are before the revisions, after the revisions, and now (the draft). Votes are subtracted, so only the list of
+revisions shows whether something was undone already.
 """
 
 import re
@@ -37,28 +37,28 @@ class RevisionRange:
         return f"revisions {self.first} to {self.last}"
 
     def holds(self, other: "RevisionRange") -> bool:
-        """Whether all revisions of *other* are in it."""
+        """Return whether the range contains all revisions of *other*."""
         return self.first <= other.first and other.last <= self.last
 
     def overlap(self, other: "RevisionRange") -> "RevisionRange | None":
-        """The revisions that both have, None if there are none."""
+        """Return the revisions that both ranges contain; None if there are none."""
         first, last = max(self.first, other.first), min(self.last, other.last)
         return RevisionRange(first, last) if first <= last else None
 
     @property
     def was(self) -> str:
-        """The verb after it in a sentence, `was` or `were`."""
+        """The verb that follows the range in a sentence, `was` or `were`."""
         return "was" if self.first == self.last else "were"
 
     @property
     def as_argument(self) -> str:
-        """The argument for it of `playbook undo`."""
+        """The range as an argument of `playbook undo`."""
         return f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """The number of a revision that undid others, and those others."""
+    """The number of a revision that undid other revisions, and the range that it undid."""
 
     number: int
     undone: RevisionRange
@@ -66,7 +66,7 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The points that some revisions changed, and the header, before them and after."""
+    """The points that some revisions changed, and the header, each before and after the revisions."""
 
     before: Mapping[str, PointState]
     after: Mapping[str, PointState]
@@ -75,7 +75,7 @@ class Effect:
 
 
 class Collision(NamedTuple):
-    """Something that was changed again since: `what`, its state now (`ours`), and before the revisions (`theirs`)."""
+    """A later change to the same `what`: its state now (`ours`), and its state before the revisions (`theirs`)."""
 
     what: str
     ours: str
@@ -84,7 +84,7 @@ class Collision(NamedTuple):
 
 @dataclass(slots=True)
 class UndoOutcome:
-    """The result of an undo: the header, notes for the user, and all collisions, also those that *prefer* resolved."""
+    """The result of an undo: the header, notes for the user, and all collisions, even those that *prefer* resolved."""
 
     header: Header
     notes: list[str] = field(default_factory=list)
@@ -92,7 +92,7 @@ class UndoOutcome:
 
 
 def parse_range(text: str) -> RevisionRange:
-    """The revisions that *text* names: `8`, `r8`, `3..8`. Raises UndoError."""
+    """Parse the revisions that *text* names: `8`, `r8`, `3..8`. Raises UndoError."""
     match = _RANGE.fullmatch(text.strip().casefold())
     if match is None:
         raise UndoError(f"{text!r} names no revisions. Give a number like 8, or a range like 3..8.")
@@ -103,13 +103,13 @@ def parse_range(text: str) -> RevisionRange:
 
 
 def undo_message(revisions: RevisionRange, summary: str) -> str:
-    """The message of the revision that undoes *revisions*, whose own messages *summary* sums up."""
+    """Write the message of the revision that undoes *revisions*. *summary* sums up the messages of *revisions*."""
     short = summary if len(summary) <= _MAX_QUOTED else summary[: _MAX_QUOTED - 1] + "…"
     return f"undid {revisions} ({short})"
 
 
 def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
-    """The *undos* (newest first) that were not undone themselves. Of two undos of a revision the newer one counts."""
+    """Return the *undos* (newest first) that weren't undone. If two undid the same revision, the newer one counts."""
     effective: list[Undo] = []
     undone: set[int] = set()
     for undo in undos:
@@ -121,7 +121,7 @@ def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
 
 
 def undone_by(revision: int, undos: Iterable[Undo]) -> int | None:
-    """The number of the undo that undid *revision*, None if none of the effective *undos* did."""
+    """Return the number of the undo that undid *revision*; None if none of the effective *undos* did."""
     return next((undo.number for undo in undos if undo.undone.holds(RevisionRange(revision, revision))), None)
 
 
@@ -135,8 +135,8 @@ def undo_revisions(
 ) -> UndoOutcome:
     """Undo the *effect* of *revisions* in the draft.
 
-    Votes are subtracted. A text, section or top-level key gets its old value. If it was changed since, it collides, and
-    *prefer* says which side wins. With collisions and no preference, don't use the draft.
+    Votes are subtracted. A text, section or top-level key gets its old value. If it was changed since then, there is a
+    collision, and *prefer* says which side wins. With collisions and no preference, don't use the draft.
     """
     outcome = UndoOutcome(draft.playbook().header)
     merge = _Merge(outcome, prefer)
@@ -158,7 +158,7 @@ def undo_revisions(
 
 
 def restore_state(draft: Draft, now: PointState, then: KeyPoint) -> None:
-    """Make a point live as it was *then*; if its place is taken, at the end of its section. *now* is its state."""
+    """Make a point live as it was *then*, from its state *now*. If its place is taken, put it last in its section."""
     if (not now.is_live or _place(now.point) != _place(then)) and draft.is_taken(*_place(then)):
         then = replace(then, position=draft.free_position())
     if then != now.point or not now.is_live:
@@ -166,14 +166,14 @@ def restore_state(draft: Draft, now: PointState, then: KeyPoint) -> None:
 
 
 class _Merge:
-    """The merge of single points and keys. Its notes and collisions go into the outcome."""
+    """The merge of single points and keys. It adds its notes and collisions to the outcome."""
 
     def __init__(self, outcome: UndoOutcome, prefer: Side | None) -> None:
         self._outcome = outcome
         self._prefer = prefer
 
     def point(self, before: PointState, after: PointState, now: PointState) -> PointState:
-        """The state of a point after the undo."""
+        """Return the state of a point after the undo."""
         counted = replace(
             now.point,
             helpful=self._votes("helpful", before.point, after.point, now.point),
@@ -192,7 +192,7 @@ class _Merge:
         return PointState(replace(counted, text=text, section=section, position=position), is_live)
 
     def header(self, effect: Effect, now: Header) -> Header:
-        """The header after the undo; the new revision sets its `last_updated`."""
+        """Return the header after the undo. The new revision sets its `last_updated`."""
         before, after = effect.header_before, effect.header_after
         if _undated(now) == _undated(after):
             return before
@@ -208,14 +208,14 @@ class _Merge:
         return Header(tuple(fields.items()), newline)
 
     def _without_added(self, before: KeyPoint, after: KeyPoint, now: KeyPoint) -> PointState:
-        """Retire a point that the revisions added, unless it was changed since."""
+        """Retire a point that the revisions added. If it was changed since then, report a collision."""
         if (now.text, now.section) == (after.text, after.section):
             return PointState(replace(now, text=before.text, section=before.section), is_live=False)
         self._collide(f"{now.name}, changed since it came", f"[{now.section}] {now.text}", _NOT_THERE)
         return PointState(now, is_live=self._prefer != "theirs")
 
     def _field(self, what: str, before: str, after: str, now: str, *, is_seen: bool = True) -> str:
-        """The value after the undo. A value that was changed again collides if it can be seen."""
+        """Return the value after the undo. If a visible value was changed again, report a collision."""
         if now == after:
             return before
         if before in (after, now) or not is_seen:
@@ -236,9 +236,9 @@ class _Merge:
 
 
 def _carry_out(draft: Draft, moves: _Moves, retired: Mapping[str, RetiredPoint], reason: str) -> None:
-    """Give each point its new state; no two live points get the same place.
+    """Give each point its new state. No two live points get the same place.
 
-    *reason* is why a live point is retired; a retired one keeps its reason.
+    *reason* is the reason for retiring live points. A point that is already retired keeps its reason.
     """
     stays = {
         name

@@ -1,7 +1,7 @@
-"""Secrets known by the name beside them: `password=`, `"api_key": "..."`, `--token xyz`.
+"""Secrets that are recognized by the name beside them: `password=`, `"api_key": "..."`, `--token xyz`.
 
-At each stem of such a name three questions decide: whether a value follows (usually none does), whether the name means
-a secret, and whether the value looks like one.
+At each stem of such a name, three questions decide: whether a value follows (usually none does), whether the name means
+a secret, and whether the value looks like a secret.
 """
 
 import re
@@ -148,7 +148,7 @@ _SETS = regex(r"(?:^|[\s\"'(])(?:ENV|ARG|setenv|set(?: -\w+)*|setx|SET|\#define)
 
 
 def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
-    """The values in *text* that look like secrets and whose names, with a stem at *stems*, mean a secret."""
+    """Yield the values in *text* that look like secrets and whose names, with a stem at *stems*, mean a secret."""
     done = 0
     for begin, stem_end in stems:
         value = _value(text, begin, stem_end) if begin >= done else None
@@ -165,9 +165,9 @@ def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]
 
 
 def _value(text: str, start: int, end: int) -> Secret | None:
-    """The value after the name whose stem is at *start*, and its kind, "" if it doesn't look like a secret.
+    """Return the value after the name with a stem at *start*, and its kind, "" if it doesn't look like a secret.
 
-    None if there is no value, or the name doesn't mean a secret.
+    Return None if there is no value, or the name doesn't mean a secret.
     """
     tail = _TAIL.match(text, end)
     if tail is None or (tail["no_more"] and text[start - 1] != "-"):
@@ -200,7 +200,7 @@ def _value(text: str, start: int, end: int) -> Secret | None:
 
 
 def _is_name(text: str, begin: int, name: str, to_value: re.Match[str]) -> bool:
-    """Whether *name* at *begin* isn't a file, a passed test, a class of a style sheet, or public."""
+    """Return whether *name* at *begin* isn't a file, a passed test, a class of a style sheet, or public."""
     before = text[max(begin - 100, 0) : begin]
     is_of_aws = "arn:" in before and " " not in before[before.rindex("arn:") :]
     is_file = before.endswith("/") and to_value["assign"] == ":" and not before.endswith(" /")
@@ -212,7 +212,7 @@ def _is_name(text: str, begin: int, name: str, to_value: re.Match[str]) -> bool:
 
 
 class _Value:
-    """The value after the *name* at *begin*, with the match *to_value* between them."""
+    """The value after the *name* at *begin*. *to_value* is the match between name and value."""
 
     def __init__(self, text: str, begin: int, name: str, kind: str | None, to_value: re.Match[str]) -> None:
         before = text[max(begin - 100, 0) : begin]
@@ -254,7 +254,7 @@ class _Value:
 
 
 def _fills_line(value: str, *, is_password: bool, is_first: bool) -> bool:
-    """Whether *value*, at the end of a line of settings, isn't code; *is_first* if the line begins with its name."""
+    """Return whether *value*, at the end of a line of settings, isn't code. *is_first*: its name begins the line."""
     is_mixed = len(_HAS_DIGIT.findall(value)) > 1 or _NO_CODE.search(value)
     if is_password and is_mixed and not entropy.is_code(value.rstrip(";,")):
         return True
@@ -263,7 +263,7 @@ def _fills_line(value: str, *, is_password: bool, is_first: bool) -> bool:
 
 # The rules in order: the first one that doesn't return None says whether a value is a secret.
 def _under_a_weak_name(value: _Value) -> bool | None:
-    """Under a weak name only a certainly random value is a secret; the name of the next value never is."""
+    """Decide for a weak name: only a certainly random value is a secret. The name of the next value never is."""
     is_remark = value.how == "space" and not value.is_quoted and _REMARK.match(value.text) is not None
     is_public = not value.sign or "GPG" in value.name
     is_fingerprint = value.kind == "key" and is_public and _FINGERPRINT.fullmatch(value.text) is not None
@@ -273,7 +273,7 @@ def _under_a_weak_name(value: _Value) -> bool | None:
 
 
 def _after_a_word(value: _Value) -> bool | None:
-    """The name may be any word of a sentence."""
+    """Decide if the name may be any word of a sentence."""
     if not value.is_loose:
         return None
     if entropy.is_code(value.text) or _NO_VALUE.fullmatch(value.text):
@@ -289,7 +289,7 @@ def _after_a_word(value: _Value) -> bool | None:
 
 
 def _passphrase(value: _Value) -> bool | None:
-    """A few words in quotes are a passphrase, unless they are about passwords."""
+    """Decide for words in quotes: a few words are a passphrase, unless they are about passwords."""
     if not value.is_quoted:
         return True if value.is_line and " " in value.text and entropy.is_passphrase(value.text) else None
     if value.kind in ("password", "secret") and (value.sign or value.how in ("xml", "space")):
@@ -311,7 +311,7 @@ def _passphrase(value: _Value) -> bool | None:
 
 
 def _in_a_sentence(value: _Value) -> bool | None:
-    """The value is in a sentence, in brackets or after more words."""
+    """Decide for a value in a sentence, in brackets or after more words."""
     if value.how != "talk":
         return None
     if value.is_password and (_HAS_SIGN.search(value.lead) or names.is_foreign(value.name.lower())):
@@ -334,7 +334,7 @@ def _word_or_pin(value: _Value) -> bool | None:
 
 
 def _is_set(value: _Value) -> bool:
-    """Whether the text clearly sets a password, which then may be a plain word."""
+    """Return whether the text clearly sets a password. If so, the password may be a plain word."""
     sign = value.sign.strip()
     is_element = value.lead.strip() == ">" and value.before.endswith(("<", ":"))
     if is_element or (value.sign and value.name.isupper()) or (value.is_quoted and ("=" in sign or sign == "<-")):
@@ -395,7 +395,7 @@ _RULES = (*_IN_WORDS, _word_or_pin, _word_in_another_language, _is_like_a_secret
 
 
 def _is_clear(value: _Value) -> bool:
-    """Whether the text before *value* clearly introduces a secret, or the value looks like one by itself."""
+    """Return whether the text before *value* clearly introduces a secret, or *value* looks like one by itself."""
     is_option = value.how == "space" and (value.is_quoted or value.is_bare)
     is_setter = value.how in ("call", "comma") and (value.name.isupper() or value.name.startswith("setP"))
     is_sure = is_option or is_setter or value.how in ("assign", "xml")
@@ -411,7 +411,7 @@ def _is_clear(value: _Value) -> bool:
 
 
 def _value_before(text: str, begin: int, kind: str) -> Secret | None:
-    """The value of a pair whose name comes last."""
+    """Return the value of a pair whose name comes last."""
     pair = _PAIR.search(text, max(begin - 300, 0), begin)
     if pair is None or not entropy.is_secret(pair["value"], password=kind == "password", literal=True):
         return None
@@ -419,7 +419,7 @@ def _value_before(text: str, begin: int, kind: str) -> Secret | None:
 
 
 def _whole_line(text: str, at: int, value: str, sign: str) -> str:
-    """The value at *at*, with all signs to the end of its line if it isn't code."""
+    """Return the value at *at*, with all characters to the end of its line if it isn't code."""
     words = _WORDS_AND_NUMBER.match(text, at, at + 100) if sign == "=" else None
     if words and entropy.is_passphrase(words[0]):
         return words[0]
@@ -431,7 +431,7 @@ def _whole_line(text: str, at: int, value: str, sign: str) -> str:
 
 
 def _may_follow(text: str, begin: int, before: str, to_value: re.Match[str]) -> bool:
-    """Whether the text *before* the name at *begin* fits the match between name and value."""
+    """Return whether the text *before* the name at *begin* fits the match between name and value."""
     if to_value["space"] is not None:
         if text.startswith("-", begin) or _SETS.search(before) or "authorization" in before[-40:].lower():
             return True
@@ -453,7 +453,7 @@ def _may_follow(text: str, begin: int, before: str, to_value: re.Match[str]) -> 
 
 
 def _name_start(text: str, start: int) -> int:
-    """The beginning of the name whose stem is at *start*, with the word before a `key` alone: `API key`."""
+    """Return where the name with a stem at *start* begins. The word before a lone `key` is included: `API key`."""
     before = text[max(start - 60, 0) : start]
     bare = before.rstrip(names.NAME_SIGNS)
     if len(bare) == len(before) and before.endswith((" ", ".")):

@@ -54,7 +54,7 @@ _LONGEST_MANIFEST = 20_000  # characters
 
 
 def blocks(text: str, stems: Collection[tuple[int, int]]) -> Iterator[Secret]:
-    """The secrets in *text* below a heading; *stems* are the places of names of secrets."""
+    """Yield the secrets in *text* below a heading. *stems* are the places of names of secrets."""
     yield from _columns(text, stems)
     yield from _manifests(text)
     yield from _lists(text, stems)
@@ -93,7 +93,7 @@ def _lists(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
 
 
 def _inserts(text: str) -> Iterator[Secret]:
-    """The values in an INSERT or a COPY whose column's name means a secret."""
+    """Yield the values in an INSERT or a COPY that are in a column whose name means a secret."""
     places = (place for word in (" INTO ", " into ", "COPY ", "copy ") for place in places_of(word, text))
     for insert in filter(None, (_INSERT.match(text, place) for place in places)):
         kinds = [kind_of_name(name.strip(' "`[]')) for name in insert[1].split(",")]

@@ -1,4 +1,4 @@
-"""Passwords on command lines and in calls: after an option, or at the place of a password.
+"""Passwords on command lines and in calls: after an option, or in a password's position.
 
 A short option has another meaning in each command, so `commands.toml` lists the commands.
 """
@@ -63,7 +63,7 @@ _ARGUMENT = regex(
 
 
 def calls(unescaped: Unescaped) -> Iterator[Secret]:
-    """The passwords in the arguments of calls. The first argument is usually a user, a host or a text."""
+    """Yield the passwords in the arguments of calls. The first argument is usually a user, a host or a text."""
     text = unescaped.text
     for call, places, word_at in _CALLS.in_text(unescaped):
         for place in places:

@@ -1,4 +1,4 @@
-"""Telling a random value, as secrets are, from a placeholder, a path, code or plain words."""
+"""Distinguishing random values, such as secrets, from placeholders, paths, code and plain words."""
 
 import re
 import unicodedata
@@ -86,32 +86,32 @@ _PHRASE = regex(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
 
 
 def in_ascii(value: str) -> str:
-    """*value* without the accents of Latin letters, as the rules know only ASCII: `Ölkanne_7` as `Olkanne_7`."""
+    """Remove the accents from Latin letters in *value*, since the rules know only ASCII: `Ölkanne_7` as `Olkanne_7`."""
     if value.isascii():
         return value
     return "".join(unicodedata.normalize("NFKD", sign)[0] if sign < _NO_LATIN else sign for sign in value)
 
 
 def is_a_word(value: str) -> bool:
-    """Whether *value* may be a password of a single word: `sunflower`."""
+    """Return whether *value* may be a password of a single word: `sunflower`."""
     is_lower = 6 <= len(value) <= 24 and value[1:].islower() and value.isalpha()
     return is_lower and not (is_placeholder(value) or _NAMES_A_VALUE.search(value))
 
 
 def is_phrase(value: str) -> bool:
-    """Whether *value* may be a password of several words: `lantern candle orchid`."""
+    """Return whether *value* may be a password of several words: `lantern candle orchid`."""
     return _PHRASE.fullmatch(value) is not None and SENTENCE_WORDS.isdisjoint(value.split())
 
 
 def is_passphrase(value: str) -> bool:
-    """Whether *value* may be a passphrase, and isn't a sentence about passwords."""
+    """Return whether *value* may be a passphrase, and isn't a sentence about passwords."""
     words = set(re.findall(r"[^\W_]+", value.lower()))
     is_plain = _PLAIN_WORDS.fullmatch(value) is not None and len(value) < 60
     return is_plain and words.isdisjoint(_WORDS_OF_TALK)
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether *value* is a placeholder of a secret: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
+    """Return whether *value* is a placeholder for a secret: `YOUR_API_KEY`, `<token>`, `${TOKEN}`, `xxxx`."""
     if value.lower().rstrip("!?") in _NO_PASSWORDS or _PLACEHOLDER.search(value):
         return True
     if not _PLACEHOLDER_WORD.search(value):
@@ -120,16 +120,16 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_address(value: str) -> bool:
-    """Whether *value* is a path or a URL. Secrets in a URL have patterns of their own."""
+    """Return whether *value* is a path or a URL. Secrets in a URL have patterns of their own."""
     path = value[value.find(":/") + 1 :]  # after a name: `db-password:/etc/creds`
     return bool(_URL.match(value) or (_PATH.match(path) and not _RANDOM_SEGMENT.search(value)))
 
 
 def reads_like_words(value: str) -> bool:
-    """Whether *value* consists of words, as names in code do, and not of random characters.
+    """Return whether *value* consists of words, as names in code do, and not of random characters.
 
     Words have few digits, few changes of case, and pairs of letters that are common in English. A value without letters
-    (a number, a date, a version) isn't random either.
+    (a number, a date, a version) isn't random either, so the result is true.
     """
     chunks = _CHUNK.findall(_DATE.sub("", value))
     words = [chunk.lower() for chunk in chunks if not chunk[0].isdigit()]
@@ -147,22 +147,22 @@ def reads_like_words(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Whether *value* may be a token: it is long enough, and neither words nor a placeholder."""
+    """Return whether *value* may be a token: it is long enough, and neither words nor a placeholder."""
     if value.islower() and value.isalpha() and len(value) < 16:
         return False
     return _SHORTEST <= len(value) <= _LONGEST and not is_placeholder(value) and not reads_like_words(value)
 
 
 def is_strong(value: str) -> bool:
-    """Whether *value* is certainly random: it has three or more each of small letters, capital letters and digits."""
+    """Return whether *value* is certainly random: it has at least 3 lower-case letters, 3 capitals and 3 digits."""
     return is_random(value) and all(len(re.findall(signs, value)) > 2 for signs in ("[A-Z]", "[a-z]", "[0-9]"))
 
 
 def is_secret(value: str, *, password: bool, literal: bool) -> bool:
-    """Whether *value*, whose name means a secret, is that secret.
+    """Return whether *value*, beside a name that means a secret, is that secret.
 
-    A *password* may be words with a digit or a sign, as people invent it. A *literal* was quoted, or is at a place
-    without code; other values may be expressions of a program.
+    A *password* may be words with a digit or a sign, as people invent it. A *literal* was in quotes or in a position
+    without code. Other values may be expressions of a program.
     """
     if password and value.lower() in COMMON_PASSWORDS:
         return True
@@ -189,12 +189,12 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Whether *value* mixes small letters, capital letters and digits as code doesn't."""
+    """Return whether *value* mixes lower-case letters, capitals and digits in a way that code doesn't."""
     return _MIXED.match(value) is not None and not is_code(value)
 
 
 def is_invented(value: str) -> bool:
-    """Whether *value* is certainly a password: it has two digits or more, or a digit and a sign."""
+    """Return whether *value* is certainly a password: two or more digits, a digit and a sign, or joined words."""
     digits = len(_HAS_DIGIT.findall(value))
     is_likely = digits > 1 or (digits and _SIGN.search(value)) or _JOINED.fullmatch(value) or is_words_and_number(value)
     return (
@@ -206,18 +206,18 @@ def is_invented(value: str) -> bool:
 
 
 def is_words_and_number(value: str) -> bool:
-    """Whether *value* is capitalized words with a number, as code doesn't have them: `Copper.Lantern52`."""
+    """Return whether *value* is capitalized words with a number, in a form unlike code: `Copper.Lantern52`."""
     return _INVENTED.fullmatch(value) is not None
 
 
 def is_joined(value: str) -> bool:
-    """Whether *value* is words joined by signs, and not about passwords: `maple-street`."""
+    """Return whether *value* is words joined by signs, and isn't about passwords: `maple-street`."""
     says_nothing = _WORDS_OF_TALK.isdisjoint(re.split("[._-]", value.lower()))
     return _NAMED.fullmatch(value) is not None and says_nothing and not _NAMES_A_SECRET.search(value)
 
 
 def is_code(value: str) -> bool:
-    """Whether *value* begins like an expression of a program: a call, a member, a variable."""
+    """Return whether *value* begins like an expression of a program: a call, a member, a variable."""
     if _CODE.match(value):
         return True
     if is_words_and_number(value):

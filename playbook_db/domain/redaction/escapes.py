@@ -1,6 +1,6 @@
-"""A text without its escapes: without colors, and with the characters that JSON wrote as `\\u0022`.
+"""A text without escapes: without color codes, and with the characters that JSON wrote as `\\u0022`.
 
-The rules read this text. The places of their secrets are mapped back to the raw text.
+The rules search this text for secrets. The places of the secrets are then mapped back to the raw text.
 """
 
 import html
@@ -44,7 +44,7 @@ _MARKS = ("\\u", "\x1b[", "\\x1b[", "\\033[", "\\e[", "[0m", "%3D", "%3d", "%22"
 
 
 def words_of(literal: str) -> tuple[str, ...]:
-    """The parts of *literal* that are among the words of each text that contains it, with the spaces around them."""
+    """Return the parts of *literal*, with spaces around them, that are in `words` of each text that contains it."""
     return tuple(re.findall("(?=((?:^| )[^ ]+(?: |$)))", literal.encode().translate(_SIGNS).decode()))
 
 
@@ -53,7 +53,7 @@ def _triples(text: str) -> _Triples:
 
 
 class Anchored(Generic[_Payload]):
-    """Literals with payloads, indexed by their rarest three letters, to find quickly which ones a text contains."""
+    """Literals with payloads. An index by the rarest three letters finds quickly which literals a text contains."""
 
     def __init__(self, rows: Iterable[tuple[str, tuple[str, ...], _Payload]]) -> None:
         self.rows = list(rows)
@@ -64,7 +64,7 @@ class Anchored(Generic[_Payload]):
             self._by_triple.setdefault(rarest, []).append(number)
 
     def in_text(self, unescaped: "Unescaped") -> Iterator[tuple[str, list[int], _Payload]]:
-        """Each literal in the text of *unescaped*, its places and its payload. The empty literal has no places."""
+        """Yield each literal in *unescaped*, its places and its payload. An empty literal has no places."""
         present = self._by_triple.keys() & unescaped.triples
         for number in sorted(chain(self._by_triple.get(None, ()), *map(self._by_triple.__getitem__, present))):
             literal, words, payload = self.rows[number]
@@ -73,7 +73,7 @@ class Anchored(Generic[_Payload]):
 
 
 def places_of(literal: str, text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
-    """The places of *literal* in *text*, between *start* and *end*."""
+    """Yield the places of *literal* in *text*, between *start* and *end*."""
     at = text.find(literal, start, end)
     while at >= 0:
         yield at
@@ -86,7 +86,7 @@ def _join(raw: str, place: int) -> re.Match[str] | None:
 
 
 class Unescaped:
-    """The `text` of *raw* without escapes, and its words, to see quickly what it contains."""
+    """The `text` of *raw* without escapes, and its words, which quickly show what it contains."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
@@ -108,7 +108,7 @@ class Unescaped:
 
     @cached_property
     def words(self) -> str:
-        """The words of the text, each once. They contain the `words_of` each literal in the text."""
+        """The words of the text, each once. For each literal in the text, they contain its `words_of`."""
         text = self.text.encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
         return b" ".join([b"", *set(text.translate(_SIGNS).split()), b""]).decode("utf-8", "surrogatepass")
 
@@ -137,7 +137,7 @@ class Unescaped:
             at = end
 
     def in_raw(self, secrets: Iterable[Secret]) -> Iterator[Secret]:
-        """The *secrets* of `text` with their places in the raw text."""
+        """Map *secrets* in `text` to their places in the raw text."""
         if not self._parts:
             yield from secrets
             return

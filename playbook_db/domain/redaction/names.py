@@ -16,7 +16,7 @@ UNSPACED = "\u3000"  # the first character of Asian scripts without spaces betwe
 
 
 def _foreign(words: list[str], suffixes: str) -> re.Pattern[str]:
-    """A pattern of whole *words*, or of *suffixes*; in scripts without spaces, words may be inside others."""
+    """Build a pattern of whole *words* or *suffixes*. In scripts without spaces, words may be inside other words."""
     spaced = "|".join(word.replace("*", r"[^\W\d_]{0,6}") for word in words if word < UNSPACED)
     unspaced = "|".join(word for word in words if word >= UNSPACED)
     return regex(rf"(?<![^\W\d_])(?:{spaced})(?![^\W\d_])|{unspaced}|{suffixes}")
@@ -40,7 +40,7 @@ _PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "a
 
 
 def stems(unescaped: Unescaped) -> list[tuple[int, int]]:
-    """The places of the stems of names in the text of *unescaped*; a name at one of them may mean a secret."""
+    """Return the places where the text of *unescaped* has the stem of a name. Such a name may mean a secret."""
     text = MARKER.sub(lambda marker: " " * len(marker[0]), unescaped.text)
     text, words = (text.replace("\u0130", "i").lower() for text in (text, unescaped.words))  # lower() makes two of it
     present = (stem for stem, parts in _STEMS.items() if all(part in words for part in parts))
@@ -48,30 +48,30 @@ def stems(unescaped: Unescaped) -> list[tuple[int, int]]:
 
 
 def may_name_a_key(word: str) -> bool:
-    """Whether *word* before `key` makes it a secret, as in `API key`."""
+    """Return whether *word* before `key` makes it a secret, as in `API key`."""
     return word.lower() in _WORDS["keyed"]
 
 
 def is_foreign(name: str) -> bool:
-    """Whether *name*, in lower case, means password or secret in another language."""
+    """Return whether *name*, in lower case, means password or secret in a language other than English."""
     return bool(_FOREIGN.fullmatch(name) or _FOREIGN_SECRET.fullmatch(name))
 
 
 @lru_cache(maxsize=1024)
 def has_word_of_secrets(whole: str) -> bool:
-    """Whether the name *whole* has a word for secrets, and no word for harmless values: `TOKEN_FOR_CI`."""
+    """Return whether the name *whole* has a word for secrets, and no word for harmless values: `TOKEN_FOR_CI`."""
     words = {word.lower() for word in _WORD.findall(whole)}
     return not _WORDS["secret_words"].isdisjoint(words) and _NO_SECRETS.isdisjoint(words)
 
 
 def may_lead_to_secret(lead: str) -> bool:
-    """Whether *lead*, the words between a name and a value, don't say that the value is an id or a checksum."""
+    """Return false if *lead*, the words between a name and a value, calls the value an id or a checksum."""
     return _NO_SECRETS.isdisjoint(re.findall("[a-z]+", lead.lower()))
 
 
 @lru_cache(maxsize=1024)
 def kind_of_name(whole: str) -> str | None:
-    """The kind of secret that the name *whole* means, or None."""
+    """Return the kind of secret that the name *whole* means, or None."""
     folded = whole.lower()
     if _FOREIGN.search(folded):
         return "password"
@@ -85,7 +85,7 @@ def kind_of_name(whole: str) -> str | None:
 
 
 def _kind_of(words: list[str]) -> str | None:
-    """The kind of secret that a name with these *words* means, or None."""
+    """Return the kind of secret that a name with these *words* means, or None."""
     while len(words) > 1 and words[-1] in _WORDS["afterthoughts"]:
         words = words[:-1]
     if not words or words[-1] in _WORDS["about"] or words[0] in ("public", "hashed"):

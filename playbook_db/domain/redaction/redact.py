@@ -1,6 +1,6 @@
-"""Redacting secrets, and removing private parts, before a text is stored or sent.
+"""Redaction of secrets, and removal of private parts, before a text is stored or sent.
 
-It decides which values of the environment are secret; the caller reads the environment.
+This module decides which values of the environment are secret. The caller reads the environment.
 """
 
 import base64
@@ -37,10 +37,10 @@ _PRIVATE = regex(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
 
 
 def redact(text: str, values: Collection[str] = ()) -> str:
-    """*text* with `[masked: KIND]` in place of every secret, and of each of *values*.
+    """Replace every secret in *text*, and each of *values*, with `[masked: KIND]`.
 
     Secrets are found by their form, or by the name beside them. A value of at least MIN_VALUE_CHARS characters is found
-    plain, escaped for JSON or a URL, and in base64. Redacting a text again changes nothing.
+    in plain text, escaped for JSON or a URL, and in base64. Redacting a text again changes nothing.
     """
     redacted = _replaced(text, _secrets(text, values))
     if redacted.count(_VALUE) == text.count(_VALUE):
@@ -49,7 +49,7 @@ def redact(text: str, values: Collection[str] = ()) -> str:
 
 
 def _secrets(raw: str, values: Collection[str]) -> Iterator[Secret]:
-    """The secrets in *raw*. If two begin at the same place, the first one's kind counts."""
+    """Yield the secrets in *raw*. If two secrets begin at the same place, the first one's kind counts."""
     unescaped = Unescaped(raw)
     text, names = unescaped.text, stems(unescaped)
     yield from unescaped.in_raw(
@@ -61,10 +61,10 @@ def _secrets(raw: str, values: Collection[str]) -> Iterator[Secret]:
 
 
 def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX_MESSAGE_CHARS) -> str:
-    """At most *max_chars* of *text*, made safe to store, log or print.
+    """Make at most *max_chars* of *text* safe to store, log or print.
 
-    It is for texts with a part from outside, such as an API's error or a program's output. It removes secrets, those of
-    *environs*, and the users of URLs.
+    Use it for texts that come partly from outside, such as an API's error or a program's output. It removes secrets,
+    secrets of *environs*, and the users of URLs.
     """
     cut = text[: 10 * max_chars]  # far more than is shown, as half a secret isn't recognized
     values = {value for environ in environs for value in secret_values(environ)}
@@ -74,7 +74,7 @@ def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX
 
 
 def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
-    """The values of variables of *environ*, and of headers in them, whose names mean a secret.
+    """Return the values of variables of *environ*, and of headers in variables, whose names mean a secret.
 
     Short values, paths, URLs, numbers, placeholders and common words don't count.
     """
@@ -85,7 +85,7 @@ def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
 
 
 def without_private(text: str) -> str:
-    """*text* without its `<private>...</private>` parts, which may be nested; one without an end tag ends the text."""
+    """Remove the `<private>...</private>` parts, which may be nested. A part without an end tag reaches to the end."""
     parts: list[str] = []
     depth = at = 0
     for tag in _PRIVATE.finditer(text):
@@ -100,14 +100,14 @@ def without_private(text: str) -> str:
 
 
 def _passwords(url: str) -> Iterable[str]:
-    """The password in *url*, as written and unquoted."""
+    """Return the password in *url*, as written and unquoted."""
     userinfo = _USERINFO.search(url)
     password = userinfo[0][3:-1].partition(":")[2] if userinfo else ""
     return {password, unquote(password)} if password else ()
 
 
 def _replaced(text: str, secrets: Iterable[Secret]) -> str:
-    """*text* with a marker in place of each of *secrets*; overlapping ones are one."""
+    """Replace each of *secrets* in *text* with a marker. Overlapping secrets get one marker."""
     parts: list[str] = []
     at = 0
     for start, end, kind in sorted(secrets, key=itemgetter(0)):
@@ -135,7 +135,7 @@ def _values(text: str, values: Collection[str]) -> Iterator[Secret]:
 
 
 def _forms(value: str) -> set[str]:
-    """The forms of *value* in a text."""
+    """Return the forms that *value* may have in a text."""
     plain = {value, value.strip()}
     escaped = {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in plain for ascii_only in (True, False)}
     twice = {json.dumps(form, ensure_ascii=False)[1:-1] for form in escaped}
@@ -148,7 +148,7 @@ def _forms(value: str) -> set[str]:
 
 
 def _in_base64(data: bytes) -> set[str]:
-    """The forms of *data* within a longer text in base64, which depend on its place there modulo 3."""
+    """Return the forms of *data* within a longer text in base64. They depend on its offset modulo 3."""
     forms = {base64.b64encode(data).decode().rstrip("=")}
     for shift in range(3):
         text = base64.b64encode(b"\0" * shift + data).decode()

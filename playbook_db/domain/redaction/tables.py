@@ -1,6 +1,6 @@
-"""The tables of redaction, TOML files in this folder, and regular expressions that are compiled at their first use.
+"""The tables of redaction (TOML files in this folder), and regular expressions that are compiled at their first use.
 
-To compile all of them at once would take half a second.
+Compiling all of them at once would take half a second.
 """
 
 import functools
@@ -12,12 +12,12 @@ from typing import Any, cast
 
 @functools.cache
 def read_table(name: str) -> dict[str, Any]:
-    """The table in the file *name*.toml."""
+    """Read the table in the file *name*.toml."""
     return tomllib.loads((pkgutil.get_data(__package__, f"{name}.toml") or b"").decode())
 
 
 def read_words(name: str) -> dict[str, frozenset[str]]:
-    """The words of each text in the file *name*.toml, by its key."""
+    """Read the file *name*.toml. Return the words of each text by its key."""
     return {key: frozenset(words.split()) for key, words in read_table(name).items() if isinstance(words, str)}
 
 
@@ -27,7 +27,7 @@ def filled(regex: str, parts: dict[str, str]) -> str:
 
 
 def regex(pattern: str, flags: int = 0) -> "re.Pattern[str]":
-    """The regular expression, compiled at its first use."""
+    """Return a regular expression that is compiled at its first use."""
     return cast("re.Pattern[str]", _Late(pattern, flags))
 
 

@@ -1,7 +1,7 @@
-"""Secrets known by their form: tokens with a prefix, headers, passwords in URLs and files, private keys.
+"""Secrets that are recognized by their form: tokens with a prefix, headers, passwords in URLs and files, private keys.
 
-A pattern is tried only at its anchor, a literal, in texts with the words of the anchor (`Unescaped`). Each pattern has
-a bound, or starts at the beginning of a run of its characters, so that each text takes linear time.
+A pattern is tried only at its anchor, a literal, and only in texts that have the anchor's words (`Unescaped`). Each
+pattern has a bound, or starts at the beginning of a run of its characters, so each text takes linear time.
 """
 
 import base64
@@ -19,9 +19,9 @@ _PARTS = _TABLE["parts"]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A kind of secret. `regex` is tried at each `anchor`, or everywhere if that is "".
+    """A kind of secret. `regex` is tried at each `anchor`, or everywhere if `anchor` is "".
 
-    Its group 1 is a secret if `accepts` returns true for it.
+    Group 1 of a match is a secret if `accepts` returns true for it.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Pattern:
     accepts: Callable[[str], bool]
 
     def matches(self, text: str, places: Iterable[int]) -> Iterator[re.Match[str]]:
-        """The matches in *text* at *places*, those of its anchor; anywhere if it has none."""
+        """Yield the matches in *text* at *places*, where its anchor is. Without an anchor, search everywhere."""
         if not self.anchor:
             yield from self.regex.finditer(text)
         done = 0
@@ -46,7 +46,7 @@ Table = Anchored[tuple[Pattern, ...]]  # the patterns that are tried at each anc
 
 
 def by_anchor(patterns: Iterable[Pattern]) -> Table:
-    """*patterns* by their anchors, so that each anchor is searched once."""
+    """Group *patterns* by their anchors, so that each anchor is searched once."""
     groups: dict[str, list[Pattern]] = {}
     for pattern in patterns:
         groups.setdefault(pattern.anchor, []).append(pattern)
@@ -57,7 +57,7 @@ def by_anchor(patterns: Iterable[Pattern]) -> Table:
 
 
 def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
-    """The secrets that the patterns of *table* find in the text of *unescaped*."""
+    """Yield the secrets that the patterns of *table* find in the text of *unescaped*."""
     for _, places, patterns in table.in_text(unescaped):
         for pattern in patterns:
             for match in pattern.matches(unescaped.text, places):
@@ -66,7 +66,7 @@ def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
 
 
 def unknown_tokens(unescaped: Unescaped) -> Iterator[Secret]:
-    """Words with a prefix, as keys of providers have it, and with more random characters than an id."""
+    """Yield words that have a prefix like providers' keys, and more random characters than an id."""
     for token in filter(_is_unknown, _UNKNOWN.finditer(unescaped.words)):
         for place in places_of(token[0], unescaped.text):
             yield place, place + len(token[0]), "token"
@@ -157,7 +157,7 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
 
 
 def _patterns(name: str) -> Iterator[Pattern]:
-    """One pattern for each anchor, or prefix, of each row of the table *name*."""
+    """Yield one pattern for each anchor, or prefix, of each row of the table *name*."""
     for kind, anchors, pattern, check in _TABLE["tokens"][name]:
         is_prefix = name == "prefixed"
         for anchor in anchors.split() if is_prefix else anchors.split("|"):

@@ -1,7 +1,7 @@
-"""Evidence: words of the session that support a lesson, and how far their source can be trusted.
+"""Evidence: words of the session that support a lesson, and how much their source can be trusted.
 
-The model's word counts nothing. A quote has the class of the place that it is found in, the lowest one of several. One
-that is found nowhere has the lowest class of all.
+The model's claims about a source don't count. A quote has the class of the place where it is found; of several places,
+the lowest class. A quote that is found nowhere has the lowest class of all.
 """
 
 import json
@@ -30,7 +30,7 @@ _COMPARED = str.maketrans("\u2018\u2019\u201c\u201d\xa0", "''\"\" ") | INVISIBLE
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A part of a transcript: its class (one of TRUST, or ASSISTANT), a short label, the text as the model saw it."""
+    """A part of a transcript: its class (one of TRUST, or ASSISTANT), a short label, and the text the model saw."""
 
     trust: str
     label: str
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A `quote`, the label of the `place` in the session where it was found ("": nowhere), and that place's class."""
+    """A `quote`, the label of the `place` where the session has it ("": nowhere), and the class of that place."""
 
     quote: str
     place: str
@@ -59,34 +59,34 @@ class Evidence:
 
 
 def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Evidence]:
-    """The evidence of *quotes*: the place in *places* that has each; of several places, the one of the lowest class.
+    """Find each of *quotes* in *places*. If several places have a quote, use the place of the lowest class.
 
-    White space, case and colors don't matter. The pieces of a quote with an ellipsis must be in one place, in order.
+    White space, case and colors don't matter. If a quote has an ellipsis, one place must have its pieces in order.
     """
     texts = plain_texts(tuple(places))
     return [_evidence(quote, places, texts) for quote in quotes if isinstance(quote, str) and quote.strip()]
 
 
 def lowest(evidence: Iterable[Evidence]) -> str:
-    """The lowest class among *evidence*; without any, the lowest there is."""
+    """Return the lowest class among *evidence*. If there is no evidence, return the lowest class of all."""
     return max((each.trust for each in evidence), key=TRUST.index, default=TRUST[-1])
 
 
 def as_json(evidence: Sequence[Evidence], *, is_weak: bool = False) -> str | None:
-    """*evidence* as a JSON list for the database; None for none. *is_weak* marks the evidence of a weak vote."""
+    """Write *evidence* as a JSON list for the database; None if empty. *is_weak* marks the evidence of a weak vote."""
     mark = {"weak": True} if is_weak else {}
     return json.dumps([asdict(each) | mark for each in evidence], ensure_ascii=False) if evidence else None
 
 
 def read_json(text: str | None) -> tuple[Evidence, ...]:
-    """The evidence in *text*, the JSON of `as_json`, also after an erasure."""
+    """Parse the evidence in *text*, which `as_json` wrote. Fields that an erasure removed become ""."""
     listed = json.loads(text or "[]")
     return tuple(Evidence(*(str(item.get(name, "")) for name in ("quote", "place", "trust"))) for item in listed)
 
 
 @lru_cache(maxsize=2)
 def plain_texts(places: tuple[Place, ...]) -> list[str]:
-    """The texts of a chunk's *places* as they are compared; cached, as each quote of the chunk needs them."""
+    """Normalize the texts of a chunk's *places* for comparison. Cached, because each quote of the chunk needs them."""
     return [plain(place.text) for place in places]
 
 
@@ -103,7 +103,7 @@ def _evidence(quote: str, places: Sequence[Place], texts: Sequence[str]) -> Evid
 
 
 def _holds(text: str, pieces: Sequence[str], label: str) -> bool:
-    """Whether *text* has the *pieces* of a quote in order. Before them may be the command in the place's *label*."""
+    """Return whether *text* has the *pieces* of a quote in order. The command in the place's *label* may come first."""
     if pieces == [_bare(text)]:
         return True
     command = plain(label.partition(": ")[2]).removesuffix("…")
@@ -122,7 +122,7 @@ def _holds(text: str, pieces: Sequence[str], label: str) -> bool:
 
 
 def _weight(piece: str) -> int:
-    """The number of letters and digits in *piece*; those beyond Latin, such as Chinese, count twice."""
+    """Count the letters and digits in *piece*. Letters beyond Latin, such as Chinese, count twice."""
     return sum(1 + (char > "\u02ff") for char in piece if char.isalnum())
 
 
@@ -132,5 +132,5 @@ def _bare(piece: str) -> str:
 
 
 def plain(text: str) -> str:
-    """*text* as it is compared."""
+    """Normalize *text* for comparison."""
     return " ".join(_ANSI.sub("", text).translate(_COMPARED).casefold().split())

@@ -1,6 +1,6 @@
-"""Whether points help: how often it goes wrong if a point is held back from a session, and if it is shown.
+"""Comparing how often things go wrong if a point is held back from a session, and if it is shown.
 
-Pure. A trial is one point in one session. It goes wrong if the error, command or file that the point names does.
+Pure. A trial is one point in one session. It goes wrong if the error, command or file that the point names goes wrong.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ class Trials:
 
     @property
     def has_both(self) -> bool:
-        """Whether there are both kinds."""
+        """Whether there are both held-back and shown points."""
         return self.held_back > 0 and self.shown > 0
 
     def __add__(self, other: "Trials") -> "Trials":
@@ -33,10 +33,10 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class TrialComparison:
-    """By how much the rate of going wrong is higher with the point, and the interval; None for too few trials.
+    """How much higher the rate of going wrong is with the point, and its interval; None if there are too few trials.
 
-    `detectable` is the smallest difference that such trials show in 4 of 5 cases. `needed` is the number of trials that
-    show that points halve the rate.
+    `detectable` is the smallest difference that such trials reveal in 4 of 5 cases. `needed` is the number of trials
+    that would reveal that points halve the rate.
     """
 
     trials: Trials
@@ -47,7 +47,7 @@ class TrialComparison:
     detectable: float | None = None
 
     def in_words(self) -> Iterator[str]:
-        """Sentences: the counts, the interval, and if it holds 0, the trials that are needed."""
+        """Yield sentences: the counts, the interval, and the number of trials needed if the interval contains 0."""
         held_back, held_back_wrong, shown, shown_wrong = astuple(self.trials)
         yield f"{held_back_wrong:,} of {held_back:,} went wrong without the point, {shown_wrong:,} of {shown:,} with it"
         if self.low is not None and self.high is not None and self.detectable is not None:
@@ -60,8 +60,8 @@ class TrialComparison:
 def compare(by_session: Iterable[Trials]) -> TrialComparison:
     """Compare the trials within each session.
 
-    A session weighs by its numbers of both kinds (Mantel and Haenszel). So it doesn't matter if more goes wrong in some
-    sessions, or if they had another share held back. The interval is Student's, of the sessions' differences.
+    A session's weight depends on its numbers of both kinds (Mantel and Haenszel). So it doesn't matter if some sessions
+    go wrong more often, or have another share held back. The interval is Student's, of the sessions' differences.
     """
     both = [each for each in by_session if each.has_both]
     trials = sum(both, Trials())
@@ -77,7 +77,7 @@ def compare(by_session: Iterable[Trials]) -> TrialComparison:
 
 
 def compare_point(trials: Trials) -> TrialComparison:
-    """Compare the trials of one point, which has both kinds. With few, the interval is rough (Agresti and Caffo)."""
+    """Compare the trials of one point. Both kinds are needed. With few, the interval is rough (Agresti and Caffo)."""
     kinds = ((trials.shown_wrong + 1, trials.shown + 2), (trials.held_back_wrong + 1, trials.held_back + 2))
     shown, without = (wrong / number for wrong, number in kinds)
     error = sqrt(sum(wrong / number * (1 - wrong / number) / number for wrong, number in kinds))

@@ -1,8 +1,8 @@
-"""Whether a fetched text, such as a web page, may have caused a lesson: the defense behind its evidence.
+"""Whether a fetched text, such as a web page, may have caused a lesson: the defense behind a lesson's evidence.
 
-A page can tell the assistant, or the model that learns from it, which genuine words to quote. So a lesson in a page's
-words counts as the page's. In a chunk with a page, the evidence must be about the lesson's subject. What goes against a
-point needs the user's words and a chunk without a page. A weak vote, which lowers nothing by itself, can rely on files.
+A page can tell the assistant, or the model that learns, which genuine words to quote. So a lesson in a page's words
+counts as the page's. In a chunk with a page, the evidence must be about the lesson's subject. A change against a point
+needs the user's words, and a chunk without a page. A weak vote can rely on files, since it lowers nothing by itself.
 """
 
 import re
@@ -37,11 +37,11 @@ _OWN_SHELL = re.compile(rf"Bash: (?!.*{_BRINGS})")
 
 
 def operation_trust(text: str, names: Iterable[str], evidence: Iterable[Evidence], places: Sequence[Place]) -> str:
-    """The class of an operation with this *evidence*.
+    """Return the class of an operation with this *evidence*.
 
-    USER if the user's words alone carry it, else that of the worst quote. FETCHED if a fetched one of the chunk's
-    *places* may have caused it, or if a test prints it by itself. *text* is its new text, or that of the point which it
-    takes away; *names* are the points that it concerns.
+    It is USER if the user's words alone support it, else the class of the worst quote. It is FETCHED if a fetched place
+    of *places* may have caused it, or if a test prints it. *text* is the new text, or the text of the point that the
+    operation removes. *names* are the points that it concerns.
     """
     evidence = list(evidence)
     is_users = _share(text, [each.quote for each in evidence if each.trust == USER]) >= _CARRIED
@@ -52,22 +52,22 @@ def operation_trust(text: str, names: Iterable[str], evidence: Iterable[Evidence
 
 
 def has_outside(places: Iterable[Place]) -> bool:
-    """Whether *places* hold a text from outside: a web page, an answer of a server, an agent's report."""
+    """Return whether *places* contain a text from outside: a web page, a server's answer or an agent's report."""
     return any(place.trust == FETCHED and not _OWN_SHELL.match(place.label) for place in places)
 
 
 def is_supported(text: str, evidence: Iterable[Evidence]) -> bool:
-    """Whether *evidence* is about the subject of *text*: they share a telling word. A lesson and "12 passed" don't. An
-    empty *text* needs none."""
+    """Return whether *evidence* is about the subject of *text*: they share a telling word. "12 passed" supports no
+    lesson. An empty *text* needs no evidence."""
     evidence_stems = {word for each in evidence for word in _stems(f"{each.quote} {each.place}")}
     return not text.strip() or not evidence_stems.isdisjoint(_stems(text))
 
 
 def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
-    """Why an operation with this *text* on the points *names* may come from a fetched text, in words; "" if it doesn't.
+    """Return why an operation on the points *names* may come from a fetched text, in words; "" if it doesn't.
 
-    A fetched text or a test's output names one of the points. Or five words of *text* in a row, or a piece of code in
-    it, are in a fetched text and in no better place.
+    One reason is that a fetched text or a test's output names one of the points. The other is that a fetched text, and
+    no better place, has five words in a row of *text* or a piece of its code.
     """
     patterns = [rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])" for name in names if name.strip()]
     for trust in (FETCHED, TESTS):
@@ -81,11 +81,11 @@ def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
 
 
 def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Sequence[Place], *, text: str = "") -> bool:
-    """Whether a vote *tag* on the point *name*, which says *text*, counts without a review, with this *evidence*.
+    """Return whether a vote *tag* on the point *name* with the text *text* counts without a review.
 
-    A harmful vote needs evidence against the point. A weak one needs the project's files and *places* without a text
-    from outside. With such a text, any other vote needs evidence in a better place; the evidence that it has must
-    always be in a better place.
+    A harmful vote needs *evidence* against the point. A weak vote needs the project's files, and *places* without a
+    text from outside. Any other vote needs evidence only if *places* have such a text. All evidence that it has must
+    come from a better place.
     """
     evidence, is_open = list(evidence), has_outside(places)
     if tag == "harmful" and lowest(evidence) == FILES and all(each.trust != TESTS for each in evidence):
@@ -100,20 +100,20 @@ def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Seque
 
 
 def is_against(evidence: Iterable[Evidence], places: Iterable[Place]) -> bool:
-    """Whether *evidence* can say that a point is wrong: only the user's words can, if no one of *places* is fetched. A
-    page can cause complaints and failing tests."""
+    """Return whether *evidence* can show that a point is wrong. Only the user's words can, and only if no place is
+    fetched: a page can cause complaints and failing tests."""
     return lowest(evidence) == USER and not any(place.trust == FETCHED for place in places)
 
 
 def _share(text: str, quotes: Iterable[str]) -> float:
-    """The share, from 0 to 1, of the telling words of *text* that are in *quotes*."""
+    """Return the share, from 0 to 1, of the telling words of *text* that *quotes* contain."""
     words = set(_stems(text))
     return len(words.intersection(*[set(_stems(" ".join(quotes)))])) / len(words) if words else 0.0
 
 
 def _is_mixed(text: str, trust: str, places: Iterable[Place]) -> bool:
-    """Whether too many words of *text* are in a text from outside and in no better place: two if the user's words carry
-    the rest, else two fifths."""
+    """Return whether too many words of *text* are in a text from outside and in no better place. Too many means two or
+    more if *trust* is USER, otherwise more than two fifths (at least three)."""
     words, outside, better = set(_stems(text)), set[str](), set[str]()
     for place in places:
         if place.trust in (USER, TESTS, FILES):
@@ -126,18 +126,18 @@ def _is_mixed(text: str, trust: str, places: Iterable[Place]) -> bool:
 
 
 def _is_echo(text: str, places: Iterable[Place]) -> bool:
-    """Whether a test printed a line that says *text* by itself. Tests say what failed; a line that says what to do is
-    somebody's text, such as a dependency's."""
+    """Return whether a test printed a line that says *text* by itself. Tests say what failed. A line that says what to
+    do is somebody's text, such as a dependency's."""
     lines = (line for place in places if place.trust == TESTS for line in place.text.splitlines())
     return any(_share(text, [line]) >= _ECHO for line in lines)
 
 
 @lru_cache(maxsize=2)
 def _fetched_places(places: tuple[Place, ...]) -> list[tuple[str, str, str]]:
-    """The label and text of each fetched one of *places*, and the better texts beside it.
+    """Return the label and text of each fetched place, and the better texts to compare it with.
 
-    Those are the user's words, and what tests and files had said before it, with the names of the files. Commands are
-    left out: they are the assistant's own words.
+    Better texts are the user's words, and the earlier output of tests and files, with the names of the files. Commands
+    are left out, because they are the assistant's own words.
     """
     users = plain(" ".join(place.text for place in places if place.trust == USER))
     fetched, before = [], ""
@@ -151,7 +151,7 @@ def _fetched_places(places: tuple[Place, ...]) -> list[tuple[str, str, str]]:
 
 
 def _common_text(text: str, place: str, better: str) -> str:
-    """The code or five words that *text* shares with *place*, but not with the *better* texts; "" for none."""
+    """Return the code, or five words, that *text* shares with *place* but not with the *better* texts; "" if none."""
     for match in _CODE.finditer(text):
         code = plain(match[1] or match[2])
         if len(code) >= _TELLING and code in place and code not in better:  # no "e.g."
@@ -166,7 +166,7 @@ def _common_text(text: str, place: str, better: str) -> str:
 
 
 def _stems(text: str) -> Iterator[str]:
-    """The telling words of *text*, without their endings."""
+    """Yield the telling words of *text*, without their endings."""
     for word in _words(text.replace("_", " ")):
         if len(word) > 1 and not word.isdigit() and word not in _STOP_WORDS:
             yield _ENDING.sub("", word)

@@ -1,7 +1,7 @@
-"""Which of the models' votes and operations count, which are proposed to a person first, and which are dropped.
+"""Which votes and operations of the models count, which wait for a person, and which are dropped.
 
-Only points that the session was shown or cited are judged. What has no better evidence than a page's words is proposed.
-Votes on the user's own points count like those on the project's; all other changes to them are always proposed.
+Only points that the session was shown or cited are judged. A change with no better evidence than a page's words is
+proposed. Votes on the user's own points count like votes on the project's; all other changes to them are proposed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,8 +24,8 @@ _NO_EVIDENCE = f"{NOTE}the session read what others wrote, and the vote rests on
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """An operation that a person is asked about first; a harmful vote is one of type `VOTE`. Its `doubt` says what a
-    page may have to do with it, if the evidence doesn't."""
+    """An operation that a person must decide first. A harmful vote is an operation of type `VOTE`. `doubt` says how a
+    page may have caused it, if the evidence doesn't."""
 
     operation: Mapping[str, Any]
     evidence: tuple[Evidence, ...]
@@ -34,7 +34,7 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTags:
-    """The `votes` that count, what is `proposed`, and the tags that count nothing, each with its reason."""
+    """The `votes` that count, the `proposed` votes, and the tags that don't count, each with its reason."""
 
     votes: list[Vote] = field(default_factory=list)
     proposed: list[Proposed] = field(default_factory=list)
@@ -43,8 +43,8 @@ class JudgedTags:
 
 @dataclass(frozen=True, slots=True)
 class JudgedOperations:
-    """The operations on one playbook that count, each with its evidence; what is `proposed`; and what is skipped, with
-    the reason."""
+    """The operations on one playbook: those that count, each with its evidence; those `proposed`; and those skipped,
+    each with the reason."""
 
     counting: list[Any] = field(default_factory=list)
     evidence: list[tuple[Evidence, ...]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class JudgedOperations:
 
 
 def split_tags(playbooks: Sequence[Playbook], tags: Sequence[Any]) -> list[list[Any]]:
-    """The reflector's *tags* of each of *playbooks*: the project's and, if it has points, the user's own."""
+    """Split the reflector's *tags* by *playbooks*: the project's and, if it has points, the user's own."""
     split: list[list[Any]] = [[] for _ in playbooks]
     for tag in tags:
         is_users = isinstance(tag, dict) and is_users_name(str(tag.get("name")))
@@ -69,9 +69,10 @@ def judge_tags(
     review: Review,
     voted: Collection[str] = (),
 ) -> JudgedTags:
-    """What counts of the reflector's *tags* on the points of *playbook*.
+    """Decide which of the reflector's *tags* on the points of *playbook* count.
 
-    The session *had* the points of these names, and *voted* on some itself. *places* are those of its transcript.
+    *had* names the points that the session had. *voted* names those that it voted on itself. *places* are the parts of
+    its transcript.
     """
     judged = JudgedTags()
     for index, tag in enumerate(tags):
@@ -104,11 +105,11 @@ def judge_tags(
 def judge_operations(
     playbooks: Sequence[Playbook], raw: Sequence[Any], places: Sequence[Place], review: Review
 ) -> list[JudgedOperations]:
-    """What counts of the curator's *raw* operations on each of *playbooks*: the project's and the user's own, with the
-    session's votes in them.
+    """Decide which of the curator's *raw* operations on each of *playbooks* count. These are the project's and the
+    user's own, and include the session's votes.
 
-    Only what could be carried out is proposed; what breaks a rule is skipped either way. An ADD is for the user's own
-    playbook only if the user's words alone carry it; otherwise it is for the project.
+    An operation is proposed only if it could be carried out; one that breaks a rule is skipped. An ADD is for the
+    user's own playbook only if the user's words alone support it; otherwise it is for the project.
     """
     judged = [JudgedOperations() for _ in playbooks]
     drafts = [Draft(each) for each in playbooks]
@@ -153,11 +154,11 @@ def _evidence(item: Any, places: Sequence[Place]) -> tuple[Evidence, ...]:
 
 
 def _text(operation: Any, playbook: Playbook) -> str:
-    """The text that *operation* gives a point, else the texts of the points that it takes away."""
+    """Return the text that *operation* gives a point, else the texts of the points that it removes."""
     text = operations.text_of(operation, str(operation.get("type"))) if isinstance(operation, dict) else ""
     return text or "\n".join(playbook.by_name[name].text for name in _names(operation) if name in playbook.by_name)
 
 
 def _names(operation: Any) -> tuple[str, ...]:
-    """The names of the points that *operation* concerns."""
+    """Return the names of the points that *operation* concerns."""
     return operations.named_points(operation, str(operation.get("type"))) if isinstance(operation, dict) else ()

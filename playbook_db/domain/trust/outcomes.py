@@ -1,6 +1,6 @@
-"""How sessions went: their counts, what a correction is, and whether two groups of sessions differ.
+"""How sessions went: their counts, the rule for a correction, and whether two groups of sessions differ.
 
-Pure. A difference is an observation, no proof: see `compare`.
+Pure. A difference is an observation, not a proof: see `compare`.
 """
 
 import re
@@ -43,8 +43,8 @@ _MOST_CHARS = 200  # of a turn, in which its beginning is
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """The counts of a session, or of a part of one: calls of tools, failed ones, corrections by the user, the user's
-    turns, and tokens, cached ones included."""
+    """The counts of a session, or of a part of one: tool calls, failed calls, corrections by the user, turns of the
+    user, and tokens (including cached ones)."""
 
     tool_calls: int = 0
     failed_calls: int = 0
@@ -60,7 +60,7 @@ NOTHING = SessionCounts()
 
 
 def is_correction(text: str) -> bool:
-    """Whether the user's turn *text* begins like a correction."""
+    """Return whether the user's turn *text* begins like a correction."""
     return _beginnings().match(text[:_MOST_CHARS].strip().casefold().replace("’", "'")) is not None
 
 
@@ -72,7 +72,7 @@ def _beginnings() -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A number of each of so many `sessions`: their sum and the sum of their squares."""
+    """One number measured in several `sessions`: its sum, and the sum of its squares."""
 
     sessions: int
     total: float
@@ -85,7 +85,7 @@ class Sample:
 
     @property
     def squared_error(self) -> float:
-        """The square of the mean's standard error; needs two sessions or more."""
+        """The square of the mean's standard error. Needs at least two sessions."""
         return max(0.0, self.squares - self.total * self.mean) / (self.sessions - 1) / self.sessions
 
 
@@ -93,7 +93,7 @@ class Sample:
 class Difference:
     """How sessions that were shown the playbook differ from those `without`.
 
-    `by` is the difference of the means, `low` and `high` are its interval, None if there are too few sessions.
+    `by` is the difference of the means. `low` and `high` are its interval; None if there are too few sessions.
     """
 
     without: float
@@ -109,10 +109,10 @@ class Difference:
 
 
 def compare(without: Mapping[str, Sample], shown: Mapping[str, Sample]) -> dict[str, Difference]:
-    """The difference of each number between the sessions that were *shown* the playbook and those *without*.
+    """Compare each number between the sessions that were *shown* the playbook and those *without* it.
 
-    Welch's interval for two means. With CONFIDENCE all intervals hold at once (Bonferroni). The numbers are skewed, so
-    with few sessions the intervals are rough.
+    The intervals are Welch's for two means. All of them hold at once with CONFIDENCE (Bonferroni). The numbers are
+    skewed, so the intervals are rough if there are few sessions.
     """
     share = (1 - CONFIDENCE) / max(1, len(shown))
     return {name: _difference(without[name], shown[name], share) for name in shown}
@@ -130,8 +130,8 @@ def _difference(without: Sample, shown: Sample, share: float) -> Difference:
 
 
 def quantile(share: float, freedom: float) -> float:
-    """Student's t for *freedom* degrees, from the normal distribution (Abramowitz and Stegun 26.7.5), correct to 0.001
-    for 19 degrees or more."""
+    """Return Student's t for *freedom* degrees, computed from the normal distribution (Abramowitz and Stegun 26.7.5).
+    It is correct to 0.001 for 19 degrees or more."""
     from statistics import NormalDist  # late: every command loads this module
 
     z = NormalDist().inv_cdf(share)

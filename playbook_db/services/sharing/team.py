@@ -198,7 +198,7 @@ def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
         with patience.at_most(patience.REPLICA_S), _server(own, membership) as server:
             with server.read(membership.name) as book:
                 members = tuple(memberships.members(book))
-            status = replace(status, schema=at_hand.SCHEMA, revision=book.revision, members=members)
+                status = replace(status, schema=at_hand.SCHEMA, revision=book.revision, members=members)
             with server.write(membership.name):  # nothing is written; this only tells whether it could be
                 return status
     except PlaybookError as error:

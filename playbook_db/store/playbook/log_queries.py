@@ -234,7 +234,7 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
         return None
     statement = _POINT_VOTES.format(by_point=book.index_hint("ix_votes_point"))
     of_point = LogFilter(1, last, point_id=point_id)
-    beside: list[Question] = [(statement, {}), (_MERGED, {})]
+    beside: list[Question] = [(each, {}) for each in (statement, _MERGED, _TRIALS, _POINT_TRIALS)]
     revisions = read_log(book, of_point, limit=limit, most_changes=EVERY_CHANGE, beside=beside)
     votes: dict[int, list[Any]] = defaultdict(list)
     if revisions:
