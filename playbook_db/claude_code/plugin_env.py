@@ -85,8 +85,7 @@ def is_ready(root: str = ROOT) -> bool:
 
 
 def read_state() -> "dict[str, object]":
-    """Return the state of the set-up, or `{}` if it never began. `state` is working, failed or ready, since the time
-    `at`."""
+    """Return the set-up's state, or `{}` if it never began. `state` is working, failed or ready since the time `at`."""
     try:
         with open(_state_path(), "rb") as file:
             state = json.load(file)

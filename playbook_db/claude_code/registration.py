@@ -122,7 +122,7 @@ def subagents_choice(folder: str) -> "tuple[list[str], str | None]":
 
 
 def _last(name: str, folder: str, default: "Any", is_one: "Callable[[object], bool]") -> "tuple[Any, str | None]":
-    """Return the last value of *name* in the settings files that *is_one* accepts, and its file; else *default* and
+    """Return the last value of *name* that *is_one* accepts in the settings files, with its file; or *default* and
     None."""
     value, source = default, None
     for path in settings_files(folder):
@@ -155,8 +155,7 @@ def guard_command(guard: str, *, python: str, hooks_folder: str) -> str:
 
 
 def programs(command: str) -> "tuple[str, str, str]":
-    """Return the hook's interpreter, the hook's file and the worker's interpreter from our command; `""` if one is
-    missing."""
+    """Return the hook's interpreter, the hook's file and the worker's interpreter in our command; `""` if missing."""
     quoted = command.split("'")
     if len(quoted) in (11, 15) and quoted[0] == "[ -x ":  # as `command` writes it, with no quote inside a word
         return quoted[1], quoted[3], quoted[-2]

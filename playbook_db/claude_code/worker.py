@@ -145,8 +145,7 @@ def note(problem: str, *, once: bool = False) -> None:
 
 
 def take_in_spool(store: Store) -> int:
-    """Import the spool, and return how many jobs were queued. Learning needs the showings, as only shown points are
-    judged."""
+    """Import the spool; return how many jobs were queued. Learning needs the showings: only shown points are judged."""
     return sum(_take_in(store, path) for path in spool.waiting())
 
 
@@ -356,11 +355,9 @@ def _is_subagents(path: str) -> bool:
 
 
 def _is_lost(path: str, learned_to: int, until: float, folder: str) -> bool:
-    """Return whether the transcript at *path* has grown beyond the byte *learned_to*, but not after *until* or
-    recently.
+    """Return whether the transcript at *path* grew beyond byte *learned_to*, last before *until*, and not recently.
 
-    The session in *folder* was cleared or killed, which nobody knows. So its settings must allow learning in both
-    cases.
+    The session in *folder* may have been cleared or killed, so its settings must allow learning after both.
     """
     status = os.stat(path)
     if status.st_size <= learned_to or status.st_mtime > min(until, time.time() - SILENT_S):

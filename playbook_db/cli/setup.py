@@ -125,8 +125,7 @@ def model_in_words(folder: str) -> str:
 
 
 def _take_out_older(folder: str) -> bool:
-    """Remove the older system's hooks from all settings files, and rename its templates. Return False without such
-    hooks."""
+    """Remove the older system's hooks from all settings files, and rename its templates. False if there are none."""
     from datetime import UTC, datetime
 
     from playbook_db.claude_code.setup import install, older_hooks

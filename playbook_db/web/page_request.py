@@ -84,8 +84,7 @@ class PageRequest:
         self.later.extend(map(Notice, lines))
 
     def ask(self, question: str, answer: str, *path: str) -> Response:
-        """Return the page that asks *question*. Its button *answer* sends the form again, with `sure`, to the page
-        *path*."""
+        """Return a page that asks *question*. Its button *answer* sends the form again to *path*, with `sure`."""
         fields = {**self.form, "sure": "yes"}
         return self.page("ask.html", title="Are you sure?", question=question, answer=answer, path=path, fields=fields)
 

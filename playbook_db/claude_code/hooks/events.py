@@ -100,8 +100,7 @@ def scanned(text: str) -> "Any":
 
 
 def storable(value: object) -> "str | None":
-    """Return a payload's value without NUL and lone surrogates, so that it can be stored. Return None if it isn't a
-    string."""
+    """Return *value* without NUL and lone surrogates, so that it can be stored, or None if it isn't a string."""
     if not isinstance(value, str):
         return None
     return projects.as_text(value).encode("utf-8", "replace").decode("utf-8").replace("\0", "?")

@@ -129,8 +129,7 @@ def append_line(path: str, text: str) -> None:
 def without_secrets(text: str) -> str:
     """Return *text* on one line, without the values of secret variables and without users in URLs.
 
-    `redact_message` recognizes many more secrets. But it takes longer to load than a hook may run, and needs Python
-    3.11 or later.
+    `redact_message` recognizes many more secrets. But loading it takes too long for a hook and needs Python 3.11.
     """
     for name, value in os.environ.items():
         is_secret = any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSW", "AUTH"))
@@ -152,8 +151,7 @@ def timestamp() -> str:
 
 
 def _end_in_time(hook: Hook, deadline_s: float, at_deadline: "Callable[[Hook], None] | None") -> None:
-    """End the process after *deadline_s*. A signal handler wouldn't help, because it only runs after a call into C
-    returns."""
+    """End the process after *deadline_s*. A signal handler wouldn't help: it only runs after a call into C returns."""
     time.sleep(deadline_s)
     try:
         is_late = hook.say(hook.fallback, wait_s=_GRACE_S / 2)

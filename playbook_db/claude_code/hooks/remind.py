@@ -115,8 +115,7 @@ def beginning_and_end(prompt: object) -> str:
 
 
 def _read(text: object, first: int, last: int) -> str:
-    """Return the *first* characters and the *last* characters of *text* (both are counts), or `""` if it isn't a
-    string."""
+    """Return the *first* and the *last* so many characters of *text*, or `""` if it isn't a string."""
     if isinstance(text, str) and len(text) > first + last:
         text = f"{text[:first]} {text[-last:]}"
     return events.storable(text) or ""

@@ -41,8 +41,7 @@ class Source:
     """A playbook whose points are shown: its project's `key` and the playbook itself (`book`).
 
     `home` is the project's own playbook, in which showings are recorded. It differs from `book` only for a member of a
-    team. `held_back` has the ids of points that the session isn't shown, for comparison. It is None if nothing is held
-    back.
+    team. `held_back` has the ids of points that the session isn't shown, for comparison. None means that nothing is.
     """
 
     __slots__ = ("book", "held_back", "home", "key", "share")
@@ -53,8 +52,7 @@ class Source:
         self.share = ("", 0.0)  # the session, and how much is held back from it
 
     def is_held_back(self, point: hook_sql.StoredPoint) -> bool:
-        """Return whether the matching *point* is held back. The result is the same for all events of a session. Pinned
-        points are never held back."""
+        """Return whether *point*, which matches, is held back in this session. Pinned points never are."""
         if self.held_back is None or point.pinned or not settings.is_held_out(*self.share, point.id):
             return False
         self.held_back[point.id] = None

@@ -1,9 +1,8 @@
 """The hook of PreToolUse. When a session first reads or changes a file, it shows the point that best matches the file's
-path. The client passes the point on with the call's result, and always reads a file before changing it. The hook also
-adds matching points to a subagent's task.
+path. The client passes the point on with the call's result, and always reads a file before changing it. To a subagent's
+task it adds matching points.
 
-Started by `hooks/tool.py`. For later calls on the same file, the script `hooks/touched` exits first. Standard library
-only.
+Started by `hooks/tool.py`. The script `hooks/touched` skips later calls on the same file. Standard library only.
 """
 
 from playbook_db.claude_code.hooks import events, hook_runner, remind, showing, touched

@@ -140,8 +140,7 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
-    """Check whether the database can be used. Hooks never use a database on a server, because they must not wait for
-    it."""
+    """Check whether the database can be used. Hooks don't use one on a server, as they never wait for a network."""
     where, on_server = maintenance.location(url), settings.sqlite_file(url) is None
     if not on_server and not _is_there(url) and not at_hand.loss_of(where):
         yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")

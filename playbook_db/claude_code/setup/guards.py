@@ -1,5 +1,4 @@
-"""Guards, which show a key point before tool calls that match a pattern. They are hooks in the project's local
-settings.
+"""Guards, hooks in the project's local settings that show a key point before tool calls that match a pattern.
 
 Only a person can create a guard. The settings file isn't shared, and guards are kept nowhere else. The client starts a
 guard only for calls that match its pattern. Functions raise InstallError and SettingError.
@@ -42,7 +41,7 @@ class PointGuard:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """How often a guard has asked or refused, and how often the user went on after it had asked."""
+    """The numbers of times that a guard asked or refused, and that the user went on after it had asked."""
 
     fired: int
     went_on: int

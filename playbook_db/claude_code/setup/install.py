@@ -1,9 +1,8 @@
 """Adding our hooks to Claude Code's settings files, removing them, and finding the files that have them.
 
 For the commands and doctor. The install fixes the hooks' interpreter, because Claude Code starts hooks from any folder,
-with any PATH, and maybe without an active environment of pyenv, uv or conda. Other programs write these files, too. So
-a file is only replaced if nobody has changed it since we read it, and it is replaced whole. Every error is an
-InstallError.
+with any PATH, and maybe without an active environment of pyenv, uv or conda. Other programs write these files, too, so
+a file is replaced whole, and only if it is unchanged since we read it. Every error is an InstallError.
 """
 
 import contextlib
@@ -56,8 +55,7 @@ class Uninstalled:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A settings file that has our hooks, with their commands, the events without a hook, and the first missing
-    program."""
+    """A settings file that has our hooks, with their commands, events without a hook, and the first missing program."""
 
     scope: str
     path: str

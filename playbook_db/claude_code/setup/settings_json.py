@@ -1,5 +1,4 @@
-"""Adding our hooks to the text of a settings file, updating and removing them, without changing the user's own
-settings.
+"""Adding, updating and removing our hooks in the text of a settings file, without changing the user's own settings.
 
 Pure; for `install`. The text is parsed, changed and written again. The order of keys, the format of numbers,
 indentation and line breaks stay. The new text is only returned if only our part has changed.
@@ -23,8 +22,7 @@ _BUG = "the edit would have changed more than it should. This is a bug in playbo
 
 
 def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
-    """Return *text* with exactly the hooks *entries*, one per event, as our hooks. Return *text* itself if it has them
-    already.
+    """Return *text* with exactly *entries*, one per event, as our hooks. It stays the same if it has them already.
 
     Keys that someone added to one of our hooks stay. Raises ValueError.
     """
@@ -85,8 +83,8 @@ def with_value(text: str, way: Sequence[str], value: object) -> str:
 
 
 def parse(text: str) -> Any:
-    """Parse the settings in *text*. Numbers keep their format. Raises RecursionError, and ValueError, also for
-    duplicate keys."""
+    """Parse the settings in *text*. Numbers keep their format. Raises RecursionError and ValueError, also for duplicate
+    keys."""
     try:
         content = read_json(text, read_int=SpelledNumber, object_pairs_hook=_unique, parse_constant=_refuse)
     except JSONDecodeError as error:

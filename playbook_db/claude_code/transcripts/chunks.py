@@ -126,8 +126,7 @@ class _Section:
 
     @property
     def size(self) -> int:
-        """Return the most characters that this section takes. It takes fewer if the section before has the same
-        heading."""
+        """Return the most characters that this section takes, which are fewer after a section with the same heading."""
         return len(f"\n\n## {self.heading}\n\n") + len(self.body)
 
 
@@ -255,8 +254,8 @@ class _Writer:
 
 
 def _acts(entry: Entry, corrects: str) -> Iterator[Act]:
-    """Yield the calls that *entry* answers. If it corrects the answer of the time *corrects*, also yield the user's
-    words."""
+    """Yield the calls that *entry* answers. Also yield the user's words if they correct an answer (of the time
+    *corrects*)."""
     for part in entry.parts:
         if part.kind == "result" and part.call:
             text = next(filter(None, map(part.call.inputs.get, _NAMING)), "")

@@ -44,8 +44,7 @@ class ProjectFiles:
 
     `began_at`, the start of the session, is in seconds since 1970. The other fields follow the session. `written` has
     the real paths of files that its tools wrote. `read` has those of files and folders that its last command showed.
-    `has_new_commits` tells that a command may have added commits to the branch, `has_strangers` that others may have
-    written them.
+    `has_new_commits` tells that commands may have added commits, `has_strangers` that others may have written these.
     """
 
     folders: tuple[str, ...]

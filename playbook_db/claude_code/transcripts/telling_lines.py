@@ -172,8 +172,7 @@ def _candidates(text: str) -> dict[int, tuple[int, int, str]]:
 
 
 def _whole_word(text: str, first: int, at: int) -> str:
-    """Return the part before *at* of an error's name (`FileNotFound`) that begins the line or follows a colon, else
-    `""`."""
+    """Return the part before *at* of an error's name (`FileNotFound`), if it begins the line or follows a colon."""
     before = text[first:at]
     if not before or not before[-1].isalnum():
         return ""

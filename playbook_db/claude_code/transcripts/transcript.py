@@ -155,8 +155,7 @@ class Transcript:
         return self._first_uuid
 
     def lines(self, until: float = math.inf) -> Iterator[Line]:
-        """Yield the lines that end by the byte *until*. If *until* splits a line, the rest of it comes next, without an
-        entry."""
+        """Yield the lines that end by the byte *until*. If it splits a line, the rest comes next, without an entry."""
         for line in chain(self._take_ahead(), self._read()):
             if line.end > until:
                 self.put_back(line if line.start >= until else Line(int(until), line.end, None))
