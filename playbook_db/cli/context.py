@@ -52,7 +52,7 @@ _OF_ONE_PLAYBOOK = {
 
 
 class _GlobalOptions(click.Command):
-    """Adds the check of `--user`, and the names of the global options in the help, to a command or a group."""
+    """A command or group that checks `--user`, and whose help names the global options."""
 
     def invoke(self, ctx: click.Context) -> Any:
         is_users = (ctx.find_object(dict) or {}).get("is_user")

@@ -245,7 +245,7 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
         say(f"nothing is learned from session {session_id} from now on")
         notify([f"to learn from it again: playbook sessions skip {session_id} --off"])
     elif was_skipped:
-        say(f"session {session_id} is learned from again, from now on")
+        say(f"playbook will learn from session {session_id} again")
     else:
         say(f"session {session_id} is not skipped")
     if session and not matches:  # a session that has just started has none

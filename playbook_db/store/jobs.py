@@ -85,7 +85,7 @@ def trim(connection: Connection, *, before: str) -> None:
 
 
 def put_off(connection: Connection, job: Job, *, not_before: str | None, error: str, counts: bool) -> None:
-    """Queue *job* again, not before a time. If the try *counts*, `release` can't end the wait earlier."""
+    """Queue *job* again, and let it wait until a time. If the try *counts*, `release` can't end the wait earlier."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
     error = error if counts else hook_sql.WAITS + error
     _queue_again(connection, job, attempts=attempts, not_before=not_before, lease_until=None, error=error)

@@ -50,7 +50,7 @@ class _Clock:
 
     @contextmanager
     def watching(self, connection: sqlite3.Connection) -> Iterator[None]:
-        """Interrupt *connection* when the time is over. Only a function on one huge text can't be interrupted."""
+        """Interrupt *connection* when its time is up. Only a function on one huge text can't be interrupted."""
 
         def watch() -> None:
             while not self._is_answered.wait(_CHECK_S):

@@ -1,4 +1,4 @@
-"""Restricting access to the pages to the browser that opened the address that the command printed.
+"""Access control: only the browser that opened the printed address may see the pages.
 
 An ASGI application that wraps another. Each request must name this machine as its host. The token in the printed
 address is exchanged once for a cookie, which all other requests need. A request that may change something must come

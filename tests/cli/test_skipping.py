@@ -78,7 +78,7 @@ def test_what_a_skipped_session_said_is_not_learned_later(
     path = _write(transcripts / "s-1.jsonl", PRIVATE)
     playbook("sessions", "skip", "s-1")
     _write(transcripts / "s-1.jsonl", PRIVATE, f"more of {PRIVATE}")
-    assert "is learned from again, from now on" in playbook("sessions", "skip", "s-1", "--off").out
+    assert "will learn from session s-1 again" in playbook("sessions", "skip", "s-1", "--off").out
     _write(transcripts / "s-1.jsonl", PRIVATE, f"more of {PRIVATE}", "the new part")
     fork = _write(transcripts / "s-2.jsonl", PRIVATE, f"more of {PRIVATE}", "the fork's part", session="s-2")
 

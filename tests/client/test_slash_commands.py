@@ -150,7 +150,7 @@ def test_while_its_environment_is_set_up_a_slash_command_says_so(world: World) -
         ("/playbook:search why", f'"{PROGRAM}" search --help', "WORDS"),
         ("/playbook:web", f'"{PROGRAM}" web --help', "--no-open"),
         ("/playbook:undo 1", f'"{PROGRAM}" undo 1', "undid revision 1 "),
-        ("/playbook:private off", f'"{PROGRAM}" sessions skip --off', "is learned from again, from now on"),
+        ("/playbook:private off", f'"{PROGRAM}" sessions skip --off', "playbook will learn from session"),
         ("/playbook:vote oth-001 helpful", f'"{PROGRAM}" forget oth-001 --yes', "requires approval"),
         ("hello", "playbook list", "requires approval"),
     ],

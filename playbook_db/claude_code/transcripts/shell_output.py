@@ -1,4 +1,4 @@
-"""Deciding how far to trust a shell command's output: as a test or build of the project, as its files, or as fetched.
+"""Deciding how far to trust a shell command's output: is it from a test or build, from the project's files, or fetched?
 
 A command line has the class of its least trusted command. If it can't be read for sure, as with substitutions,
 here-documents or loops, its class is "fetched". An extra proposal is better than a web page that passes for a test.

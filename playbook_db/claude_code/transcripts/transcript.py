@@ -473,7 +473,7 @@ def _is_persons(content: dict[str, Any]) -> bool:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a person could have typed *text*, because it has no block of tags outside code."""
+    """Return whether *text* has no block of tags outside code, so that a person may have typed it."""
     bare = _CODE.sub("", text)
     has_block = _TAG.match(bare) or any(f"</{name}" in bare for name in set(_TAG.findall(bare)))
     return not (has_block or text.startswith(_SUMMARY) or "<task-notification" in text)

@@ -55,8 +55,8 @@ def list_points(
     """List key points with their votes.
 
     With WORDS, list only points that match all of them, in their name or text. Parts of words and other forms count.
-    The order of --sort votes is helpful minus harmful votes, and that of age the newest first. The order of used and of
-    ignored is by how many sessions cited or ignored a point. For the best matches first, use playbook search.
+    The order of --sort votes is helpful minus harmful votes, and that of age the newest first. used and
+    ignored put those first that most sessions cited or ignored. For the best matches first, use playbook search.
     """
     from playbook_db.domain.playbook import section_named
 

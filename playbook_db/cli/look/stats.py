@@ -48,8 +48,8 @@ def stats(as_json: bool, svg: str | None) -> None:
     """Show statistics on points, votes, learning and cost.
 
     Also how points are used, who did what, how the file grows, and how sessions went with and without the playbook
-    (PLAYBOOK_HOLDOUT) or its points (PLAYBOOK_HOLDOUT_POINTS). For what there is now and what waits, see playbook
-    status.
+    (PLAYBOOK_HOLDOUT) or its points (PLAYBOOK_HOLDOUT_POINTS). For the present points, and for
+    jobs and proposals that wait, see playbook status.
     """
     from playbook_db.services.reading import statistics
 

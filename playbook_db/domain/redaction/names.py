@@ -1,4 +1,4 @@
-"""Names of settings, variables, options, fields and columns that mean a secret."""
+"""Names of settings, variables, options, fields and columns whose values are secrets."""
 
 import re
 from functools import lru_cache

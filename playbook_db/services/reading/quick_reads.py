@@ -93,7 +93,7 @@ def find(source: ReadSource, name: str) -> "PointRecord | RevisionDetails":
 
 
 def life(source: ReadSource, name: str) -> "tuple[Life, PointLifespan, tuple[EventUse, ...]]":
-    """Return the life of the point *name*, live or retired, and its use by the event that showed it. Raises
+    """Return the history of the point *name*, live or retired, and how often each event led to its use. Raises
     PointNotFoundError."""
 
     def query(book: "Reader") -> "tuple[Life, PointLifespan, tuple[EventUse, ...]]":

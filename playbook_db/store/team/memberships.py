@@ -1,4 +1,4 @@
-"""The projects of this machine that have joined a team, and the showings that the team's database doesn't have yet."""
+"""This machine's projects in teams, and the showings that weren't sent to the team's database yet."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
