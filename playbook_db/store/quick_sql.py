@@ -36,12 +36,25 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 ORDER BY s.position, k.position
 """
 
-# The marks of each live point, and how many sessions cited and ignored it.
-MARKS = """
-SELECT k.name, k.pinned, k.resting, k.confirmed_at, k.created_in, b.time,
-       (SELECT count(*) FROM citations AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id),
-       (SELECT count(*) FROM trials AS t WHERE t.playbook_id = :playbook_id AND t.point_id = k.id AND t.ignored > 0
-        AND t.held_back = 0)
+# How many sessions were shown a point, cited it, ignored it, and have ignored it since its text last changed.
+SESSIONS_SHOWN = """
+coalesce((SELECT w.sessions FROM showings AS w WHERE w.playbook_id = :playbook_id AND w.point_id = k.id), 0)
+"""
+SESSIONS_CITED = "(SELECT count(*) FROM citations AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id)"
+_IGNORED = """
+(SELECT count(*) FROM trials AS t
+ WHERE t.playbook_id = :playbook_id AND t.point_id = k.id AND t.ignored > 0 AND t.held_back = 0{})
+"""
+SESSIONS_IGNORED = _IGNORED.format("")
+IGNORED_SINCE = _IGNORED.format("""
+ AND t.time > (
+    SELECT r.time FROM changes AS c JOIN revisions AS r ON r.playbook_id = :playbook_id AND r.number = c.revision
+    WHERE c.playbook_id = :playbook_id AND c.point_id = k.id AND c.text IS NOT NULL
+    ORDER BY c.revision DESC LIMIT 1)""")
+
+# The marks of each live point.
+MARKS = f"""
+SELECT k.name, k.pinned, k.resting, k.confirmed_at, k.created_in, b.time, {SESSIONS_CITED}, {SESSIONS_IGNORED}
 FROM key_points AS k JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 """
@@ -59,14 +72,6 @@ SELECT {POINT_COLUMNS}, k.retired_in, k.retired_reason, k.forgotten FROM key_poi
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
-# How many sessions have ignored a point since its text last changed.
-IGNORED_SINCE = """
-(SELECT count(*) FROM trials AS t
- WHERE t.playbook_id = :playbook_id AND t.point_id = k.id AND t.ignored > 0 AND t.held_back = 0 AND t.time > (
-    SELECT r.time FROM changes AS c JOIN revisions AS r ON r.playbook_id = :playbook_id AND r.number = c.revision
-    WHERE c.playbook_id = :playbook_id AND c.point_id = k.id AND c.text IS NOT NULL
-    ORDER BY c.revision DESC LIMIT 1))
-"""
 OFTEN = 3  # sessions that ignored a point, before a better wording or a guard is proposed
 OFTEN_IGNORED = f"""
 SELECT name, text, sessions FROM (

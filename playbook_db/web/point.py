@@ -55,7 +55,6 @@ def _page(request: PageRequest, *, problem: errors.PlaybookError | None = None, 
     events = full.life.events[::-1] if full.life else ()
     oldest = events[-1].revision if events else 0
     folder = "" if retired else _guarded_folder(request)
-    existing = guards.read(folder) if folder else ()
     return request.page(
         "point.html",
         title=name,
@@ -72,7 +71,7 @@ def _page(request: PageRequest, *, problem: errors.PlaybookError | None = None, 
         sections=SECTION_SLUGS,
         others=list_projects(project.own.store) if project.is_users and not retired else [],
         can_be_guarded=bool(folder),
-        guarded=[(each, guards.uses(folder)[name]) for each in existing if each.name == name],
+        guarded=[each for each in guards.counted(folder) if each.name == name] if folder else [],
         problem=problem,
         draft=point.text if draft is None else draft,
         is_reworded=isinstance(problem, errors.PointChangedError) and draft is not None,

@@ -104,7 +104,7 @@ def test_each_use_is_counted_and_each_time_that_the_person_went_on(client: Clien
     for event in (went_on, failed, client.failure("no", command="git pull")):
         assert _guarded(client, "", event=event) is None
 
-    assert guards.uses(str(client.folder)) == {"oth-001": guards.Uses(3, 2)}
+    assert guards.counted(str(client.folder)) == [PointGuard("oth-001", PUSH, "ask", fired=3, went_on=2)]
 
 
 @pytest.mark.slow

@@ -38,8 +38,8 @@ def test_the_rule_agrees_with_the_labels_that_were_held_out() -> None:
         for split in labeled.SPLITS
     ]
 
-    assert [sum(half) for half in right] == [22, 22]
-    assert labeled.errors("held-out") == (12, 17, 6, 19556)
+    assert [sum(half) for half in right] == [20, 18]
+    assert labeled.errors("held-out") == (11, 17, 2, 19556)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,10 @@ def test_the_rule_agrees_with_the_labels_that_were_held_out() -> None:
         (GENERATED, [Act("", "", "no, src/api.ts is generated, edit openapi.yaml", CORRECTED)], Trial(ignored=1)),
         (GENERATED, [Act("", "", "no, the button belongs to the left of the name", CORRECTED)], Trial()),
         ("Never run `rm -rf build` before `make stop`.", [ran("rm -rf build", FAILED, "busy")], Trial()),
-        ("Don't forget `make lint`.", [ran("make lint", FAILED, "E501")], Trial(followed=True)),
+        ("Don't forget `make lint`.", [ran("make lint", FAILED, "E501")], Trial()),
+        ("Don't use npm here — use `pnpm`.", [ran("pnpm test", FAILED, "1 failed")], Trial(followed=True)),
+        ("Do not ever run the tests with `-x`.", [ran("pytest -x")], Trial()),
+        ("The log says ERROR twice.", [ran("make", FAILED, "error: no rule")], Trial()),
         ("A `TypeError` here is a bug.", [ran("make", FAILED, "TypeError: 'NoneType'")], Trial()),
     ],
 )

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from filelock import FileLock
@@ -29,22 +29,17 @@ _EVENTS = {"deny": (remind.FILE,), "ask": (remind.FILE, "PostToolUse", remind.FA
 
 @dataclass(frozen=True, slots=True)
 class PointGuard:
-    """The point `name`, shown before calls of `pattern`; `mode` is `ask` or `deny`."""
+    """The point `name`, shown before calls of `pattern`; `mode` is `ask` or `deny`. It asked or refused `fired` times;
+    after `went_on` of these the user went on. `counted` fills these in."""
 
     name: str
     pattern: str
     mode: str
+    fired: int = 0
+    went_on: int = 0
 
     def __str__(self) -> str:
         return f"{self.name} {'asks before' if self.mode == 'ask' else 'refuses'} calls of {self.pattern}"
-
-
-@dataclass(frozen=True, slots=True)
-class Uses:
-    """The numbers of times that a guard asked or refused, and that the user went on after it had asked."""
-
-    fired: int
-    went_on: int
 
 
 def read(folder: str) -> list[PointGuard]:
@@ -108,8 +103,8 @@ def renew(folder: str) -> None:
         _change(folder, lambda existing: existing)
 
 
-def uses(folder: str) -> dict[str, Uses]:
-    """Count how often the guard of each point was used in *folder*, as far as the log goes back."""
+def counted(folder: str) -> list[PointGuard]:
+    """Return the guards of the project in *folder*, with how often each was used, as far as the log goes back."""
     log, counts = guard.log_path(), Counter[str]()
     for path in (f"{log}.1", log):
         if os.path.exists(path):
@@ -120,7 +115,10 @@ def uses(folder: str) -> dict[str, Uses]:
         return sum(counts[guard.log_line(name, state, key)] for state in states)
 
     key = projects.project_key(folder)
-    return {each.name: Uses(count(each.name, "asked", "refused"), count(each.name, "went on")) for each in read(folder)}
+    return [
+        replace(each, fired=count(each.name, "asked", "refused"), went_on=count(each.name, "went on"))
+        for each in read(folder)
+    ]
 
 
 def require_person() -> None:

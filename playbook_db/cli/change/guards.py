@@ -1,6 +1,6 @@
 """The commands guard and unguard, for key points that are shown before tool calls that match a pattern."""
 
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 
 import click
 
@@ -58,13 +58,9 @@ def unguard(names: tuple[str, ...], as_json: bool) -> None:
 def _print(folder: str, *, as_json: bool) -> None:
     from playbook_db.claude_code.setup import guards
 
-    uses = guards.uses(folder)
-    listed = guards.read(folder)
+    listed = guards.counted(folder)
     if as_json:
-        print_json([asdict(each) | asdict(uses[each.name]) for each in listed])
+        print_json([asdict(each) for each in listed])
         return
-    rows = [
-        (each.name, each.pattern, each.mode, str(uses[each.name].fired), str(uses[each.name].went_on))
-        for each in listed
-    ]
+    rows = [tuple(map(str, astuple(each))) for each in listed]
     print_table(("point", "calls", "mode", "fired", "went on"), rows, nothing="this project has no guards")

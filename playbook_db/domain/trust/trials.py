@@ -5,40 +5,29 @@ worse than a missed one. docs/internals/evidence.md says how often the rule is r
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from playbook_db.domain import search_words
 
 FAILED, REFUSED, CORRECTED = "failed", "refused", "corrected"
-_EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
-_TOPIC, _ADVICE, _AGAINST, _ERROR = range(4)  # what the words before a name say of it
+_CHANGING = ("Bash", "Edit", "MultiEdit", "Write", "NotebookEdit")
+_MENTIONED, _ADVISED, _AGAINST = range(3)  # by the words before a name
 
-_PIECE = re.compile(
-    r"""`([^`\n]+)`|(?<!\w)(?:'([^'\n]* [^'\n]*)'|"([^"\n]* [^"\n]*)")(?!\w)|(\w(?:[\w'./+=-]*\w)?)|([.,;:!?()\n])"""
+_CODE = r"[A-Z]{1,8}\d{2,}|E(?!RROR)[A-Z]{4,}"  # of an error
+_NAME = re.compile(rf"""`([^`\n]+)`|(?<!\w)('[^'\n]* [^'\n]*'|"[^"\n]* [^"\n]*")(?!\w)|\b({_CODE})\b""")
+_ERROR = re.compile(rf"""{_CODE}|['"A-Z]\S*(?: \S+){{2,}}|[A-Z]\w+: \S""")
+_CLAUSE_END = re.compile(r"[.,;:!?()\n—–]|\bbut\b")
+_ADVISING = re.compile(
+    r"\b(?:add|by|call|edit|install|needs?|pass|prefer|read|requires?|run|see|set|start|through|use|via)\b", re.I
 )
-_ROLES = {  # of words before a name, or between two
-    "advise": "run call set pass add need needs needed require requires through via by with edit read see start "
-    "install execute write do mit per starte",
-    "choose": "use prefer nutze benutze benutzen verwende verwenden",  # also a program outside code
-    "oppose": "never not no avoid instead rather don't mustn't shouldn't nie niemals nicht kein keine statt anstatt",
-    "turn": "forget skip omit miss vergiss",  # "don't forget" advises
-    "condition": "before after if when unless until without only enough while bevor vor nach wenn falls ohne nur",
-    "fail": "fail fails failed error errors says reports raises prints abbricht scheitert",
-    "join": "and or nor then und oder dann",
-}
-_ROLE_OF = {word: role for role, words in _ROLES.items() for word in words.split()}
-_GENERATED = re.compile(r"\bgenerated\b|(?:\bnot|\bnever|n't) (?:be )?(?:edit|chang|modif|touch)", re.IGNORECASE)
-
-_CLASS = re.compile(r"[\w.]*(?:Error|Exception|Warning)")
-_CODE = re.compile(r"\b(?:[A-Z]{1,8}\d{2,}|E[A-Z]{4,})\b|(?:Error|Exception|Warning)\b")
-_VARIABLE = re.compile(r"[A-Z][A-Z\d]*(?:_[A-Z\d]+)+")
-_NUMBER = re.compile(r"\d{3,}")
-_FILE = re.compile(r"\S*(?:/\S*|\w\.[A-Za-z]\w{0,4})")
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
-_SURE = 2  # the least weight of what the user's words share with a point
-_LEAST_PHRASE = 3  # words of an error's text
+_OPPOSING = re.compile(r"\b(?:avoid|instead|never|not?|rather|(?:do|must|should)n't)\b", re.I)
+_UNSURE = re.compile(
+    r"\b(?:after|before|enough|forget|if|miss|omit|only|skip|unless|until|when|whether|while|without)\b", re.I
+)
+_NEAR = 2  # words between one that opposes and the name
+_COMMAND_START = r"(?:^|[;&|\n])[ \t]*(?:\w+=\S*[ \t]+)*(?:\./)?"
+_SURE = 2  # the least weight of the words that the user's words share with a point
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,51 +69,31 @@ class Totals:
         """A sentence; "" if no session followed or ignored the point."""
         if not self.followed and not self.ignored:
             return ""
-        sessions, calls = (
-            f"{word}{'s' * (count != 1)}"
-            for word, count in (("session", self.shown), ("failed call", self.failed_calls))
-        )
-        text = f"shown in {self.shown} {sessions}, followed in {self.followed}, ignored in {self.ignored}"
-        return f"{text}, which cost {self.failed_calls} {calls}" if self.failed_calls else text
+        text = f"shown in {self.shown} session{'s' * (self.shown != 1)}, followed in {self.followed}"
+        cost = f", which cost {self.failed_calls} failed call{'s' * (self.failed_calls != 1)}"
+        return f"{text}, ignored in {self.ignored}{cost if self.failed_calls else ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A command, a file, an error or the like in a point's text, and what the words before it say of it."""
+    """A command, a file, an error or the like in a point's text, and whether the point advises it."""
 
     text: str
     kind: int
 
-    @property
-    def is_file(self) -> bool:
-        return _FILE.fullmatch(self.text) is not None
-
     def is_in(self, act: Act) -> bool:
-        """Whether *act* runs the command or touches the file."""
+        """Whether *act* runs the command, passes the option, or touches the file."""
+        name = self.text.removeprefix("./")
         if act.tool != "Bash":
-            return self.is_file and f"/{act.text}".endswith("/" + self.text.removeprefix("./"))
-        words = tuple(self.text.split())
-        # Options, numbers and variables count anywhere in a command, other words where it begins.
-        is_anywhere = words[0][0] == "-" or _NUMBER.fullmatch(self.text) or _ASSIGNED.match(self.text)
-        for called in _commands(act.text):
-            start = next((at for at, word in enumerate(called) if not _ASSIGNED.match(word)), 0)
-            places = range(len(called)) if is_anywhere else (start,)
-            if any(called[at : at + len(words)] == words for at in places):
-                return True
-            if _VARIABLE.fullmatch(self.text) and any(word.startswith(f"{self.text}=") for word in called):
-                return True
-        return False
+            return f"/{act.text}".endswith(f"/{name}")
+        start = r"\s" if name.startswith("-") else _COMMAND_START
+        return re.search(rf"{start}{re.escape(name)}(?![^\s;&|=])", act.text) is not None
 
     def is_error_of(self, act: Act) -> bool:
         """Whether *act* failed with the error that is named. An error's class alone is too little."""
-        if self.kind == _AGAINST:
-            return False
-        if variable := _VARIABLE.match(self.text):
-            return variable[0] in act.error and variable[0] not in act.text
-        words = set(re.findall(r"\w+", self.text.casefold()))
-        is_phrase = len(words) >= _LEAST_PHRASE and (self.kind == _ERROR or self.text[0].isupper())
-        is_code = self.kind != _ADVICE and _CODE.search(self.text) and not _CLASS.fullmatch(self.text)
-        return bool(is_phrase or is_code) and any(words <= line for line in _lines(act.error))
+        error = re.escape(self.text.strip("'\""))
+        is_error = self.kind == _MENTIONED and _ERROR.match(self.text)
+        return bool(is_error and re.search(rf"(?<!\w){error}(?!\w)", act.error, re.I))
 
 
 def judge(text: str, acts: Iterable[Act]) -> Trial:
@@ -134,19 +103,15 @@ def judge(text: str, acts: Iterable[Act]) -> Trial:
     the point advises against, if a call fails with an error that it names, or if the user refuses or corrects such a
     thing. Such an error doesn't count if the next call about the point does what it advises.
     """
-    names = _names(text)
+    names = list(_names(text))
     followed, ignored, failed, is_open = False, 0, 0, 0
     for act in acts:
-        is_against = any(
-            name.is_in(act)
-            for name in names
-            if name.kind == _AGAINST and (not name.is_file or act.tool in _EDITING or act.outcome == REFUSED)
-        )
+        is_against = act.tool in _CHANGING and any(name.is_in(act) for name in names if name.kind == _AGAINST)
         if act.outcome == CORRECTED:
             ignored += _says(text, act.text)
         elif act.outcome == REFUSED:
             ignored += is_against
-        elif any(name.is_in(act) for name in names if name.kind == _ADVICE):
+        elif any(name.is_in(act) for name in names if name.kind == _ADVISED):
             followed, ignored, failed, is_open = True, ignored - is_open, failed - is_open, 0
         elif act.outcome == FAILED and (is_against or any(name.is_error_of(act) for name in names)):
             ignored, failed, is_open = ignored + 1, failed + 1, not is_against
@@ -155,9 +120,8 @@ def judge(text: str, acts: Iterable[Act]) -> Trial:
 
 def guard_pattern(text: str) -> str:
     """The pattern of calls that the point *text* advises against, for a guard; "" if no code in it names such calls."""
-    against = (name.text for name in _names(text) if name.kind == _AGAINST and not name.is_file)
-    commands = (each for each in against if f"`{each}" in text and each[0].isalpha() and "(" not in each)
-    return next((f"Bash({command} *)" for command in commands), "")
+    against = (name.text for name in _names(text) if name.kind == _AGAINST)
+    return next((f"Bash({each} *)" for each in against if re.fullmatch(r"[A-Za-z][\w -]*", each)), "")
 
 
 def _says(text: str, words: str) -> bool:
@@ -167,57 +131,22 @@ def _says(text: str, words: str) -> bool:
     return shared >= max(_SURE, sum(term.weight for term in terms) * 2 / 3)
 
 
-@lru_cache(1000)
-def _commands(text: str) -> Sequence[tuple[str, ...]]:
-    """The words of each command in a shell's *text*."""
-    return [tuple(each.removeprefix("./").split()) for each in re.split(r"&&|\|\|?|;|\n", text.replace(" ./", " "))]
+def _names(text: str) -> Iterator[_Name]:
+    """Yield the things that a point's *text* names."""
+    kind, end, text = _MENTIONED, 0, text.replace("’", "'")
+    for found in _NAME.finditer(text):
+        between = text[end : found.start()]
+        end = found.end()
+        if between.strip() not in ("and", "or"):
+            kind = _kind(_CLAUSE_END.split(between)[-1], _CLAUSE_END.split(text[end:])[0])
+        if name := found[found.lastindex or 0].rstrip(" .…*"):
+            yield _Name(name, kind)
 
 
-@lru_cache(1000)
-def _lines(text: str) -> Sequence[frozenset[str]]:
-    """The words of each line of *text*."""
-    return [frozenset(re.findall(r"\w+", line)) for line in text.casefold().splitlines()]
-
-
-def _names(text: str) -> list[_Name]:
-    """The things that a point's *text* names."""
-    names: list[_Name] = []
-    kind, is_choice, is_past = _TOPIC, False, False  # past the name that the words were for
-    program = ""  # with its arguments, outside code
-    is_generated = _GENERATED.search(text) is not None
-    for code, single, double, word, _ in [*_PIECE.findall(text.replace("’", "'")), ("",) * 5]:
-        role = _ROLE_OF.get(word.casefold(), "")
-        if program and word and role in ("", "advise", "fail") and word.casefold() not in search_words.STOP_WORDS:
-            program += f" {word}"
-            continue
-        if program:
-            names.append(_Name(program, kind))
-            program, is_past = "", True
-        if single or double:
-            names.append(_Name(single or double, _ERROR))
-        elif code.strip():
-            name = _Name(code.rstrip(".…* ") or code, kind)
-            names.append(_Name(code, _AGAINST) if kind == _TOPIC and is_generated and name.is_file else name)
-            is_past = True
-        elif not word:
-            kind, is_past = _TOPIC, False
-        elif role != "join":
-            if role == "condition" and is_past and kind == _AGAINST:
-                names[-1] = _Name(names[-1].text, _TOPIC)  # whether it holds can't be told
-            if is_past or role == "condition":
-                kind, is_past = _TOPIC, False
-            if role == "turn" and kind == _AGAINST:
-                kind = _ADVICE
-            elif role == "oppose":
-                kind = _AGAINST
-            elif role == "fail" and kind != _AGAINST:
-                kind = _ERROR
-            elif role in ("advise", "choose"):
-                kind, is_choice = kind or _ADVICE, role == "choose"
-            elif kind in (_TOPIC, _ERROR):
-                names += [_Name(word, kind)] if _CODE.search(word) else []
-            elif (kind == _AGAINST or is_choice) and any(
-                term.weight >= 1 or _NUMBER.fullmatch(word) for term in search_words.terms(word)
-            ):
-                program = word
-    return names
+def _kind(before: str, after: str) -> int:
+    """How a point names a thing, by the words *before* and *after* it in the same clause."""
+    *opposing, between = _OPPOSING.split(before)
+    if opposing or after.startswith((" is generated", " are generated")):
+        is_sure = len(between.split()) <= _NEAR and not _UNSURE.search(f"{before} {after}")
+        return _AGAINST if is_sure else _MENTIONED
+    return _ADVISED if _ADVISING.search(before) and not _UNSURE.search(before) else _MENTIONED

@@ -10,6 +10,7 @@ from sqlalchemy import text as sql
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.repository import PlaybookRepository
+from playbook_db.store.quick_sql import SESSIONS_CITED, SESSIONS_IGNORED, SESSIONS_SHOWN
 
 State = Literal["live", "pinned", "resting", "retired"]
 Order = Literal["rank", "votes", "age", "used", "ignored", "left", "given"]
@@ -24,22 +25,11 @@ _ORDERS: dict[Order, str] = {
     "rank": "k.pinned DESC, k.resting, k.rank DESC, k.id",
     "votes": "k.helpful - k.harmful DESC, k.helpful DESC, k.id",
     "age": "k.created_in DESC, k.id DESC",
-    "used": "coalesce(c.sessions, 0) DESC, coalesce(w.sessions, 0) DESC, k.id",
-    "ignored": "coalesce(t.sessions, 0) DESC, coalesce(t.failed_calls, 0) DESC, k.id",
+    "used": f"{SESSIONS_CITED} DESC, {SESSIONS_SHOWN} DESC, k.id",
+    "ignored": f"{SESSIONS_IGNORED} DESC, k.id",
     "left": "k.retired_in DESC, k.position",
     "given": "k.id",
 }
-_USED = """
-LEFT JOIN (SELECT point_id, count(*) AS sessions FROM citations WHERE playbook_id = :playbook_id GROUP BY point_id) AS c
-    ON c.point_id = k.id
-LEFT JOIN showings AS w ON w.playbook_id = :playbook_id AND w.point_id = k.id
-"""
-_IGNORED = """
-LEFT JOIN (SELECT point_id, count(*) AS sessions, sum(failed_calls) AS failed_calls FROM trials
-           WHERE playbook_id = :playbook_id AND ignored > 0 AND held_back = 0 GROUP BY point_id) AS t
-    ON t.point_id = k.id
-"""
-_JOINED: dict[Order, str] = {"used": _USED, "ignored": _IGNORED}
 # By an index: the points that don't rest, in most playbooks all of them.
 _AWAKE = sql("""
 SELECT k.id FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
@@ -57,14 +47,11 @@ _THEN = """
         AND u.number BETWEEN r.undoes_from AND r.undoes_to))
  ORDER BY b.revision DESC, b.seq DESC LIMIT 1)
 """
-_ROWS = """
+_ROWS = f"""
 SELECT k.id, k.name, k.section, k.text, k.helpful, k.harmful, k.pinned, k.resting, k.forgotten,
        k.created_in, b.time, k.confirmed_at, k.retired_in, k.retired_reason,
-       coalesce((SELECT w.sessions FROM showings AS w WHERE w.playbook_id = :playbook_id AND w.point_id = k.id), 0),
-       (SELECT count(*) FROM citations AS c WHERE c.playbook_id = :playbook_id AND c.point_id = k.id),
-       (SELECT count(*) FROM trials AS t WHERE t.playbook_id = :playbook_id AND t.point_id = k.id AND t.ignored > 0
-        AND t.held_back = 0),
-       coalesce({helpful}, 0), coalesce({harmful}, 0)
+       {SESSIONS_SHOWN}, {SESSIONS_CITED}, {SESSIONS_IGNORED},
+       coalesce({{helpful}}, 0), coalesce({{harmful}}, 0)
 FROM key_points AS k JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
 WHERE k.playbook_id = :playbook_id AND k.id IN :ids
 """
@@ -132,7 +119,7 @@ def ranked_ids(book: PlaybookRepository, *, limit: int, offset: int) -> list[int
 def ids_of(book: PlaybookRepository, row_filter: RowFilter, order: Order) -> list[int]:
     """Return the numbers of the points that pass *row_filter*, in *order*."""
     where, values = _where(row_filter, is_shared=dialect_of(book.connection).is_shared)
-    statement = f"SELECT k.id FROM key_points AS k {_JOINED.get(order, '')} WHERE {where} ORDER BY {_ORDERS[order]}"
+    statement = f"SELECT k.id FROM key_points AS k WHERE {where} ORDER BY {_ORDERS[order]}"
     passing = list(_run(book, statement, row_filter.ids, **values).scalars())
     if order == "given" and row_filter.ids is not None:
         return sorted(passing, key=row_filter.ids.index)
