@@ -114,5 +114,6 @@ def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], Cur
 
 
 def point_of(row: "Row[*tuple[Any, ...]]") -> KeyPoint:
-    """Return the key point in a row with `name`, `text`, `section` (its slug), `helpful`, `harmful` and `position`."""
-    return KeyPoint(row.name, row.text, SLUG_SECTIONS[row.section], row.helpful, row.harmful, row.position)
+    """Return the point in a row that begins with its number, name, text, section (its slug), counters and position."""
+    _, name, text, slug, *numbers = row[:7]
+    return KeyPoint(name, text, SLUG_SECTIONS[slug], *numbers)

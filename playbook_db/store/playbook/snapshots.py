@@ -17,36 +17,29 @@ from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
 from playbook_db.store.revision_log import header_of
 
-# The last change of each point up to a revision, and the last that changed its text. Each subquery is one step down an
-# index, so that the time depends on the number of points, not on the length of the history. MATERIALIZED and the named
-# index keep SQLite's planner to that.
+# The last change of each point up to a revision, and the last that changed its text: the revision and the place there
+# in one number. Each subquery is one step down an index, so that the time depends on the number of points, not on the
+# length of the history. MATERIALIZED and the named index keep SQLite's planner to that.
 _POINTS_AT = """
-WITH touched AS MATERIALIZED (
+WITH last AS MATERIALIZED (
     SELECT k.id, k.name, k.pinned, k.resting, (
-        SELECT r.revision FROM changes AS r
+        SELECT r.revision * 4294967296 + r.seq FROM changes AS r
         WHERE r.playbook_id = :playbook_id AND r.point_id = k.id AND r.revision <= :revision
-        ORDER BY r.revision DESC LIMIT 1
-    ) AS revision, (
-        SELECT r.revision FROM changes AS r {text_index}
+        ORDER BY r.revision DESC, r.seq DESC LIMIT 1
+    ) AS changed_at, (
+        SELECT r.revision * 4294967296 + r.seq FROM changes AS r {text_index}
         WHERE r.playbook_id = :playbook_id AND r.point_id = k.id AND r.revision <= :revision AND r.text IS NOT NULL
-        ORDER BY r.revision DESC LIMIT 1
-    ) AS text_in
+        ORDER BY r.revision DESC, r.seq DESC LIMIT 1
+    ) AS worded_at
     FROM key_points AS k WHERE k.playbook_id = :playbook_id {which}
-), last AS MATERIALIZED (
-    SELECT id, name, pinned, resting, revision, text_in, (
-        SELECT max(q.seq) FROM changes AS q
-        WHERE q.playbook_id = :playbook_id AND q.point_id = id AND q.revision = touched.revision
-    ) AS seq, (
-        SELECT max(q.seq) FROM changes AS q {text_index}
-        WHERE q.playbook_id = :playbook_id AND q.point_id = id AND q.revision = text_in AND q.text IS NOT NULL
-    ) AS text_seq
-    FROM touched WHERE revision IS NOT NULL
 )
-SELECT last.name, t.text, c.section, c.helpful, c.harmful, c.position, c.kind <> 'retire' AS is_live, last.id,
-       last.revision, last.pinned, last.resting
+SELECT last.id, last.name, t.text, c.section, c.helpful, c.harmful, c.position, last.pinned, last.resting,
+       c.kind <> 'retire' AS is_live, c.revision
 FROM last
-JOIN changes AS c ON c.playbook_id = :playbook_id AND c.revision = last.revision AND c.seq = last.seq
-JOIN changes AS t ON t.playbook_id = :playbook_id AND t.revision = last.text_in AND t.seq = last.text_seq
+JOIN changes AS c
+  ON c.playbook_id = :playbook_id AND c.revision = changed_at / 4294967296 AND c.seq = changed_at % 4294967296
+JOIN changes AS t
+  ON t.playbook_id = :playbook_id AND t.revision = worded_at / 4294967296 AND t.seq = worded_at % 4294967296
 JOIN sections AS s ON s.slug = c.section
 {live}
 ORDER BY s.position, c.position
@@ -111,7 +104,7 @@ class Snapshots(PlaybookRows):
         confirmed = self._execute(sql(_CONFIRMED_AT.format(by_text=by_text, by_point=by_point)), revision=revision)
         times = dict(confirmed.all())
         shown = [row for row in rows if not row.resting]
-        points = {StoredPoint((row.id, *row[:6], row.pinned, times[row.id])): row.revision for row in shown}
+        points = {StoredPoint((*row[:8], times[row.id])): row.revision for row in shown}
         strong = self.strong_votes(map(point_of, shown))
 
         def place(point: StoredPoint) -> tuple[bool, float, int]:
