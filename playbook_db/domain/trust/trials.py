@@ -134,12 +134,12 @@ def _says(text: str, words: str) -> bool:
 def _names(text: str) -> Iterator[_Name]:
     """Yield the things that a point's *text* names."""
     kind, end, text = _MENTIONED, 0, text.replace("’", "'")
-    for found in _NAME.finditer(text):
-        between = text[end : found.start()]
-        end = found.end()
+    for match in _NAME.finditer(text):
+        between = text[end : match.start()]
+        end = match.end()
         if between.strip() not in ("and", "or"):
             kind = _kind(_CLAUSE_END.split(between)[-1], _CLAUSE_END.split(text[end:])[0])
-        if name := found[found.lastindex or 0].rstrip(" .…*"):
+        if name := match[match.lastindex or 0].rstrip(" .…*"):
             yield _Name(name, kind)
 
 
