@@ -170,8 +170,7 @@ def programs(command: str) -> "tuple[str, str, str]":
 
 def is_guard(hook: object) -> bool:
     """Return whether a hook from a settings file is one of our guards."""
-    command = hook.get("command") if isinstance(hook, dict) else None
-    return isinstance(command, str) and command.rstrip().endswith(GUARD_MARKER)
+    return _ends_with(hook, GUARD_MARKER)
 
 
 def is_live(command: str) -> bool:
@@ -182,8 +181,13 @@ def is_live(command: str) -> bool:
 
 def is_ours(hook: object) -> bool:
     """Return whether a hook from a settings file is ours."""
+    return _ends_with(hook, MARKER)
+
+
+def _ends_with(hook: object, marker: str) -> bool:
+    """Return whether the command of a hook from a settings file ends with *marker*."""
     command = hook.get("command") if isinstance(hook, dict) else None
-    return isinstance(command, str) and command.rstrip().endswith(MARKER)
+    return isinstance(command, str) and command.rstrip().endswith(marker)
 
 
 def groups_of_hooks(document: object) -> "Iterator[tuple[str, dict[str, Any]]]":

@@ -117,7 +117,7 @@ class Draft:
         return name in self or name in self._spent
 
     def may_have(self, name: str) -> bool:
-        """Return whether *name* fits this kind of playbook. A personal playbook has other names than a project's."""
+        """Return whether *name* is valid in this kind of playbook: personal or a project's."""
         return is_users_name(name) == self._is_users
 
     def has_text(self, text: str) -> bool:

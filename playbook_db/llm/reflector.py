@@ -187,7 +187,7 @@ def _pieces(transcript: str, deadline: float) -> Iterator[tuple[str, float]]:
 
 
 def _lessons(items: list[Any]) -> list[dict[str, Any]]:
-    """Return the lessons among *items*, each once, with all keys of a lesson and no others."""
+    """Return the lessons in *items* without duplicates. Each has exactly the keys of a lesson."""
     by_text = {text: item for item in reversed(items) if (text := _text_of(item)).strip() and isinstance(item, dict)}
     return [
         {

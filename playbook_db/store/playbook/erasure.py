@@ -140,7 +140,7 @@ def find(
 
 
 def count_by_column(fields: Iterable[Field]) -> dict[str, int]:
-    """Return how many of *fields* each column has, by its full name."""
+    """Count *fields* by the full name of their column."""
     return dict(sorted(Counter(field.name for field in fields).items()))
 
 
