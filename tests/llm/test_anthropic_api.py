@@ -210,12 +210,12 @@ def test_nothing_is_waited_for_beyond_the_deadline(scripted: Start, model: Anthr
 
 
 def test_a_server_that_hangs_holds_nobody_beyond_the_deadline(scripted: Start, model: AnthropicModel) -> None:
-    """However long a request may take."""
+    """However long a request may take. The SDK's own timeout ends at the same moment, and may be first."""
     scripted(Answer("too late", delay_s=60))
     import anthropic  # noqa: F401 - its import isn't what is measured
 
     began = time.monotonic()
-    with pytest.raises(ModelError, match="the deadline passed") as raised:
+    with pytest.raises(ModelError, match="the deadline passed|it took too long") as raised:
         model.ask(a_prompt(), deadline=soon(0.4))
 
     assert time.monotonic() - began < 60
