@@ -215,7 +215,7 @@ def test_a_server_that_hangs_holds_nobody_beyond_the_deadline(scripted: Start, m
     import anthropic  # noqa: F401 - its import isn't what is measured
 
     began = time.monotonic()
-    with pytest.raises(ModelError, match="the deadline passed|it took too long") as raised:
+    with pytest.raises(ModelError, match=r"the deadline passed|it took too long") as raised:
         model.ask(a_prompt(), deadline=soon(0.4))
 
     assert time.monotonic() - began < 60
