@@ -126,6 +126,7 @@ NIGHTLY = {
     "tests/cli/test_database.py::test_no_bytes_at_all_make_a_traceback": _DAMAGE,
     "tests/cli/test_disk_states.py": _DISKS,
     "tests/store/test_grants.py": _SERVER,
+    "tests/store/test_name_server.py": _SERVER,
     "tests/learning/test_team.py::test_a_server_that_is_away_is_asked_once_a_run_and_keeps_no_other_waiting": _SERVER,
     "tests/learning/test_team.py::test_a_server_with_a_newer_schema_is_waited_for": _SERVER,
     "tests/learning/test_team.py::test_a_job_that_was_dropped_while_the_server_was_away_stays_unlearned": _SERVER,

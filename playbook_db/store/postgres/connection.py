@@ -4,6 +4,7 @@ BEGIN goes to the server together with the first statement. SQLAlchemy asks a ne
 here already knows the answers.
 """
 
+import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import ceil
@@ -26,6 +27,7 @@ T = TypeVar("T")
 DRIVER = "postgresql+patient"
 READS = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITES = "ISOLATION LEVEL READ COMMITTED"  # not READ WRITE: a standby decides that
+_RESOLVER = "timeout:2 attempts:1"  # read by the C library of Linux at the process's first lookup
 _IDLE_LIMIT_S = 60  # before the server ends a transaction whose client was lost, and frees its locks
 
 
@@ -140,6 +142,8 @@ class PatientDialect(PGDialect_psycopg):
         with patience.waiting() as remaining:
             wait_s = int(options.pop("connect_timeout"))
             wait_s = min(wait_s or ceil(remaining), ceil(remaining)) if remaining else wait_s
+            if 0 < remaining < patience.LONG_S:  # the driver's own limit doesn't include a silent name server
+                os.environ.setdefault("RES_OPTIONS", _RESOLVER)
             return PatientConnection.connect(
                 *arguments, autocommit=True, cursor_factory=_Cursor, connect_timeout=wait_s, **options
             )
