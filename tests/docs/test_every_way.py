@@ -344,6 +344,7 @@ def expected(life: Life) -> dict[str, Any]:
             ("SessionStart", 3 * len(life.at(4).points), 2, round(200 / 3 / len(life.at(4).points), 1),
              *(sum(vote.session is not None and vote.tag == tag for vote in counted) for tag in ("helpful", "harmful")))
         ],
+        "Which points do sessions ignore?": [],
     }  # fmt: skip
 
 
