@@ -34,7 +34,7 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTags:
-    """The result for a list of tags: `votes` that count, `proposed` votes, and a note on each tag that doesn't count."""
+    """The result for a list of tags: `votes` that count, `proposed` votes, and notes on tags that don't count."""
 
     votes: list[Vote] = field(default_factory=list)
     proposed: list[Proposed] = field(default_factory=list)

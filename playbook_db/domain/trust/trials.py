@@ -57,7 +57,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The numbers of sessions in which a point was shown, followed and ignored, and of failed calls after ignoring it."""
+    """The numbers of sessions that were shown a point, followed it and ignored it, and the failed calls this cost."""
 
     shown: int = 0
     followed: int = 0
