@@ -79,7 +79,7 @@ def load_settings() -> dict[str, Any]:
 
 
 def load_template(template_name: str) -> str:
-    """Return a prompt template. A file of this name in `~/.claude/prompts/` replaces ours. Raises TemplateError."""
+    """Return a prompt template: the user's file in `~/.claude/prompts/`, or else ours. Raises TemplateError."""
     return templates.load_template(template_name)
 
 
@@ -119,7 +119,7 @@ def save_playbook(playbook: dict[str, Any]) -> None:
 
 
 def format_playbook(playbook: Mapping[str, Any]) -> str:
-    """Render *playbook* as text for a prompt; `""` if it is empty. A flat playbook has no section headers."""
+    """Render *playbook* as text for a prompt. An empty playbook gives `""`. A flat playbook has no section headers."""
     reading = dict_api.from_plain(playbook)
     points = reading.playbook.points
     if reading.is_flat:
@@ -136,7 +136,7 @@ def generate_keypoint_name(section_entries: Iterable[Mapping[str, Any] | str], s
 
 
 def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Apply to *playbook* what a session taught: operations or new key points, then evaluations. Then prune.
+    """Apply a session's result to *playbook*: operations or new key points, then evaluations. Then prune *playbook*.
 
     If the result has operations, return a changed copy. If one of them fails unexpectedly, none is applied. If it has
     no operations, add its new key points to *playbook* itself. A result that isn't a dict changes nothing.
@@ -184,7 +184,7 @@ def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[
 
 
 def prune_harmful(playbook: dict[str, Any]) -> dict[str, Any]:
-    """Remove points with more harmful than helpful votes (and at least 3) from *playbook*, and return *playbook*."""
+    """Remove the points with 3 or more harmful votes, and more of them than helpful ones. Return *playbook*."""
     with _draft(playbook) as draft:
         diagnostics.pruning(str(get_project_dir()), operation_rules.prune(draft))
     return playbook
@@ -335,7 +335,7 @@ async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], na
 
 @contextmanager
 def _draft(playbook: dict[str, Any]) -> Iterator[Draft]:
-    """Yield a draft of *playbook*. At the end, write the draft's changes back to *playbook*."""
+    """Yield a draft of *playbook*, and at the end write the draft's changes back to *playbook*."""
     reading = dict_api.from_plain(playbook)
     _report(reading.warnings)
     draft = Draft(reading.playbook, flat=reading.is_flat)

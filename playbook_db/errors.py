@@ -2,7 +2,7 @@
 
 
 class Remedy:
-    """Advice about an error. Each `{}` in its sentence stands for a command: a tuple of arguments of `playbook`.
+    """Advice about an error: a sentence, and commands (tuples of arguments of `playbook`) to put in place of its `{}`.
 
     `str()` fills in the commands as a person types them. A web page or a program can offer `commands` in another form.
     """
@@ -424,7 +424,7 @@ class SchemaTooNewError(DatabaseError):
 
 
 class SchemaTooOldError(DatabaseError):
-    """The database needs a migration, which only a command may run."""
+    """The database needs a migration. Only a command may run it."""
 
     def __init__(self, where: str, schema: int, needed: int, *, is_shared: bool = False) -> None:
         remedy = Remedy("Run: {} (it makes a backup first).", ("db", "upgrade"))

@@ -14,7 +14,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 def shipped_file(folder: str, name: str, *, what: str, error: "type[PlaybookError]") -> str:
-    """Return the path of the file *name*, which this package ships in *folder* (a wheel in `_` and *folder*).
+    """Return the path of the file *name* in *folder*, which this package ships. In a wheel, it is `_` and *folder*.
 
     Raises *error* if this installation lacks the file, which *what* describes in the message.
     """

@@ -38,7 +38,7 @@ def summary(changes: Iterable[Change]) -> str:
 
 
 class PlaybookSource(Protocol):
-    """A stored playbook, of which a draft reads only the points that it needs."""
+    """A stored playbook. A draft reads only the points that it needs from such a source."""
 
     @property
     def is_users(self) -> bool:
@@ -60,7 +60,7 @@ class PlaybookSource(Protocol):
         """Return the highest position of a live or retired point."""
 
     def points_like(self, text: str) -> Sequence[KeyPoint] | None:
-        """Return the live points with *text*'s normalized text, and perhaps others. None: they can't be looked up."""
+        """Return at least the live points with the same normalized text as *text*. None: they can't be looked up."""
 
     def names_at(self, section: str, position: int) -> Sequence[str]:
         """Return the names of the live points at *position* in *section*."""
@@ -104,7 +104,7 @@ class Draft:
         return self._known_points()
 
     def playbook(self) -> Playbook:
-        """Return the changed playbook. Its header is the original one."""
+        """Return the changed playbook with the header of the original."""
         original = self._read_all()
         if not self.changes:
             return original
@@ -117,7 +117,7 @@ class Draft:
         return name in self or name in self._spent
 
     def may_have(self, name: str) -> bool:
-        """Return whether a point here may have this *name*. Personal playbooks and projects use different names."""
+        """Return whether a point of this playbook may have *name*. Personal playbooks have names of another form."""
         return is_users_name(name) == self._is_users
 
     def has_text(self, text: str) -> bool:
@@ -147,7 +147,7 @@ class Draft:
         return (section, position) in places
 
     def new_name(self, section: str) -> str:
-        """Return a name for a new point of *section*. No point of this playbook has ever had it."""
+        """Return a name for a new point of *section* that no point of this playbook has ever had."""
         prefix = LEGACY_PREFIX if self._flat else USERS_MARK * self._is_users + SECTION_SLUGS[section]
         if prefix not in self._highest:
             live = [point.name for point in self._points.values() if point is not None]
@@ -175,7 +175,7 @@ class Draft:
         self.place(point, kind=kind, reason=reason)
 
     def place(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
-        """Make *point* a live point, at exactly its own position. Counters are limited to MAX_COUNTER."""
+        """Add or replace the live point *point* without changing its position. Counters are limited to MAX_COUNTER."""
         if point.helpful > MAX_COUNTER or point.harmful > MAX_COUNTER:
             helpful, harmful = min(point.helpful, MAX_COUNTER), min(point.harmful, MAX_COUNTER)
             point = replace(point, helpful=helpful, harmful=harmful)
@@ -193,7 +193,7 @@ class Draft:
         self.changes.append(Change(kind, point, reason, reworded=before is None or before.text != point.text))
 
     def retire(self, name: str, *, reason: str | None = None, successor: str | None = None) -> None:
-        """Retire the point *name*. No new point ever gets its name."""
+        """Retire the live point *name*. No new point ever gets this name."""
         point = self[name]
         self._count_text(point.text, -1)
         self._points[name] = None
@@ -212,7 +212,7 @@ class Draft:
         return sorted((point for point in self._points.values() if point is not None), key=canonical_order)
 
     def _find(self, name: str) -> KeyPoint | None:
-        """Return the live point *name*, or None. The point is read from the source if needed."""
+        """Return the live point *name*, or None. Read the point from the source if necessary."""
         if name not in self._points and self._source is not None and not self._has_all_points:
             self._points[name] = self._source.live_point(name)
         return self._points.get(name)

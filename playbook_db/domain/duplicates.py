@@ -138,7 +138,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return how alike two texts with these words are, from 0 to 1 (the same words).
+    """Return how alike two texts with the words *one* and *other* are, from 0 to 1 (the same words).
 
     The likeness is the number of shared words divided by the number of all words. Both numbers are reduced by one, so
     different texts that share a single word have 0.

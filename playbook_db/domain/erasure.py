@@ -1,4 +1,4 @@
-"""Erasing forgotten texts and matches of a pattern wherever other texts, JSON and files contain them."""
+"""Erasing forgotten texts, and matches of a pattern, from other texts, from JSON and from files."""
 
 import json
 import re
@@ -162,7 +162,7 @@ def _places(form: str, text: str) -> Iterator[_Range]:
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
-    """Return whether the part from *start* to *end* is separate: no longer word continues before or after it.
+    """Return whether the part of *text* from *start* to *end* isn't just a piece of a longer word.
 
     The letter of an escape such as `\\n` isn't part of a word. Letters of scripts without capitals are all separate.
     """
@@ -187,7 +187,7 @@ def _joined(ranges: Iterable[_Range]) -> list[_Range]:
 
 
 def _with_unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a dict of *pairs*. Each repeated key gets a number."""
+    """Return a dict of *pairs*, with a number added to each repeated key."""
     unique: dict[str, Any] = {}
     for key, value in pairs:
         names = chain([key], (f"{key} {number}" for number in count(2)))

@@ -150,7 +150,7 @@ def prune(draft: Draft, *, spared: Collection[str] = ()) -> tuple[KeyPoint, ...]
 
 
 def _skipped(items: Iterable[object], perform: Callable[[int, object], None]) -> tuple[Skipped, ...]:
-    """Call *perform* for each item. Return the items for which it raised _RefusedError, with the reasons."""
+    """Call *perform* for each of the *items*. Return the items that it refuses, with the reasons."""
     skipped: list[Skipped] = []
     for index, item in enumerate(items):
         try:

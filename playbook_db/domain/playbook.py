@@ -1,4 +1,4 @@
-"""The classes of which a playbook consists, and the rules for the names and texts of key points."""
+"""The classes that make up a playbook, and the rules for the names and texts of key points."""
 
 import re
 from collections.abc import Iterable
@@ -73,7 +73,7 @@ class Header:
 
     @property
     def last_updated(self) -> str | None:
-        """The time of the file's last change (ISO 8601), or None if the file doesn't tell it."""
+        """The time of the file's last change (ISO 8601), or None if the file has no such time."""
         value = self.get("last_updated")
         return value if isinstance(value, str) else None
 
@@ -203,7 +203,7 @@ def name_pattern() -> str:
 
 
 def next_name(names: Iterable[str], prefix: str) -> str:
-    """Return the next name with *prefix*: its number is one above *names*' highest. Source: contract, section 2."""
+    """Return the next name with *prefix*: its number follows the highest in *names*. Source: contract, section 2."""
     return format_name(prefix, highest_number(names, prefix) + 1)
 
 

@@ -38,7 +38,7 @@ Layout = Literal["sections", "flat"]
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """An entry that the file has in an older format: its name now, its old format, and its old score or None.
+    """An entry in an older format: its present name, its format, and the score that it had (or None).
 
     The formats (`shape`) are `bare_string`, `dict_no_score` and `dict_with_score`.
     """
@@ -192,7 +192,7 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
 
 
 def _read_entry(entry: _Entry, warnings: list[str]) -> tuple[KeyPoint, str | None, int | None]:
-    """Return the point in *entry*, and the older format and the score of the entry, or None. A name may be `""`.
+    """Return the point in *entry*, the entry's older format (or None), and its score (or None). A name may be `""`.
 
     Two counters win over a score, and a score wins over a single counter. The losing values are left out with a
     warning. Source: scoring design, Migration Decision Tree.
@@ -343,7 +343,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _int(digits: str) -> int | float:
-    """Parse *digits*. Return infinity for a huge number, since Python may refuse to read it."""
+    """Parse *digits*, or return infinity for a huge number, since Python may refuse to read it."""
     return int(digits) if len(digits) < _MAX_DIGITS else float("inf")
 
 

@@ -179,7 +179,7 @@ def one_line(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return *text* in a form that is safe in a prompt, a terminal or a web page. Anybody may have written it.
+    """Return *text*, which anybody may have written, in a form that is safe in a prompt, a terminal or a web page.
 
     `visible` replaces invisible characters. `</` becomes `<\\/`, so that the text can't close a tag around it.
     """
@@ -229,7 +229,7 @@ def render_playbooks(playbooks: "Iterable[Sequence[PromptPoint]]") -> str:
 
 
 def beside_headers(points: "Sequence[PromptPoint]") -> str:
-    """Return the end of the headers above *points*. It marks points of the personal playbook."""
+    """Return the end of the headers above *points*: a mark if they are from the personal playbook."""
     return OWN if points and is_users_name(points[0].name) else ""
 
 

@@ -126,7 +126,7 @@ class Term:
 
 
 def stands_alone(letter: str) -> bool:
-    """Return whether *letter* is of a script without spaces between words. An index has its characters one by one."""
+    """Return whether *letter* is from a script without spaces between words. The index stores such letters singly."""
     return letter > "\u2e7f" and any(first <= ord(letter) <= last for first, last in _ALONE)
 
 
@@ -193,7 +193,7 @@ def _parts(chunk: str) -> "list[str]":
 
 
 def _pairs(run: str) -> "list[tuple[str, ...]]":
-    """Return a term for each two adjacent letters in *run*. The letters are of a script without spaces."""
+    """Return a term for each pair of adjacent letters in *run*. The letters are from a script without spaces."""
     return [(run[at], run[at + 1]) for at in range(len(run) - 1)] or [(run,)]
 
 
@@ -245,7 +245,7 @@ def ranked(matches: "Sequence[tuple[Term, Collection[int]]]", live: int) -> "lis
 
 
 def most_matching(live: int) -> int:
-    """Return the largest number of points that a useful term may match, if *live* points are live."""
+    """Return how many points a useful term may match at most in a playbook with *live* points."""
     return _MOST_MATCHING + live // _MOST_MATCHING
 
 
@@ -278,12 +278,12 @@ def marked(question: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """Return *word* without the ending in which its forms differ."""
+    """Return the stem of *word*, which all its forms share."""
     return word if len(word) < _LEAST_STEM or not word.isalpha() else word[: -(len(word) // 4)]
 
 
 def _bare(word: str) -> str:
-    """Return *word* roughly without its ending, as in the list of common words."""
+    """Return the rough stem of *word*, as in the list of common words."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_BARE:
             word = word[: -len(ending)]
@@ -292,7 +292,7 @@ def _bare(word: str) -> str:
 
 
 def _rarity(points: int, live: int) -> float:
-    """Return how rare a term is. *points* of the *live* points have it."""
+    """Return how rare a term is if *points* of the *live* points contain it."""
     return _log(1 + (max(live, points) - points + 0.5) / (points + 0.5))
 
 

@@ -64,7 +64,7 @@ def day_begin(now: datetime) -> datetime:
 
 
 def ago(moment: datetime, *, now: datetime) -> str:
-    """Return how long before *now* *moment* was, in the largest whole unit: `5 minutes ago`, or `just now`."""
+    """Return how long ago *moment* was, in the largest whole unit: `5 minutes ago`, or `just now`."""
     seconds = (now - moment).total_seconds()
     for unit in ("day", "hour", "minute"):
         count = int(seconds // _UNITS_S[unit])

@@ -87,7 +87,7 @@ def shown_address() -> str:
 
 
 def timeout_s() -> float:
-    """Return after how many seconds without data a call times out. Raises SettingError."""
+    """Return the number of seconds without data after which a call times out. Raises SettingError."""
     value = os.environ.get("AGENTIC_CONTEXT_TIMEOUT_S", "").strip()
     try:
         seconds = float(value) if value else TIMEOUT_S

@@ -39,7 +39,7 @@ class RequestError(Exception):
 
 
 class TooLongError(RequestError):
-    """An answer is too long. The rest of it wasn't read."""
+    """An answer is too long, so the rest of it wasn't read."""
 
     def __init__(self) -> None:
         super().__init__(TOO_LONG, is_readable=False)

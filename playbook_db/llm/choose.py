@@ -40,7 +40,7 @@ def find_model(folder: str | None = None) -> Model:
 
 
 def describe_access(folder: str) -> str:
-    """Return which model the project in *folder* asks, and with which key. Raises the errors of `find_model`."""
+    """Describe the model that the project in *folder* asks, without secrets. Raises the errors of `find_model`."""
     with living_in(project_env.job_environment(folder)):
         model = _find()
         if isinstance(model, ClaudeCli):

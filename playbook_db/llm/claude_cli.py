@@ -89,7 +89,7 @@ class ClaudeCli:
         return reply
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
-        """Run Claude Code. Return its exit code, its standard output and its standard error."""
+        """Run Claude Code, and return its exit code, its standard output and its standard error."""
         with (
             tempfile.TemporaryDirectory(prefix="playbook-") as folder,
             tempfile.TemporaryFile() as question,

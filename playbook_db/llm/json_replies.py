@@ -111,7 +111,7 @@ def refuse_refusal(reply: Reply) -> None:
 
 
 def with_quotes(item: Any) -> Any:
-    """Return *item*. If it has the key `evidence`, make its value a list of at most MAX_QUOTES texts."""
+    """Return *item*, but make its `evidence` (if it has any) a list of at most MAX_QUOTES texts."""
     if not isinstance(item, dict) or "evidence" not in item:
         return item
     quotes = item["evidence"] if isinstance(item["evidence"], list) else [item["evidence"]]

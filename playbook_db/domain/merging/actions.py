@@ -36,7 +36,7 @@ class RecordedActions:
 def replay(
     draft: Draft, actions: RecordedActions, *, base: Playbook, ours: Playbook, theirs: Playbook
 ) -> tuple[Vote, ...]:
-    """Replace the draft's changes by the program's *actions*. The draft is *ours* with *theirs* merged into it.
+    """Replace the draft's changes with the program's *actions*. The draft is *ours* with *theirs* merged into it.
 
     The actions led from *base* to *theirs*. Votes become separate changes. Reasons, successors, and the votes of
     retired points are restored. Return the votes with the draft's names. `matched` is false if a point isn't there.

@@ -18,7 +18,7 @@ _MAX_PAIRS = 50_000  # of equal words; with more, everything from the first to t
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A point of both playbooks, as it was before and after."""
+    """A point that is in both playbooks: its state before and its state after."""
 
     before: KeyPoint
     after: KeyPoint
@@ -26,7 +26,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A point and its place. `behind` names the preceding point of the section; None for the first point."""
+    """A point and its place in a section. `behind` names the preceding point, and is None for the first point."""
 
     point: KeyPoint
     behind: str | None
@@ -84,7 +84,7 @@ class Piece:
 
 
 def compare(before: Playbook, after: Playbook) -> Comparison:
-    """Compare two playbooks. Each list is in the order of *after*; only `retired` is in the order of *before*."""
+    """Compare the playbooks *before* and *after*. Lists are in the order of *after*, `retired` in that of *before*."""
     old, new = before.by_name, after.by_name
     pairs = [Pair(old[name], point) for name, point in new.items() if name in old]
     placed = {

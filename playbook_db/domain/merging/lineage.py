@@ -1,4 +1,4 @@
-"""Deciding which versions of a mirror file include the changes of which others, by git's history and a database.
+"""Finding out which versions of a mirror file include which other versions, from git's history and a database.
 
 A version includes the versions of its parent commits. A database merges one version after another, so each of its
 revisions includes all versions that were merged earlier, on any branch. So does a version that a revision wrote,
@@ -57,7 +57,7 @@ class Lineage:
         return has | self.behind(with_all)
 
     def held(self, behind: Collection[str]) -> set[str]:
-        """Return all versions that a commit with the ancestors *behind* includes, also by way of the database."""
+        """Return all versions that a commit includes: its ancestors *behind*, and those that the database adds."""
         known = (self._known.get(self._versions[commit].time) for commit in behind if commit in self._versions)
         last = max((each.revision for each in known if each is not None and each.is_revision), default=0)
         return {*behind, *self.taken_in(last)}

@@ -38,7 +38,7 @@ def _without(theirs: Playbook, names: Collection[str], note: str) -> tuple[Playb
 
 
 def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
-    """Return the playbook in *reading*. Points of a flat file, which lack sections, get those that *ours* has."""
+    """Return the playbook in *reading*. A flat file has no sections, so its points get their sections in *ours*."""
     if not reading.is_flat:
         return reading.playbook
     known = ours.by_name
@@ -227,13 +227,13 @@ def _follow_texts(
 
 
 def _with_changes_since(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
-    """Return *point* with the new votes and the new text by which *after* differs from *before*."""
+    """Return *point* with the votes and the new text that came between *before* and *after*."""
     text = point.text if after.text == before.text else after.text
     return replace(_with_votes_since(point, before, after), text=text)
 
 
 def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_since: bool = False) -> Header:
-    """Return *ours* with the other side's changes, from *base* to *theirs*. `last_updated` stays ours."""
+    """Return the header *ours* with the changes that lead from *base* to *theirs*. `last_updated` stays ours."""
     if was_erased_since:
         theirs = without_erased_header(base, theirs)
     known, fields = dict(base.fields), dict(ours.fields)
@@ -254,7 +254,7 @@ def _differ(known: object, value: object) -> bool:
 
 
 def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:
-    """Replace texts in *theirs* that may contain a forgotten text by those of the *known* points. Also return notes."""
+    """Replace each text in *theirs* that may contain forgotten words with the *known* point's. Also return notes."""
     points, notes = [], []
     for point in theirs.points:
         ours = known.get(point.name)
@@ -266,7 +266,7 @@ def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tup
 
 
 def without_erased_header(base: Header, theirs: Header) -> Header:
-    """Replace top-level keys and values in *theirs* that may contain a text erased from *base* by those of *base*."""
+    """Replace each key or value in *theirs* that may contain a text erased from *base* with the one in *base*."""
     known = dict(base.fields)
     if MARK not in encoded(known):
         return theirs
@@ -279,7 +279,7 @@ def without_erased_header(base: Header, theirs: Header) -> Header:
 
 
 def new_extras(reading: Reading, theirs: Playbook, ours: Playbook, known: Mapping[str, str]) -> dict[str, str]:
-    """Return the entries' keys in *reading* that change *known*, as a JSON object for each of our names.
+    """Return the unknown keys that entries in *reading* add to *known*, as a JSON object for each of our names.
 
     *theirs* is the merged part of *reading*, and *ours* is the playbook after the merge. A point with erased parts gets
     no new keys, since the file may be older than the erasure.
@@ -327,7 +327,7 @@ def _with_higher_counters(here: KeyPoint, there: KeyPoint) -> KeyPoint:
 
 
 def _with_votes_since(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
-    """Return *point* with the votes added by which *after* exceeds *before*."""
+    """Return *point* with the votes that were cast between *before* and *after*."""
     helpful = max(0, point.helpful + after.helpful - before.helpful)
     return replace(point, helpful=helpful, harmful=max(0, point.harmful + after.harmful - before.harmful))
 
@@ -400,7 +400,7 @@ def _common_order(of: Playbook, *others: Playbook) -> list[str]:
 
 
 def _arrange(draft: Draft, like: Playbook) -> None:
-    """Sort the draft's points as *like* sorts them. Points that *like* lacks come last in their section."""
+    """Sort the draft's points in the order of *like*. Points that *like* lacks come last in their section."""
     rank = {point.name: place for place, point in enumerate(like.points)}
     by_section: dict[str, list[KeyPoint]] = {section: [] for section in SECTION_ORDER}
     for point in draft.points():

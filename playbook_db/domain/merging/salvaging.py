@@ -36,7 +36,7 @@ class SavedPoint:
         return not self.is_live and self.point.text == MARK
 
     def named(self, name: str) -> "SavedPoint":
-        """Return this point. If its own name is lost, it gets *name*."""
+        """Return this point, with *name* if its own name is lost."""
         return self if self.point.name or not name else replace(self, point=replace(self.point, name=name))
 
 

@@ -157,7 +157,7 @@ def undo_revisions(
 
 
 def restore_state(draft: Draft, now: PointState, then: KeyPoint) -> None:
-    """Restore a point, now in the state *now*, to *then*. If its place is taken, put it last in its section."""
+    """Restore a point from its state *now* to *then*. If its place is taken, put it last in its section."""
     if (not now.is_live or _place(now.point) != _place(then)) and draft.is_taken(*_place(then)):
         then = replace(then, position=draft.free_position())
     if then != now.point or not now.is_live:
@@ -165,7 +165,7 @@ def restore_state(draft: Draft, now: PointState, then: KeyPoint) -> None:
 
 
 class _Merge:
-    """Merges single points and top-level keys. Notes and collisions are added to the outcome."""
+    """Merges single points and top-level keys, and adds notes and collisions to the outcome."""
 
     def __init__(self, outcome: UndoOutcome, prefer: Side | None) -> None:
         self._outcome = outcome

@@ -263,7 +263,7 @@ def _fills_line(value: str, *, is_password: bool, is_first: bool) -> bool:
 
 # The rules in order. The first result that isn't None says whether a value is a secret.
 def _under_a_weak_name(value: _Value) -> bool | None:
-    """Decide about a value whose name is weak: only a clearly random value is a secret, and a next name never is."""
+    """Decide about a value whose name only hints at a secret: the value must be clearly random."""
     is_remark = value.how == "space" and not value.is_quoted and _REMARK.match(value.text) is not None
     is_public = not value.sign or "GPG" in value.name
     is_fingerprint = value.kind == "key" and is_public and _FINGERPRINT.fullmatch(value.text) is not None

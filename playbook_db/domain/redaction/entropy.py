@@ -159,7 +159,7 @@ def is_strong(value: str) -> bool:
 
 
 def is_secret(value: str, *, password: bool, literal: bool) -> bool:
-    """Return whether *value* is a secret, given that the name beside it stands for a secret.
+    """Return whether *value* is a secret, given that the name beside it means a secret.
 
     A *password* may be words with a digit or a sign, since people invent it. A *literal* was in quotes or at a place
     without code. Any other value may be an expression in a program.

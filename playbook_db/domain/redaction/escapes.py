@@ -44,7 +44,7 @@ _MARKS = ("\\u", "\x1b[", "\\x1b[", "\\033[", "\\e[", "[0m", "%3D", "%3d", "%22"
 
 
 def words_of(literal: str) -> tuple[str, ...]:
-    """Return the words of *literal*. `Unescaped.words` of each text that contains *literal* contains these words."""
+    """Return the words of *literal* in the form in which `Unescaped.words` has them."""
     return tuple(re.findall("(?=((?:^| )[^ ]+(?: |$)))", literal.encode().translate(_SIGNS).decode()))
 
 
@@ -53,7 +53,7 @@ def _triples(text: str) -> _Triples:
 
 
 class Anchored(Generic[_Payload]):
-    """Literals, each with a payload. An index by their rarest three letters quickly finds the literals of a text."""
+    """An index that quickly finds which literals a text contains, by three rare letters. Each has a payload."""
 
     def __init__(self, rows: Iterable[tuple[str, tuple[str, ...], _Payload]]) -> None:
         self.rows = list(rows)
@@ -86,7 +86,7 @@ def _join(raw: str, place: int) -> re.Match[str] | None:
 
 
 class Unescaped:
-    """A *raw* text whose `text` has no escapes. Its `words` tell quickly which literals it can't contain."""
+    """A *raw* text, and the same `text` without escapes. `words` tells quickly which literals it can't contain."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw

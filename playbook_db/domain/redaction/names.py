@@ -71,7 +71,7 @@ def may_lead_to_secret(lead: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def kind_of_name(whole: str) -> str | None:
-    """Return the kind of secret that the name *whole* stands for, or None."""
+    """Return the kind of secret that a variable with the name *whole* has, or None."""
     folded = whole.lower()
     if _FOREIGN.search(folded):
         return "password"
@@ -85,7 +85,7 @@ def kind_of_name(whole: str) -> str | None:
 
 
 def _kind_of(words: list[str]) -> str | None:
-    """Return the kind of secret that a name of these *words* stands for, or None."""
+    """Return the kind of secret that a variable with these *words* in its name has, or None."""
     while len(words) > 1 and words[-1] in _WORDS["afterthoughts"]:
         words = words[:-1]
     if not words or words[-1] in _WORDS["about"] or words[0] in ("public", "hashed"):

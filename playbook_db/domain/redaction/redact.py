@@ -64,7 +64,7 @@ def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX
     """Return at most *max_chars* of *text*, safe to store, log or print.
 
     Use this function for texts that come partly from outside, such as an API's error or a program's output. It removes
-    secrets, secret values of *environs*, and the users of URLs.
+    secrets, secret values of *environs*, and the user names in URLs.
     """
     cut = text[: 10 * max_chars]  # far more than is shown, since half a secret isn't recognized
     values = {value for environ in environs for value in secret_values(environ)}
@@ -107,7 +107,7 @@ def _passwords(url: str) -> Iterable[str]:
 
 
 def _replaced(text: str, secrets: Iterable[Secret]) -> str:
-    """Replace each of the *secrets* in *text* with a marker. Overlapping secrets get one marker together."""
+    """Replace each of the *secrets* in *text* with a marker. Overlapping secrets share a marker."""
     parts: list[str] = []
     at = 0
     for start, end, kind in sorted(secrets, key=itemgetter(0)):

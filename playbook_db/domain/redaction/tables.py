@@ -1,4 +1,4 @@
-"""Reading the TOML files in this folder, and regular expressions that are compiled at their first use.
+"""Reading the TOML files in this folder, and compiling regular expressions only when they are first used.
 
 Compiling all regular expressions at once would take half a second.
 """
@@ -17,7 +17,7 @@ def read_table(name: str) -> dict[str, Any]:
 
 
 def read_words(name: str) -> dict[str, frozenset[str]]:
-    """Return the set of words for each key of *name*.toml whose value is a text."""
+    """Return the texts in the file *name*.toml as sets of words, by key."""
     return {key: frozenset(words.split()) for key, words in read_table(name).items() if isinstance(words, str)}
 
 

@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A `quote`. `place` is the label of the Place that contains it, or "". `trust` is the class of that place."""
+    """A quote from a session, the label of the place that contains it (or ""), and the trust class of that place."""
 
     quote: str
     place: str
@@ -103,7 +103,7 @@ def _evidence(quote: str, places: Sequence[Place], texts: Sequence[str]) -> Evid
 
 
 def _holds(text: str, pieces: Sequence[str], label: str) -> bool:
-    """Return whether *text* contains the *pieces* of a quote in order. First may come the command in *label*."""
+    """Return whether *text* contains the *pieces* of a quote in order. The command in *label* may come first."""
     if pieces == [_bare(text)]:
         return True
     command = plain(label.partition(": ")[2]).removesuffix("…")

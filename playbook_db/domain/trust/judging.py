@@ -53,7 +53,7 @@ class JudgedOperations:
 
 
 def split_tags(playbooks: Sequence[Playbook], tags: Sequence[Any]) -> list[list[Any]]:
-    """Return for each playbook the reflector's *tags* on its points. Tags on no point are the project's."""
+    """Return the reflector's *tags* as one list for each of the *playbooks*: the project's and the user's own."""
     split: list[list[Any]] = [[] for _ in playbooks]
     for tag in tags:
         is_users = isinstance(tag, dict) and is_users_name(str(tag.get("name")))

@@ -57,7 +57,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The numbers of sessions that were shown a point, followed it and ignored it, and the failed calls this cost."""
+    """In how many sessions a point was shown, followed and ignored, and how many calls failed because of that."""
 
     shown: int = 0
     followed: int = 0
