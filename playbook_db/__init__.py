@@ -1,3 +1,3 @@
-"""The memory of coding agents, kept in a database. ARCHITECTURE.md describes the code."""
+"""A memory for coding agents, kept in a database. ARCHITECTURE.md describes the code."""
 
 __version__ = "0.1.0"

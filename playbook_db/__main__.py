@@ -1,10 +1,10 @@
-"""The command `playbook`, also as `python -m playbook_db`."""
+"""The entry point of the command `playbook`, also called `python -m playbook_db`."""
 
 import sys
 
 
 def run() -> None:
-    """Run the command with the arguments of this process."""
+    """Run the command `playbook` with this process's arguments."""
     if sys.argv[1:] == ["mcp"]:
         from playbook_db.mcp_server import start
 

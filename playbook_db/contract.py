@@ -1,8 +1,8 @@
-"""The documented functions for programs, with dicts in and out; the rules are in `domain` and `services`.
+"""The documented functions that other programs call, with dicts. The rules are in `domain` and `services`.
 
-A playbook is a dict with `sections`, or a flat one with `key_points`; a flat one stays flat and gets `kpt_NNN` names.
-Functions that must never raise report to stderr instead. Source: the scoring, curator and reflector documents;
-contract, section 6.
+A playbook is a dict with `sections`, or a flat dict with `key_points`. A flat playbook stays flat, and its new names
+are `kpt_NNN`. Functions that must never raise report to stderr instead. Source: the scoring, curator and reflector
+documents; contract, section 6.
 """
 
 import copy
@@ -43,7 +43,7 @@ __all__ = [
     "run_deduplication", "run_reflector", "save_diagnostic", "save_playbook", "update_playbook_data",
 ]  # fmt: skip
 
-_TIMEOUT_S = 600.0  # of a function that asks a model, all its calls included
+_TIMEOUT_S = 600.0  # for all calls of a model that one function makes
 
 
 # --- places and settings ---
@@ -60,7 +60,7 @@ def get_user_claude_dir() -> Path:
 
 
 def load_settings() -> dict[str, Any]:
-    """Return Claude Code's settings, merged from the user's, the project's and the local file. A later file wins.
+    """Return Claude Code's settings, merged from the user's, the project's and the local file. The last file wins.
 
     The three `playbook_update_on_...` settings are true by default. A file that can't be read is reported and ignored.
     """
@@ -79,17 +79,17 @@ def load_settings() -> dict[str, Any]:
 
 
 def load_template(template_name: str) -> str:
-    """Return the prompt template with that name. The user's file in `~/.claude/prompts/` wins. Raises TemplateError."""
+    """Return a prompt template: the user's file in `~/.claude/prompts/`, or else ours. Raises TemplateError."""
     return templates.load_template(template_name)
 
 
 def is_diagnostic_mode() -> bool:
-    """Return whether the project has the flag file `.claude/diagnostic_mode`."""
+    """Return whether the file `.claude/diagnostic_mode` exists in the project."""
     return diagnostics.is_on(str(get_project_dir()))
 
 
 def save_diagnostic(content: str, name: str) -> None:
-    """Write *content* to a new file in the project's `.claude/diagnostic/`."""
+    """Write *content* to a new file in the project's folder `.claude/diagnostic/`."""
     diagnostics.save(str(get_project_dir()), content, name)
 
 
@@ -97,7 +97,7 @@ def save_diagnostic(content: str, name: str) -> None:
 
 
 def load_playbook() -> dict[str, Any]:
-    """Return the project's playbook from the database. If `.claude/playbook.json` changed, merge it in first.
+    """Return the project's playbook from the database. If `.claude/playbook.json` was edited, merge it first.
 
     A file that can't be merged is reported and ignored. Raises DatabaseError if the database can't be used.
     """
@@ -110,7 +110,7 @@ def load_playbook() -> dict[str, Any]:
 def save_playbook(playbook: dict[str, Any]) -> None:
     """Store *playbook*, set its `last_updated` to now, and write `.claude/playbook.json`.
 
-    Changes that other processes made after it was loaded are merged into *playbook*. Raises PlaybookFileError if an
+    Changes that other processes made since *playbook* was loaded are merged into it. Raises PlaybookFileError if an
     entry is invalid, DatabaseError if the database can't be used.
     """
     with _project() as project:
@@ -119,7 +119,7 @@ def save_playbook(playbook: dict[str, Any]) -> None:
 
 
 def format_playbook(playbook: Mapping[str, Any]) -> str:
-    """Render *playbook* as text for a prompt; `""` if it is empty. A flat playbook has no section headers."""
+    """Render *playbook* as text for a prompt. An empty playbook gives `""`. A flat playbook has no section headers."""
     reading = dict_api.from_plain(playbook)
     points = reading.playbook.points
     if reading.is_flat:
@@ -131,15 +131,15 @@ def format_playbook(playbook: Mapping[str, Any]) -> str:
 
 
 def generate_keypoint_name(section_entries: Iterable[Mapping[str, Any] | str], slug: str = LEGACY_PREFIX) -> str:
-    """Return the name after the highest name with *slug* among *section_entries* (entries or names)."""
+    """Return the next free name with *slug*. *section_entries* are the entries of a section, or their names."""
     return next_name((e if isinstance(e, str) else str(e.get("name", "")) for e in section_entries), slug)
 
 
 def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Apply a session's result to *playbook*: operations (or else new key points), then evaluations, then pruning.
+    """Apply a session's result to *playbook*: operations or new key points, then evaluations. Then prune *playbook*.
 
-    If the result has operations, return a changed copy; an unexpected error in one operation leaves out all of them.
-    Otherwise change *playbook* itself. A result that isn't a dict, such as None, changes nothing.
+    If the result has operations, return a changed copy. If one of them fails unexpectedly, none is applied. If it has
+    no operations, add its new key points to *playbook* itself. A result that isn't a dict changes nothing.
     """
     if not isinstance(extraction_result, Mapping):
         _report([f"a session's result must be a dict, but this is {extraction_result!r:.60}; nothing was changed"])
@@ -160,7 +160,7 @@ def update_playbook_data(playbook: dict[str, Any], extraction_result: Mapping[st
 
 
 def apply_structured_operations(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
-    """Return a copy of *playbook* with *operations* applied. If there are none, or on an error, return *playbook*."""
+    """Return a copy of *playbook* with *operations* applied. Without operations, or on an error, return *playbook*."""
     if not operations:
         return playbook
     try:
@@ -173,7 +173,7 @@ def apply_structured_operations(playbook: dict[str, Any], operations: list[Any])
 
 
 def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[str, Any]:
-    """Count the reflector's tags in *playbook*, and return it. A tag that can't be counted is reported."""
+    """Add the votes in *bullet_tags* to *playbook*, and return *playbook*. Report tags that can't be counted."""
     tags, skipped = operation_rules.read_votes(bullet_tags)
     with _draft(playbook) as draft:
         votes = operation_rules.cast_votes(draft, tags)
@@ -184,14 +184,14 @@ def apply_bullet_tags(playbook: dict[str, Any], bullet_tags: list[Any]) -> dict[
 
 
 def prune_harmful(playbook: dict[str, Any]) -> dict[str, Any]:
-    """Remove the points of *playbook* that the pruning rule calls harmful, and return *playbook*."""
+    """Remove the points with 3 or more harmful votes, and more of them than helpful ones. Return *playbook*."""
     with _draft(playbook) as draft:
         diagnostics.pruning(str(get_project_dir()), operation_rules.prune(draft))
     return playbook
 
 
 def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) -> dict[str, Any]:
-    """Fold points of *playbook* that are at least *threshold* similar (cosine) into the first of them, and return it.
+    """Merge points of *playbook* whose cosine similarity is at least *threshold*, and return *playbook*.
 
     Without an embedder (`PLAYBOOK_EMBEDDER`) nothing changes, and a report says so.
     """
@@ -211,7 +211,7 @@ def run_deduplication(playbook: dict[str, Any], threshold: float | None = None) 
 
 
 def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
-    """Carry out *operations* on *playbook*, and return it; invalid ones are skipped and reported."""
+    """Apply *operations* to *playbook*, and return *playbook*. Invalid operations are skipped and reported."""
     unknown = operation_rules.unknown_sections(operations)
     with _draft(playbook) as draft:
         skipped = operation_rules.apply_operations(draft, operations)
@@ -226,7 +226,7 @@ def _apply_curator_operations(playbook: dict[str, Any], operations: list[Any]) -
 
 
 def load_transcript(path: str | Path) -> list[dict[str, str]]:
-    """Read the user's and the assistant's messages in the transcript at *path*: `[{"role", "content"}]`, as text.
+    """Return the messages in the transcript at *path* as `[{"role", "content"}]`. Each content is a text.
 
     Lines that can't be read are skipped and counted on stderr. Raises OSError if the file can't be opened.
     """
@@ -237,15 +237,15 @@ def load_transcript(path: str | Path) -> list[dict[str, str]]:
 
 
 def extract_cited_ids(messages: Iterable[Any]) -> list[str]:
-    """Return the names of the key points that the assistant cited, each name once."""
+    """Return the names of the key points that the assistant cites in *messages*, each name once."""
     return list(cited_names(assistant_texts(messages)))
 
 
 async def extract_keypoints(
     messages: list[dict[str, Any]], playbook: dict[str, Any], diagnostic_name: str = "keypoints"
 ) -> dict[str, Any]:
-    """Ask the model once for the lessons of a session: `{"new_key_points", "evaluations"}`, and `operations` if the
-    model gave any. The lists are empty on any failure."""
+    """Ask the model for a session's lessons. Return `{"new_key_points", "evaluations"}`, perhaps with `operations`.
+    The lists are empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
         return reflector.extract(
@@ -262,7 +262,7 @@ async def extract_keypoints(
 async def run_reflector(
     messages: list[dict[str, Any]], playbook: dict[str, Any], cited_ids: list[str]
 ) -> dict[str, Any]:
-    """Ask the model which key points helped or harmed: `{"analysis", "bullet_tags"}`, both empty on any failure."""
+    """Ask the model which points helped or harmed. Return `{"analysis", "bullet_tags"}`, both empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
         answer = reflector.reflect(
@@ -279,7 +279,7 @@ async def run_reflector(
 
 
 async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]) -> dict[str, Any]:
-    """Ask the model for changes to the playbook: `{"reasoning", "operations"}`, both empty on any failure."""
+    """Ask the model for changes to the playbook. Return `{"reasoning", "operations"}`, both empty on any failure."""
 
     def ask(model: Model) -> dict[str, Any]:
         answer = curator.curate(
@@ -296,7 +296,7 @@ async def run_curator(reflector_output: dict[str, Any], playbook: dict[str, Any]
 
 
 def _documented(items: list[Any]) -> list[Any]:
-    """Return *items* of a model's answer without undocumented keys."""
+    """Remove undocumented keys from the *items* of a model's answer."""
     return [
         {key: value for key, value in item.items() if key not in ("evidence", "ignored")}
         if isinstance(item, dict)
@@ -306,7 +306,7 @@ def _documented(items: list[Any]) -> list[Any]:
 
 
 def _transcript(messages: Iterable[Any]) -> str:
-    """Render *messages* as text for a model, without private parts and secrets."""
+    """Render *messages* as text for a model. Private parts are removed, and secrets are masked."""
     return _redacted(without_private(render_messages(messages)))
 
 
@@ -315,7 +315,7 @@ def _redacted(text: str) -> str:
 
 
 async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], name: str) -> dict[str, Any]:
-    """Find the model and run *ask* with it in a thread. On any failure, report it and return *empty*."""
+    """Call *ask* with the model, in a thread, and return the result. On any failure, report it and return *empty*."""
     import asyncio  # late: programs that ask no model don't need it
 
     try:
@@ -335,7 +335,7 @@ async def _ask(ask: Callable[[Model], dict[str, Any]], empty: dict[str, Any], na
 
 @contextmanager
 def _draft(playbook: dict[str, Any]) -> Iterator[Draft]:
-    """Yield a draft of *playbook*, and write its changes back at the end."""
+    """Yield a draft of *playbook*, and at the end write the draft's changes back to *playbook*."""
     reading = dict_api.from_plain(playbook)
     _report(reading.warnings)
     draft = Draft(reading.playbook, flat=reading.is_flat)

@@ -1,13 +1,13 @@
-"""All errors that a user can meet. Each says what happened, to what, and what to do next."""
+"""The errors that a user can see. Each says what happened and what to do next."""
 
 
 class Remedy:
-    """Advice about an error: a sentence with a `{}` for each of its `commands` (arguments of `playbook`, in tuples).
+    """Advice about an error: a sentence, and commands (tuples of arguments of `playbook`) to put in place of its `{}`.
 
-    As text, it shows the commands as a person types them. A page or a program offers the commands instead.
+    `str()` fills in the commands as a person types them. A web page or a program can offer `commands` in another form.
     """
 
-    program = "playbook"  # the plugin's command has its full path, since it is on no terminal's PATH
+    program = "playbook"  # the plugin sets a full path, since its command isn't on a terminal's PATH
 
     def __init__(self, sentence: str, *commands: "tuple[str, ...]") -> None:
         self.sentence, self.commands = sentence, commands
@@ -19,7 +19,7 @@ class Remedy:
 
 
 class PlaybookError(Exception):
-    """Base of all errors whose text is for the user; any other exception is a bug.
+    """The base class of errors that are shown to the user. Any other exception is a bug.
 
     `text` says what happened. `remedy` says what to do next; None if no command helps. `str()` joins the two.
     """
@@ -31,11 +31,11 @@ class PlaybookError(Exception):
 
 
 class ArgumentError(PlaybookError):
-    """An argument names something that doesn't exist. Its text has only our words and arguments: no redaction."""
+    """An argument names something that doesn't exist. The text needs no redaction: it quotes only arguments."""
 
 
 class PointNotFoundError(ArgumentError):
-    """No live key point has this name. *retired*: a retired point has it. *similar*: live points with similar names."""
+    """No live key point has this name. *retired*: a retired point has it. *similar*: similar names of live points."""
 
     def __init__(self, name: str, *, retired: bool = False, similar: "tuple[str, ...]" = ()) -> None:
         text = f"There is no key point {name!r} in this playbook."
@@ -48,7 +48,7 @@ class PointNotFoundError(ArgumentError):
 
 
 class RevisionNotFoundError(ArgumentError):
-    """The playbook has no revision with this number; *last* is its last one."""
+    """The playbook has no revision with this number. *last* is the number of its last revision, or 0."""
 
     def __init__(self, number: str, last: int) -> None:
         there = f"The last one is {last}." if last else "There is none yet."
@@ -57,7 +57,7 @@ class RevisionNotFoundError(ArgumentError):
 
 
 class MomentError(ArgumentError):
-    """A text is neither a revision nor a time (nor a file, with *or_file*)."""
+    """A text names neither a revision nor a time. *or_file*: a file would have been valid, too."""
 
     def __init__(self, text: str, examples: str, *, or_file: bool = False) -> None:
         what = "a revision, a time or a file here" if or_file else "a revision or a time"
@@ -65,11 +65,11 @@ class MomentError(ArgumentError):
 
 
 class UndoError(PlaybookError):
-    """Revisions can't be undone; nothing was written."""
+    """Some revisions can't be undone. Nothing was written."""
 
 
 class PlaybookChangedError(PlaybookError):
-    """The playbook has changed since the user looked at it; nothing was written."""
+    """The playbook has changed since the user looked at it. Nothing was written."""
 
     def __init__(self, revision: int) -> None:
         self.revision = revision
@@ -77,10 +77,10 @@ class PlaybookChangedError(PlaybookError):
 
 
 class UndoCollisionError(UndoError):
-    """A later change touched the same text as the revisions to undo; nothing was written.
+    """A later change touched the same text as the revisions to undo. Nothing was written.
 
-    `collisions` has for each point or key its name, its present state, and its state after an undo. *argument* names
-    the revisions, as on the command line.
+    `collisions` lists points and keys: the name, the present state, and the state after an undo. *argument* is how a
+    user types the revisions.
     """
 
     def __init__(self, what: str, collisions: "tuple[tuple[str, str, str], ...]", *, argument: str) -> None:
@@ -94,12 +94,12 @@ class UndoCollisionError(UndoError):
 
 
 class SessionNotFoundError(ArgumentError):
-    """No revision came from a session with this id, or several ids (*matches*) begin with it."""
+    """The id of a session is unknown, or it is ambiguous because several ids (*matches*) begin with it."""
 
     def __init__(self, session: str, matches: "tuple[str, ...]") -> None:
         if matches:
             some = ", ".join(matches[:3]) + (" ..." if matches[3:] else "")
-            super().__init__(f"{len(matches)} sessions begin with {session!r}: {some}. Give more of the id.")
+            super().__init__(f"{len(matches)} sessions begin with {session!r}: {some}. Give more characters.")
         else:
             remedy = Remedy("See the sessions with: {}", ("sessions",))
             super().__init__(f"No revision came from session {session!r}.", remedy)
@@ -109,34 +109,34 @@ class SkippedSessionError(PlaybookError):
     """The user has excluded this session from learning."""
 
     def __init__(self, session: str) -> None:
-        remedy = Remedy("To learn from what follows in it: {}", ("sessions", "skip", session, "--off"))
-        super().__init__(f"Nothing is learned from session {session}: you excluded it.", remedy)
+        remedy = Remedy("To learn from the rest of the session: {}", ("sessions", "skip", session, "--off"))
+        super().__init__(f"You excluded session {session}, so nothing is learned from it.", remedy)
 
 
 class ProposalNotFoundError(ArgumentError):
-    """No waiting proposal matches *word*, or several do. Nothing was decided."""
+    """The name *word* matches no waiting proposal, or several. Nothing was decided."""
 
     def __init__(self, word: str, several: "tuple[str, ...]" = ()) -> None:
         if several:
-            super().__init__(f"{word} matches {', '.join(several)}: name one of them. Nothing was decided.")
+            super().__init__(f"{word} may mean {' or '.join(several)}. Give the full name. Nothing was decided.")
         else:
             text = f"No proposal {word!r} waits. Nothing was decided."
-            super().__init__(text, Remedy("See the waiting ones with: {}", ("list", "--proposed")))
+            super().__init__(text, Remedy("List the proposals with: {}", ("list", "--proposed")))
 
 
 class PointRuleError(PlaybookError):
-    """A change to a key point breaks a rule of the playbook; nothing was changed."""
+    """A change to a key point breaks a rule of the playbook. Nothing was changed."""
 
 
 class PointChangedError(PointRuleError):
-    """The point *name* has changed since the user looked at it. *what* says how. Nothing was written."""
+    """The point *name* has changed since the user looked at it. *what* is the change. Nothing was written."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(f"{name} was {what}")
 
 
 class PlaybookFileError(PlaybookError):
-    """A playbook file can't be imported. Nothing was imported. `place` is a position in it, `problem` the fault there.
+    """A playbook file can't be imported. `place` is the position of the fault, and `problem` describes the fault.
 
     `damaged`: the file isn't JSON at all. `in_git_merge`: the file has an unfinished git merge.
     """
@@ -162,15 +162,15 @@ class MirrorError(PlaybookError):
 
 
 class GitError(PlaybookError):
-    """Git can't be run, or its files can't be changed."""
+    """The program git can't be run, or a repository's files can't be changed."""
 
 
 class ProjectError(PlaybookError):
-    """A project can't be moved, or it has no playbook."""
+    """A project has no playbook, or it can't be moved."""
 
 
 class TeamError(PlaybookError):
-    """A project can't join or leave a team; nothing was changed."""
+    """A project can't join or leave a team. Nothing was changed."""
 
 
 class DiagnosticsError(PlaybookError):
@@ -178,7 +178,7 @@ class DiagnosticsError(PlaybookError):
 
 
 class InstallError(PlaybookError):
-    """Our hooks can't be added to Claude Code's settings, or removed; the settings file wasn't changed."""
+    """The hooks can't be added to Claude Code's settings, or removed from them. The settings weren't changed."""
 
 
 class TemplateError(PlaybookError):
@@ -190,13 +190,13 @@ class SettingError(PlaybookError):
 
 
 class MissingExtraError(PlaybookError):
-    """*what* needs *package*, which isn't installed. The extra *extra* of playbook-db includes it."""
+    """A feature (*what*) needs a *package* that isn't installed. The *extra* of playbook-db installs it."""
 
     def __init__(self, what: str, package: str, *, extra: str) -> None:
         super().__init__(
-            f"{what} needs {package}, which isn't installed. Install playbook-db again, with the extra: "
-            "`uv tool install --force`, `pipx install --force` or `pip install`, followed by "
-            f"'.[{extra}]' in its checkout, 'FILE.whl[{extra}]' for a wheel, or 'playbook-db[{extra}]' from PyPI."
+            f"{what} needs {package}, which isn't installed. Run the command that installed playbook-db again "
+            "(`uv tool install --force`, `pipx install --force` or `pip install`), but with the extra: "
+            f"'.[{extra}]' in a checkout, 'FILE.whl[{extra}]' for a wheel, or 'playbook-db[{extra}]' from PyPI."
         )
 
 
@@ -215,9 +215,9 @@ class BudgetError(PlaybookError):
 class ModelError(PlaybookError):
     """A model was asked, but gave no usable answer.
 
-    `is_lasting`: asking again fails too until the user fixes something (such as a wrong key or an unknown model).
-    `retry_after_s`: the seconds to wait that the server asked for; None if it didn't say. `used`: an estimate of the
-    tokens (sent, received) of unusable replies.
+    `is_lasting`: every attempt fails until the user fixes the cause, such as a wrong key or an unknown model.
+    `retry_after_s`: how many seconds the server asks the client to wait, or None. `used`: an estimate of the tokens
+    (sent, received) of unusable replies.
     """
 
     def __init__(
@@ -233,21 +233,21 @@ class ModelError(PlaybookError):
 
 
 class AccountError(ModelError):
-    """The account or its settings are refused (a wrong key, no credit, an unknown model). All questions wait."""
+    """The model's server refuses the account or its settings: a wrong key, no credit, an unknown model."""
 
     def __init__(self, text: str, *, used: "tuple[int, int]" = (0, 0)) -> None:
         super().__init__(text, is_lasting=True, used=used)
 
 
 class RefusalError(ModelError):
-    """The model refused to answer this question; asking again won't help."""
+    """The model refused to answer a question. Asking again won't help."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, is_lasting=True)
 
 
 class NoModelError(PlaybookError):
-    """No model can be asked: there is neither a key nor a Claude Code client."""
+    """No model can be asked, since there is neither an API key nor a Claude Code client."""
 
 
 class ConsentError(NoModelError):
@@ -256,7 +256,7 @@ class ConsentError(NoModelError):
     def __init__(self, folder: str, names: "list[str]") -> None:
         super().__init__(
             f"The settings of {folder} set {', '.join(names)}: your key and the project's transcripts would go to a "
-            "place that the project chose. Nothing is learned from them until you decide.",
+            "place that the project chose. Nothing is learned from the project until you decide.",
             Remedy(
                 "To use the project's values: {}. To use your own: {}",
                 ("project", "trust"),
@@ -266,29 +266,29 @@ class ConsentError(NoModelError):
 
 
 class WithheldError(NoModelError):
-    """The project of the worker's session sets the variables *names*, so the user's own values are unknown."""
+    """A session started the worker, and its project sets the variables *names*. The user's own values are unknown."""
 
     def __init__(self, names: "list[str]") -> None:
         super().__init__(
-            f"The session that started this worker belongs to a project that sets {', '.join(names)}, which hides "
-            "your own values. The work continues with the next worker that a session of another project starts."
+            f"A session started this worker in a project that sets {', '.join(names)}, which hides your own values of "
+            "these variables. The work continues when a session in another project starts a worker."
         )
 
 
 class PatternError(PlaybookError):
-    """A pattern for `forget` is no valid regular expression. Nothing was changed. `place`: the index of the fault."""
+    """A pattern for `forget` isn't a valid regular expression. `place` is the index of the faulty character."""
 
     def __init__(self, pattern: str, problem: str, place: "int | None") -> None:
         self.place = place
         where = "" if place is None else f" at character {place + 1}"
         super().__init__(
             f"{pattern!r} can't be used as a pattern{where}: {problem}. Nothing was changed. "
-            "It is a regular expression of Python's `re`: put \\ before special characters."
+            "A pattern is a regular expression for Python's `re`: put \\ before special characters."
         )
 
 
 class DatabaseError(PlaybookError):
-    """The database can't be used in its present state."""
+    """The database can't be used as it is."""
 
 
 class OtherProgramError(DatabaseError):
@@ -304,39 +304,39 @@ class DamagedError(DatabaseError):
     def __init__(self, where: str, cause: str) -> None:
         self.cause = cause
         super().__init__(
-            f"{where} is damaged or not an SQLite database ({cause}). It was left as it is.",
+            f"{where} is damaged or not an SQLite database ({cause}). The file was not changed.",
             Remedy("Save what can be read: {}", ("db", "repair")),
         )
 
 
 class DatabaseLostError(DatabaseError):
-    """The database file is gone or empty, but it has backups: *backup* is the newest."""
+    """The database file is gone or empty, but backups of it exist. *backup* is the newest one."""
 
     def __init__(self, where: str, backup: str) -> None:
         remedy = (
-            "Restore the newest: {}. Or create a new database: {}. Until then sessions are shown nothing, and new "
+            "Restore the newest: {}. Or create a new database: {}. Until then sessions are shown no points, and new "
             "lessons wait."
         )
         super().__init__(
-            f"{where} is gone or empty, and there are backups of it.",
+            f"{where} is gone or empty, but backups of it exist.",
             Remedy(remedy, ("restore-backup", backup), ("init", "--new")),
         )
 
 
 class BackupError(DatabaseError):
-    """A backup can't be made or restored; nothing was changed, and no half-written file remains."""
+    """A backup can't be made or restored. Nothing was changed, and no half-written file remains."""
 
 
 class RepairError(DatabaseError):
-    """A damaged database can't be repaired; it was not changed."""
+    """A damaged database can't be repaired. It was not changed."""
 
 
 class DiskError(DatabaseError):
-    """The disk is full, read-only, out of reach or failing, so the database can't be used this way."""
+    """The database can't be read or written, since the disk is full, read-only, unreachable or failing."""
 
 
 class DatabaseBusyError(DatabaseError):
-    """Another process held the write lock for too long; nothing was changed."""
+    """Another process held the write lock for too long. Nothing was changed."""
 
     def __init__(self, where: str, waited_s: float) -> None:
         super().__init__(
@@ -353,18 +353,18 @@ class ConflictError(DatabaseBusyError):
 
 
 class ServerError(DatabaseError):
-    """The database's server refuses the connection or the statement."""
+    """The database server refuses the connection or the statement."""
 
 
 class NoPasswordError(ServerError):
-    """The server wants a password, and none was given."""
+    """The database server requires a password, and none was given."""
 
 
 class ServerAwayError(ServerError):
-    """The server can't be used now, but may be later: it is out of reach, starting, stopping, full, or disconnected."""
+    """The database server can't be used for now: it is unreachable, starting, stopping, full, or disconnected."""
 
 
-_RENAMED = {  # tables and columns, in schema 10
+_RENAMED = {  # tables and columns that schema 10 renamed
     "taken_back": "undone_ranges", "took_back_from": "undoes_from", "took_back_to": "undoes_to",
     "taken_back_in": "undone_in", "kept_apart": "distinct_points", "asked": "selected_by", "scrubbed_at": "purged_at",
     "learnt_to": "learned_offset", "used_at": "sessions_at_last_use", "stretches": "chunks",
@@ -373,7 +373,7 @@ _RENAMED = {  # tables and columns, in schema 10
 
 
 class QueryError(PlaybookError):
-    """The user's SQL can't be run. *problem* is the database's message. *views* are the views that can be queried."""
+    """The user's SQL can't be run. *problem* is the database's message. *views*: the names of all views."""
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
         hints = [f"{problem.rstrip('.')}."]
@@ -390,28 +390,28 @@ class QueryError(PlaybookError):
 
 
 class QueryRefusedError(PlaybookError):
-    """The user's SQL would do more than read. It was not run."""
+    """The user's SQL isn't a plain query. It was not run."""
 
     def __init__(self) -> None:
         super().__init__(
-            "This would do more than read, so it was not run. `playbook sql` takes one SELECT (or WITH ... SELECT, "
-            "VALUES, EXPLAIN).",
-            Remedy("For changes use the commands: {}", ("--help",)),
+            "`playbook sql` only reads, so this statement was not run. Give one SELECT (or WITH ... SELECT, VALUES, "
+            "EXPLAIN).",
+            Remedy("To change a playbook, use the commands in: {}", ("--help",)),
         )
 
 
 class QueryTimeoutError(PlaybookError):
-    """The user's SQL took longer than *timeout_s* seconds and was ended."""
+    """The user's SQL took longer than *timeout_s* seconds and was stopped."""
 
     def __init__(self, timeout_s: float) -> None:
         super().__init__(
-            f"The query took longer than {timeout_s:g} s and was ended; the output is incomplete. "
-            "Ask for less, or allow more: --timeout SECONDS."
+            f"The query took longer than {timeout_s:g} s and was stopped, so the output is incomplete. "
+            "Select fewer rows, or allow more time with --timeout SECONDS."
         )
 
 
 class SchemaTooNewError(DatabaseError):
-    """A newer playbook-db wrote the database; this one must not use it."""
+    """A newer playbook-db wrote the database. This version must not use it."""
 
     def __init__(self, where: str, schema: int, known: int) -> None:
         super().__init__(
@@ -424,7 +424,7 @@ class SchemaTooNewError(DatabaseError):
 
 
 class SchemaTooOldError(DatabaseError):
-    """The database needs a migration, which only a command may run."""
+    """The database needs a migration. Only a command may run it."""
 
     def __init__(self, where: str, schema: int, needed: int, *, is_shared: bool = False) -> None:
         remedy = Remedy("Run: {} (it makes a backup first).", ("db", "upgrade"))
@@ -434,5 +434,5 @@ class SchemaTooOldError(DatabaseError):
 
 
 def _plain(text: str) -> str:
-    """Replace characters in *text* that could control a terminal, since other people wrote the text."""
+    """Replace characters that could control a terminal, since other people wrote *text*."""
     return "".join(char if char.isprintable() else " " for char in text)

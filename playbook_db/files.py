@@ -1,4 +1,4 @@
-"""Atomic, durable writes of files, and a search for files of this package. Standard library only."""
+"""Writing files atomically and durably, and finding files that this package ships. Standard library only."""
 
 import contextlib
 import os
@@ -14,9 +14,9 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 def shipped_file(folder: str, name: str, *, what: str, error: "type[PlaybookError]") -> str:
-    """Return the path of the shipped file *name*: in the package (`_hooks` for *folder* `hooks`), else in the checkout.
+    """Return the path of the file *name* in *folder*, which this package ships. In a wheel, it is `_` and *folder*.
 
-    Raises *error* if this installation lacks it; *what* describes it.
+    Raises *error* if this installation lacks the file, which *what* describes in the message.
     """
     for path in (os.path.join(_PACKAGE, f"_{folder}", name), os.path.join(os.path.dirname(_PACKAGE), folder, name)):
         if os.path.isfile(path):
@@ -26,7 +26,7 @@ def shipped_file(folder: str, name: str, *, what: str, error: "type[PlaybookErro
 
 @contextlib.contextmanager
 def alone(path: str) -> "Iterator[bool]":
-    """Lock the file at *path* until the end of the `with` block. Yield whether that succeeded. Creates the folder."""
+    """Lock the file at *path* until the end of the `with` block. Yield whether the lock is ours. Creates the folder."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         yield platforms.lock(file)
@@ -40,11 +40,11 @@ def replace_file(
     temporary: "str | None" = None,
     check: "Callable[[], None]" = lambda: None,
 ) -> None:
-    """Replace the content of the file at *path* by *data*, completely or not at all, and wait for the disk.
+    """Replace the file at *path* with one that contains *data*, atomically and durably.
 
     Links are followed. An existing file keeps its mode and (if allowed) its owner. A new file gets *mode*, by default
-    the umask's. Concurrent callers need a lock, or a *temporary* file each. *check* is the last step: if it raises, the
-    file stays as it is. Raises OSError.
+    the umask's. Concurrent callers need a lock, or a *temporary* file each. *check* is called last: if it raises, the
+    file isn't replaced. Raises OSError.
     """
     temporary = temporary or temporary_path(path)
     path = os.path.realpath(path)
@@ -64,7 +64,7 @@ def replace_file(
 
 
 def write_new(path: str, data: bytes, *, like: "os.stat_result | None", mode: int) -> None:
-    """Write *data* to a new file on the disk. It gets the mode and owner of *like* if given, else *mode*.
+    """Create a file with *data*, durably. The file gets the mode and owner of *like*, or *mode* without *like*.
 
     Never follows a link, which a clone may contain. Raises FileExistsError, OSError.
     """
@@ -77,7 +77,7 @@ def write_new(path: str, data: bytes, *, like: "os.stat_result | None", mode: in
 
 
 def replace_by(path: str, new: str) -> None:
-    """Replace *path* by the file *new* of the same file system, on the disk. A kill leaves the old or the new file.
+    """Move the file *new* to *path*, durably. Both must be on one file system. A kill leaves the old or the new file.
 
     Raises OSError.
     """
@@ -87,7 +87,7 @@ def replace_by(path: str, new: str) -> None:
 
 
 def to_disk(path: str) -> None:
-    """Wait until the file or folder at *path* is on the disk. Raises OSError."""
+    """Wait until the file or folder at *path* is written to the disk. Raises OSError."""
     handle = os.open(path, os.O_RDONLY)
     try:
         platforms.to_disk(handle)
@@ -96,5 +96,5 @@ def to_disk(path: str) -> None:
 
 
 def temporary_path(path: str) -> str:
-    """Return the path of the temporary file for *path*. The path is always the same, so kills leave at most one."""
+    """Return the path of the temporary file for *path*. It never varies, so kills leave at most one such file."""
     return f"{os.path.realpath(path)}.tmp"

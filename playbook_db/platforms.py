@@ -1,4 +1,4 @@
-"""Differences between systems: locks, modes, detached processes, writing to the disk, spelling of paths.
+"""Functions that depend on the operating system: locks, file modes, detached processes, durable writes, paths.
 
 No other module depends on the system. Standard library only, for any Python that runs a hook. Functions import `fcntl`
 themselves, since Windows lacks it. docs/platforms.md lists the systems that were tried.
@@ -18,7 +18,7 @@ _PATH_BYTES = 1024  # the longest path that macOS returns
 
 
 def unsupported() -> "str | None":
-    """Return advice for the user of an unsupported system; None on a supported one."""
+    """Return advice for the user if this operating system is unsupported. Otherwise return None."""
     if SYSTEM != "win32":
         return None
     return (
@@ -38,14 +38,14 @@ def user_number() -> int:
 
 
 def umask() -> int:
-    """Return the umask: the rights that new files don't get."""
+    """Return this process's umask."""
     current = os.umask(0)
     os.umask(current)
     return current
 
 
 def set_rights(handle: int, mode: int, *, like: "os.stat_result | None" = None) -> None:
-    """Set the mode of the open file to *mode*, or copy mode and (if allowed) owner from *like*. Raises OSError."""
+    """Set the mode of an open file to *mode*. With *like*, copy its mode and (if allowed) its owner. Raises OSError."""
     if like is not None:
         try:  # under sudo, the user's files stay the user's
             os.fchown(handle, like.st_uid, like.st_gid)
@@ -55,7 +55,7 @@ def set_rights(handle: int, mode: int, *, like: "os.stat_result | None" = None) 
 
 
 def to_disk(handle: int) -> None:
-    """Wait until the open file or folder is on the disk. Raises OSError.
+    """Wait until an open file or folder is written to the disk. Raises OSError.
 
     On macOS `fsync` doesn't wait for the disk's cache, but F_FULLFSYNC does, except on some file systems.
     """
@@ -73,7 +73,7 @@ def to_disk(handle: int) -> None:
 
 
 def lock(file: "IO[Any]") -> bool:
-    """Lock the file until this process ends. Return whether that succeeded."""
+    """Lock *file* until this process ends. Return whether the lock is ours."""
     import fcntl
 
     try:
@@ -84,9 +84,9 @@ def lock(file: "IO[Any]") -> bool:
 
 
 def lock_bytes(file: "IO[Any]", *ranges: "tuple[int, int]") -> bool:
-    """Lock byte ranges (first, size) of the file, all or none, as SQLite does. Return whether that succeeded.
+    """Lock byte *ranges* (first, size) of *file*, all or none, as SQLite locks them. Return whether they are ours.
 
-    Closing the file unlocks them. Raises OSError on any failure but a lock of another process.
+    Closing the file unlocks the ranges. Raises OSError on any failure except a lock of another process.
     """
     import fcntl
 
@@ -101,7 +101,7 @@ def lock_bytes(file: "IO[Any]", *ranges: "tuple[int, int]") -> bool:
 
 
 def run_detached(command: "Sequence[str]", environment: "Mapping[str, str]") -> None:
-    """Run *command*, a program and its arguments, detached from this process.
+    """Start *command*, a program and its arguments, as a process that is detached from this one.
 
     Its parent ends at once, so the command isn't in the caller's process tree. It leads its own session in `/`, with
     standard streams on /dev/null and no other descriptors. The code after the fork is safe on macOS, too.
@@ -119,14 +119,14 @@ def run_detached(command: "Sequence[str]", environment: "Mapping[str, str]") -> 
 
 
 def end_group(leader: int) -> None:
-    """Kill *leader*, the first process of a session, and all processes in its group. Raises OSError."""
+    """Kill all processes in the group that the process *leader* leads. Raises OSError."""
     import signal
 
     os.killpg(leader, signal.SIGKILL)
 
 
 def as_spelled(path: str) -> str:
-    """Return *path* as the file system spells it. Other spellings (capitals, accents) may mean the same file."""
+    """Return *path* with the capitals and accents that the file system has. Other spellings may mean the same file."""
     import fcntl
 
     get_path = getattr(fcntl, "F_GETPATH", None)

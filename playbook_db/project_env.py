@@ -1,9 +1,9 @@
-"""The environment variables that a project sets for its sessions, and the user's consent to them.
+"""Deciding which of the environment variables that a project sets may be used. For some, the user must consent.
 
 Claude Code passes the `env` of a project's `.claude/settings.json` and `settings.local.json` (also the local file of
-the main worktree) to its hooks. It overrides the user's settings and the shell (seen with client 2.1.329). The values
-apply to the project's own jobs only. Variables that would send its transcripts or the playbooks elsewhere apply only if
-the project also sets a key, or the user has agreed to their exact values. Standard library only.
+the main worktree) to hooks. This `env` overrides the user's settings and the shell (seen with version 2.1.329). The
+values are used for the project's own jobs only. Variables that would send transcripts or playbooks elsewhere are used
+only if the project also sets a key, or the user agreed to their exact values. Standard library only.
 """
 
 import os
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 DATABASE = "PLAYBOOK_DB_URL"
 BUDGET = "PLAYBOOK_DAILY_TOKENS"
-TESTS = "PLAYBOOK_TEST_COMMANDS"  # their output is trusted
-_NOT_AWAITED = (DATABASE, TESTS)  # jobs don't wait for consent to these, but use the user's own
-KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first that is set
+TESTS = "PLAYBOOK_TEST_COMMANDS"  # the output of these commands is trusted
+_NOT_AWAITED = (DATABASE, TESTS)  # jobs don't wait for consent to these, but use the user's own values
+KEYS = ("AGENTIC_CONTEXT_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")  # the first one that is set counts
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
-_WAYS = (  # in capitals: these decide who gets a transcript
+_WAYS = (  # these decide who gets a transcript; compared in capitals
     *_URLS, "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL", "CLAUDE_CODE_USE_BEDROCK",
     "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", "PLAYBOOK_CLAUDE", "PATH", "HTTPS_PROXY", "HTTP_PROXY",
     "ALL_PROXY",
@@ -30,15 +30,15 @@ _HARMLESS = (
     "ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_DEFAULT_FABLE_MODEL", "AGENTIC_CONTEXT_TIMEOUT_S",
     "PLAYBOOK_PRICE_PER_MTOK",
 )  # fmt: skip
-_IN_SESSION = "CLAUDECODE"  # the client sets it for all its processes
-_OURS = ("PLAYBOOK", "AGENTIC", "ANTHROPIC")  # the first words of variables that are read here
-_WITHHELD = "PLAYBOOK_WITHHELD"  # names whose user's own values are hidden by the session's project
+_IN_SESSION = "CLAUDECODE"  # Claude Code sets it for all its processes
+_OURS = ("PLAYBOOK", "AGENTIC", "ANTHROPIC")  # the first words of variables that this package reads
+_WITHHELD = "PLAYBOOK_WITHHELD"  # the names of variables whose own values the session's project hides
 
 
 def project_variables(folder: str) -> "dict[str, str]":
-    """Return the variables that the project in *folder* sets. The user's own settings belong to no project.
+    """Return the variables that the project in *folder* sets. Claude Code's user settings belong to no project.
 
-    If a project's file is unreadable for us, all variables that send data elsewhere count as the project's.
+    If a settings file of the project can't be read, all variables that send data elsewhere count as the project's.
     """
     variables: dict[str, str] = {}
     for path in _its_files(folder):
@@ -46,13 +46,13 @@ def project_variables(folder: str) -> "dict[str, str]":
         if env is None:
             env = {name: os.environ[name] for name in filter(_takes_elsewhere, os.environ)}
         for name, value in env.items():
-            if name not in variables or variables[name] != os.environ.get(name):  # of several values, the session's
+            if name not in variables or variables[name] != os.environ.get(name):  # the session's value wins
                 variables[name] = value
     return variables
 
 
 def apply_user_settings() -> None:
-    """In a terminal, add variables from the user's settings that the shell doesn't set, as in sessions."""
+    """In a terminal, set the variables of Claude Code's user settings, as in a session. The shell's values win."""
     if _IN_SESSION not in os.environ:
         for name, value in (env_of(_users_file()) or {}).items():
             if name.partition("_")[0] in _OURS and not os.environ.get(name):
@@ -60,7 +60,7 @@ def apply_user_settings() -> None:
 
 
 def may_ask(folder: str) -> bool:
-    """Return whether there can be `questions`. Doesn't parse JSON, which would take a hook longer than all the rest."""
+    """Return whether `questions` may return variables. This is fast enough for hooks, since no JSON is parsed."""
     contents = (_content(path).upper() for path in _its_files(folder))
     names = [f'"{name}"'.encode() for name in (*_WAYS, *_NOT_AWAITED)]
     return any(_is_in_disguise(content) or any(name in content for name in names) for content in contents)
@@ -73,18 +73,18 @@ def questions(folder: str) -> "dict[str, str]":
 
 
 def consent(folder: str) -> "bool | None":
-    """Return the user's answer to the present `questions`; None if there is no answer."""
+    """Return the user's answer to what `questions` returns now, or None if there is no answer."""
     record = _read_record(folder)
     return record.get("agreed") if record.get("values") == _digest(folder) else None  # type: ignore[return-value]
 
 
 def is_recorded(folder: str) -> bool:
-    """Return whether the user was shown the present `questions`."""
+    """Return whether the user was shown what `questions` returns now."""
     return _read_record(folder).get("values") == _digest(folder)
 
 
 def record_consent(folder: str, *, agreed: "bool | None") -> None:
-    """Store the user's answer to `questions` in the data folder. None: they were only shown. Raises OSError."""
+    """Store the user's answer to `questions`. None: the questions were only shown. Raises OSError."""
     import json
 
     from playbook_db import files
@@ -99,7 +99,7 @@ def record_consent(folder: str, *, agreed: "bool | None") -> None:
 def user_environment(folder: str) -> "dict[str, str]":
     """Return the environment of this session in *folder* without the project's variables.
 
-    Values from the user's settings are restored. Values from the shell are unknown, and marked as withheld.
+    Values from the user's settings are restored. Values from the shell are unknown here. PLAYBOOK_WITHHELD names them.
     """
     variables, user_variables = project_variables(folder), env_of(_users_file()) or {}
     environ = {name: value for name, value in os.environ.items() if variables.get(name) != value}
@@ -115,7 +115,7 @@ def user_environment(folder: str) -> "dict[str, str]":
 
 
 def job_environment(folder: str) -> "dict[str, str]":
-    """Return the environment for asking a model about the project in *folder*.
+    """Return the environment in which a model is asked about the project in *folder*.
 
     Raises ConsentError if the user must decide first, WithheldError if a needed value of the user is unknown.
     """
@@ -131,7 +131,7 @@ def job_environment(folder: str) -> "dict[str, str]":
         raise errors.ConsentError(folder, pending)
     names = {name for name in variables if name in KEYS or name in _HARMLESS}
     if _has_key(variables):
-        if any(variables.get(name, "").strip() for name in _URLS):  # nothing of the user's goes there
+        if any(variables.get(name, "").strip() for name in _URLS):  # the user's keys don't go there
             for name in (*KEYS, *_URLS, "ANTHROPIC_CUSTOM_HEADERS"):
                 environ.pop(name, None)
             names.update(_URLS)
@@ -146,7 +146,7 @@ def job_environment(folder: str) -> "dict[str, str]":
 
 
 def database_url(folder: str) -> str:
-    """Return the database's URL, as `settings` does. A URL that the project in *folder* sets needs consent."""
+    """Return the URL of the database. A URL that the project in *folder* sets is used only with the user's consent."""
     value = os.environ.get(DATABASE)
     if not value or project_variables(folder).get(DATABASE) != value or consent(folder):
         return settings.database_url()
@@ -154,10 +154,10 @@ def database_url(folder: str) -> str:
 
 
 def further_tests(folder: str) -> "list[str]":
-    """Return more prefixes of test commands in *folder*: the user's and, with consent, the project's."""
+    """Return further prefixes of test commands for *folder*: the user's and, with consent, the project's."""
     project_tests = project_variables(folder).get(TESTS, "")
     user_tests = os.environ.get(TESTS, "")
-    if project_tests and user_tests == project_tests:  # the project hides the user's
+    if project_tests and user_tests == project_tests:  # the project hides the user's own value
         user_tests = (env_of(_users_file()) or {}).get(TESTS, "")
     texts = (user_tests, project_tests if project_tests and consent(folder) else "")
     lines = [line.strip() for text in texts for part in text.split(",") for line in part.splitlines()]
@@ -190,7 +190,7 @@ def _users_file() -> str:
 
 
 def env_of(path: str) -> "dict[str, str] | None":
-    """Return the `env` of the settings file at *path*, as the client reads it; None if only the client can read it."""
+    """Return the `env` in the settings file at *path*, as Claude Code reads it, or None if it can't be read here."""
     content = _content(path)
     if not content and os.path.isfile(path) and os.path.getsize(path):
         return None
@@ -198,7 +198,7 @@ def env_of(path: str) -> "dict[str, str] | None":
         return {}
     import json  # late: most projects set nothing
 
-    text = content.decode(json.detect_encoding(content), "replace")  # as the client reads it, damaged or not
+    text = content.decode(json.detect_encoding(content), "replace")  # as Claude Code reads it, damaged or not
     try:
         document = json.loads(text, parse_int=float)
     except ValueError:
@@ -210,7 +210,7 @@ def env_of(path: str) -> "dict[str, str] | None":
 
 
 def _is_in_disguise(content: bytes) -> bool:
-    """Return whether names in the JSON *content* may be escaped or UTF-16, and so not plain ASCII."""
+    """Return whether names in the JSON *content* may not be plain ASCII, because of escapes or UTF-16."""
     return b"\\u" in content or b"\0" in content
 
 
@@ -225,7 +225,7 @@ def _passed_on(env: "dict[str, object]") -> "Iterator[tuple[str, str]]":
     for name, value in env.items():
         text = value if isinstance(value, str) else _in_javascript(value)
         if _takes_elsewhere(name) and not (isinstance(value, str) and _can_be_given(name, value)):
-            text = os.environ.get(name)  # the client's own form
+            text = os.environ.get(name)  # the value that Claude Code made of it
         if text is not None and _can_be_given(name, text):
             yield name, text
 
@@ -237,7 +237,7 @@ def _in_javascript(value: object) -> "str | None":
 
 
 def _can_be_given(name: str, text: str) -> bool:
-    """Return whether a process can have the variable *name* with this *text*."""
+    """Return whether an environment can contain the variable *name* with the value *text*."""
     try:
         return bool(name) and "=" not in name and b"\0" not in os.fsencode(f"{name}={text}")
     except UnicodeEncodeError:
@@ -245,14 +245,14 @@ def _can_be_given(name: str, text: str) -> bool:
 
 
 def _digest(folder: str) -> str:
-    """Return a hash of the values of `questions`. The values may contain a password."""
+    """Return a hash of the variables in `questions`, since their values may contain a password."""
     import hashlib
 
     return hashlib.sha256(repr(sorted(questions(folder).items())).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _record_path(folder: str) -> str:
-    from zlib import crc32  # a name for a file; the record says whose it is
+    from zlib import crc32  # names the file; the record inside has the project's key
 
     key = projects.project_key(folder).encode("utf-8", "surrogateescape")
     return os.path.join(settings.data_dir(), "consents", f"{crc32(key):08x}.json")

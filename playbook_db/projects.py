@@ -1,8 +1,8 @@
-"""The project of a folder. Each folder belongs to one project, which has one playbook.
+"""Finding the project of a folder. Each folder belongs to one project, which has one playbook.
 
 A project's key is the real path of its folder. All worktrees of a git repository are one project: a folder in a linked
-worktree has the key of the same folder in the main worktree. Git's own files are read, without running git. Files may
-come from a clone, so `read_plain` reads them, and a repository must confirm its worktrees. Standard library only.
+worktree has the key of the same folder in the main worktree. This module reads git's files, and doesn't run git. Files
+may come from a clone, so `read_plain` reads them, and a repository must confirm its worktrees. Standard library only.
 """
 
 import os
@@ -10,8 +10,8 @@ import stat
 
 MAX_SMALL_FILE_BYTES = 1 << 20  # of a settings file, or one of git's
 _CHUNK_BYTES = 1 << 18
-USER_KEY = "user"  # of the personal playbook, which has no folder; on a server a role follows
-# Bytes of a path that are not UTF-8, as in Python, and the private characters for them in texts.
+USER_KEY = "user"  # of the personal playbook, which has no folder; on a server, `:` and the user's role follow
+# Bytes of a path that aren't UTF-8 (as Python's surrogates), and the private characters for them in texts.
 _TO_TEXT = {0xDC00 + byte: 0xEF00 + byte for byte in range(0x80, 0x100)}
 
 TYPE_CHECKING = False
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def project_dir(folder: "str | None" = None) -> str:
-    """Return the project's folder: *folder*, else `CLAUDE_PROJECT_DIR`, else the project around the current folder."""
+    """Return *folder*, or else `CLAUDE_PROJECT_DIR`, or else the folder of the project around the current folder."""
     explicit = folder or os.environ.get("CLAUDE_PROJECT_DIR")
     return os.path.abspath(explicit) if explicit else enclosing_project(os.getcwd())
 
 
 def project_key(folder: str) -> str:
-    """Return the key of the playbook of *folder*: a real path as text, the same for all worktrees."""
+    """Return the key of the project in *folder*: its real path as text. All worktrees have the same key."""
     real = os.path.realpath(folder)
     root = _root(real)
     main = _main_worktree(root)
@@ -37,23 +37,23 @@ def project_key(folder: str) -> str:
 
 
 def is_users(key: str) -> bool:
-    """Return whether *key* belongs to a personal playbook. A project's key is a whole path."""
+    """Return whether *key* is the key of a personal playbook. A project's key is an absolute path."""
     return key == USER_KEY or key.startswith(f"{USER_KEY}:")
 
 
 def repository(folder: str) -> str:
-    """Return the main worktree of the repository that contains *folder*; *folder* itself outside a repository."""
+    """Return the main worktree of the repository that contains *folder*. Outside a repository, return *folder*."""
     root = _root(os.path.realpath(folder))
     return _main_worktree(root) or root
 
 
 def worktree(folder: str) -> str:
-    """Return the top folder of the worktree that contains *folder*; *folder* itself outside a worktree."""
+    """Return the top folder of the worktree that contains *folder*. Outside a worktree, return *folder*."""
     return _root(os.path.realpath(folder))
 
 
 def git_dir(folder: str) -> "str | None":
-    """Return git's folder for the worktree that contains *folder*; None outside a worktree."""
+    """Return git's own folder for the worktree that contains *folder*, or None outside a worktree."""
     root = _root(os.path.realpath(folder))
     path = os.path.join(root, ".git")
     pointer = _first_line(path) or ""
@@ -63,12 +63,12 @@ def git_dir(folder: str) -> "str | None":
 
 
 def as_text(path: str) -> str:
-    """Encode *path* for a database or JSON, which can't store file names that are not UTF-8."""
+    """Return *path* as text for a database or JSON, where bytes that aren't UTF-8 can't be stored."""
     return path.translate(_TO_TEXT)
 
 
 def as_path(text: str) -> str:
-    """Return the path that `as_text` turned into *text*."""
+    """Return the path from which `as_text` made *text*."""
     if text.isascii() or os.path.lexists(text):
         return text
     return text.translate({there: here for here, there in _TO_TEXT.items()})
@@ -80,22 +80,22 @@ def has_folder(key: str) -> bool:
 
 
 def mirror_path(folder: str) -> str:
-    """Return the path of the mirror of the project in *folder*."""
+    """Return the path of the mirror file of the project in *folder*."""
     return os.path.join(folder, ".claude", "playbook.json")
 
 
 def folder_of_mirror(path: str) -> str:
-    """Return the folder of the project whose mirror is at *path*."""
+    """Return the folder of the project whose mirror file is at *path*."""
     return os.path.dirname(os.path.dirname(path))
 
 
 def enclosing_project(start: str) -> str:
-    """Return the nearest project at or above *start*; *start* itself if there is none."""
+    """Return the folder of the nearest project at or above *start*, or *start* if there is none."""
     return next(filter(is_project, upwards(os.path.realpath(start))), os.path.abspath(start))
 
 
 def is_project(folder: str) -> bool:
-    """Return whether *folder* has `.git` or `.claude`. In the home folder, `.claude` doesn't count."""
+    """Return whether *folder* contains `.git` or `.claude`. In the home folder, `.claude` doesn't count."""
     if os.path.lexists(os.path.join(folder, ".git")):
         return True
     is_home = os.path.realpath(folder) == os.path.realpath(os.path.expanduser("~"))
@@ -113,7 +113,7 @@ def upwards(folder: str) -> "Iterator[str]":
 
 
 def read_plain(path: str, most_bytes: int = MAX_SMALL_FILE_BYTES) -> bytes:
-    """Return the bytes of the file at *path*, which may come from a clone.
+    """Return the bytes of the file at *path*, which need not be trusted.
 
     Raises OSError if the file has more than *most_bytes* or isn't a regular file: a pipe would block, and a device
     would fill the memory.
@@ -143,7 +143,7 @@ def _root(real: str) -> str:
 
 
 def _main_worktree(root: str) -> "str | None":
-    """Return the main worktree of the repository whose linked worktree is *root*; None if *root* isn't a linked one.
+    """Return the main worktree of the repository to which *root* is linked. Return None if *root* isn't linked.
 
     Anyone can write a `.git` that names a repository. So the repository must name *root* in its own
     `worktrees/NAME/gitdir`, as git requires.

@@ -1,4 +1,4 @@
-"""Paths, environment variables and limits. Standard library only; writes nothing.
+"""The paths, environment variables and limits of this package. Standard library only; writes nothing.
 
 Each call reads the environment, so a changed variable takes effect at once.
 """
@@ -9,15 +9,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MAX_FILE_BYTES = 256 * 1024 * 1024  # of a playbook file; a hostile one must not fill the memory
-LOCK_WAIT_S = 30.0  # how long a writer waits for the database
-QUERY_TIMEOUT_S = 60.0  # for SQLite to work on one query of the user
+MAX_FILE_BYTES = 256 * 1024 * 1024  # of a playbook file, so that a hostile file doesn't fill the memory
+LOCK_WAIT_S = 30.0  # a writer waits so long for the database
+QUERY_TIMEOUT_S = 60.0  # a query of the user may take so long in SQLite
 COLLECT_AFTER = 100_000  # new objects before Python collects garbage
 MAX_ACTOR_LENGTH = 200  # characters
-_LIBPQ = {"host", "hostaddr", "dbname", "user", "password", "service"}  # keywords of its connection strings
+_LIBPQ = {"host", "hostaddr", "dbname", "user", "password", "service"}  # keywords of libpq's connection strings
 MAX_DIAGNOSTIC_FILES = 200  # in one project's .claude/diagnostic/
 HOLDOUT = "PLAYBOOK_HOLDOUT"  # the share of sessions that are shown nothing
-HOLDOUT_POINTS = "PLAYBOOK_HOLDOUT_POINTS"  # the share of its points that a session is not shown
+HOLDOUT_POINTS = "PLAYBOOK_HOLDOUT_POINTS"  # the share of points that are held back from a session
 DAILY_TOKENS = 1_000_000  # for learning, unless PLAYBOOK_DAILY_TOKENS is set
 
 
@@ -27,12 +27,12 @@ def home() -> str:
 
 
 def claude_dir() -> str:
-    """Return Claude Code's configuration directory: `CLAUDE_CONFIG_DIR` if set, else `~/.claude`."""
+    """Return Claude Code's configuration directory: `CLAUDE_CONFIG_DIR`, or `~/.claude` if that isn't set."""
     return os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home(), ".claude")
 
 
 def data_dir() -> str:
-    """Return the folder of the database, its backups and locks. Doesn't create it."""
+    """Return the path of the folder for the database, its backups and locks. The folder may not exist."""
     return os.path.join(claude_dir(), "playbook")
 
 
@@ -42,7 +42,7 @@ def default_database() -> str:
 
 
 def database_url(database: "str | None" = None) -> str:
-    """Return the SQLAlchemy URL of the database: *database*, else `PLAYBOOK_DB_URL`, else `default_database`.
+    """Return the SQLAlchemy URL of the database: *database*, or else `PLAYBOOK_DB_URL`, or else `default_database`.
 
     A value without `://` is the path of an SQLite file. Raises SettingError for a mistyped URL of a server and for
     libpq's `host=... password=...`, because the password would become part of a file name.
@@ -59,7 +59,7 @@ def database_url(database: "str | None" = None) -> str:
 
 
 def sqlite_file(url: str) -> "str | None":
-    """Return the path of the SQLite database at *url*, else None. Doesn't import SQLAlchemy."""
+    """Return the path in *url* if it is the URL of an SQLite file, and otherwise None. Doesn't import SQLAlchemy."""
     scheme, _, rest = url.partition("://")
     if scheme.partition("+")[0] != "sqlite" or not rest.startswith("/"):
         return None
@@ -67,47 +67,47 @@ def sqlite_file(url: str) -> "str | None":
 
 
 def logs_dir() -> str:
-    """Return the folder for logs of the hooks and the worker. Doesn't create it."""
+    """Return the path of the folder for logs of the hooks and the worker. The folder may not exist."""
     return os.path.join(data_dir(), "logs")
 
 
 def spool_dir() -> str:
-    """Return the folder for jobs that hooks save while the database can't be written. Doesn't create it."""
+    """Return the path of the folder for jobs that hooks save while the database can't be written."""
     return os.path.join(data_dir(), "spool")
 
 
 def worker_lock() -> str:
-    """Return the lock file of the worker. Its modification time is the time of the worker's last run."""
+    """Return the path of the worker's lock file. Its modification time is the time of the worker's last run."""
     return os.path.join(data_dir(), "worker.lock")
 
 
 def skip_mark(session: str) -> str:
-    """Return the path of the file that, if it exists, excludes *session* from learning. Doesn't create it."""
+    """Return the path of a mark: if this file exists, nothing is learned from *session*."""
     return os.path.join(data_dir(), "skipped", session)
 
 
 def touched_dir() -> str:
-    """Return the folder of touched files: a subfolder for each session, with an empty file for each touched file."""
+    """Return the path of the records of touched files: a folder for each session, a file for each touched file."""
     return os.path.join(data_dir(), "touched")
 
 
 def runtime_dir() -> str:
-    """Return the folder of the Python environment that the plugin installs for its worker. Doesn't create it."""
+    """Return the path of the Python environment that the plugin installs for its worker. It may not exist."""
     return os.path.join(data_dir(), "runtime")
 
 
 def runtime_python() -> str:
-    """Return the Python of that environment. The file exists once the environment is complete."""
+    """Return the path of `python` in `runtime_dir`. The file exists as soon as the environment is complete."""
     return os.path.join(runtime_dir(), "bin", "python")
 
 
 def actor() -> str:
-    """Return the actor for a revision, on one line: `PLAYBOOK_ACTOR`, else this session's id, else `ann@laptop`."""
+    """Return who makes revisions: `PLAYBOOK_ACTOR`, or else this session's id, or else a name like `ann@laptop`."""
     return _actor_name(os.environ.get("PLAYBOOK_ACTOR", "")) or _actor_name(session()) or member()
 
 
 def member(role: str = "") -> str:
-    """Return the person's name, even inside a session: a session id means nothing on another machine.
+    """Return the user's name such as `ann@laptop`, even inside a session: other machines don't know the session's id.
 
     In Claude Code's background, no variable names the user. Then the name is *role*, their role in the team's database.
     """
@@ -119,18 +119,18 @@ def member(role: str = "") -> str:
 
 
 def session() -> str:
-    """Return the id of the Claude Code session that runs this process; `""` in the user's own terminal."""
+    """Return the id of the Claude Code session that runs this process, or `""` in the user's own terminal."""
     return os.environ.get("CLAUDE_CODE_SESSION_ID", "")
 
 
 def require_person() -> None:
-    """Raise SettingError within a session of Claude Code. A session must neither read nor accept proposals."""
+    """Raise SettingError inside a session of Claude Code, which must neither read nor accept proposals."""
     if session():
         from playbook_db.errors import Remedy, SettingError
 
         raise SettingError(
-            "Proposals may repeat what a web page told a model, so a session of Claude Code neither shows nor decides "
-            "them.",
+            "Proposals may repeat instructions from a web page. So they can't be shown or decided in a Claude Code "
+            "session.",
             Remedy("Decide in your own terminal: {}, or {} for the pages.", ("review",), ("web",)),
         )
 
@@ -141,7 +141,7 @@ def is_disabled(environ: "Mapping[str, str]" = os.environ) -> bool:
 
 
 def daily_tokens(environ: "Mapping[str, str]" = os.environ) -> int:
-    """Return the tokens that learning may use per day: `PLAYBOOK_DAILY_TOKENS`, else DAILY_TOKENS. 0: no limit.
+    """Return how many tokens learning may use per day: `PLAYBOOK_DAILY_TOKENS`, or DAILY_TOKENS. 0: no limit.
 
     Raises SettingError.
     """
@@ -151,13 +151,13 @@ def daily_tokens(environ: "Mapping[str, str]" = os.environ) -> int:
     if value:
         from playbook_db.errors import SettingError  # late, as above
 
-        raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {value!r}; it must be a whole number of tokens, 0 for no limit.")
+        raise SettingError(f"PLAYBOOK_DAILY_TOKENS is {value!r}; it must be a whole number of tokens (0: no limit).")
     return DAILY_TOKENS
 
 
 def holdout(environ: "Mapping[str, str]" = os.environ, name: str = HOLDOUT) -> float:
-    """Return the share, from 0 (default) to 1, of sessions to hold back for comparison, from the variable *name*.
-    With HOLDOUT_POINTS, it is a share of points.
+    """Return the share of sessions that are shown nothing, for comparison: the variable *name*, from 0 (default) to 1.
+    With HOLDOUT_POINTS, it is the share of points that are held back.
 
     Raises SettingError.
     """
@@ -174,8 +174,8 @@ def holdout(environ: "Mapping[str, str]" = os.environ, name: str = HOLDOUT) -> f
 
 
 def is_held_out(session_id: str, share: float, point: int = 0) -> bool:
-    """Return whether the session (or with *point*, that point in this session) is in the *share* that isn't shown.
-    Only the ids decide (FNV-1a, 32 bits), so the result stays the same if the session is resumed or compacted."""
+    """Return whether this session is in the *share* that is shown nothing. With *point*, return whether this point is
+    held back from it. A hash of the ids decides (FNV-1a, 32 bits), so a resumed session gets the same result."""
     text = f"{point} {session_id} held back" if point else session_id  # FNV-1a mixes the last bytes too little
     number = 0x811C9DC5
     for byte in text.encode("utf-8", "replace"):
@@ -197,5 +197,5 @@ def _user_name(role: str) -> str:
 
 
 def _actor_name(text: str) -> str:
-    """Put *text* on one line of at most MAX_ACTOR_LENGTH characters, without those that could control a terminal."""
+    """Return *text* on one line of at most MAX_ACTOR_LENGTH characters, without terminal control characters."""
     return "".join(char if char.isprintable() else " " for char in text)[:MAX_ACTOR_LENGTH].strip()

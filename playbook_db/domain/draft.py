@@ -1,6 +1,6 @@
-"""A draft of a playbook. Each step is recorded as a Change, and the original stays as it is.
+"""A draft: a playbook that is being changed. The draft records each change and leaves the original as it is.
 
-Votes, operations, pruning and other steps work on a draft, so several of them can make one revision.
+Votes, operations and pruning change a draft, so that several steps can be stored as one revision.
 """
 
 from collections import Counter
@@ -27,22 +27,22 @@ _WORDS = {
     "retire": "retired",
 }  # fmt: skip
 
-_FEW_CHANGES = 50  # of a draft; with more of them, reading all points costs less than a query for each
+_FEW_CHANGES = 50  # if a draft has more changes, reading all points costs less than a query for each
 
 
 def summary(changes: Iterable[Change]) -> str:
-    """Summarize *changes* in a few words, such as "2 added, 1 retired"."""
+    """Return the numbers of *changes* by kind, as in "2 added, 1 retired"."""
     last = {change.point.name: change.kind for change in changes}
     counts = Counter(last.values())
     return ", ".join(f"{counts[kind]} {word}" for kind, word in _WORDS.items() if counts[kind]) or "no points changed"
 
 
 class PlaybookSource(Protocol):
-    """A playbook that a draft can read in part."""
+    """A stored playbook. A draft reads only the points that it needs from such a source."""
 
     @property
     def is_users(self) -> bool:
-        """Whether it is the personal playbook."""
+        """Whether this is the user's personal playbook."""
 
     def playbook(self) -> Playbook:
         """Return the whole playbook."""
@@ -51,30 +51,30 @@ class PlaybookSource(Protocol):
         """Return all live points."""
 
     def live_point(self, name: str) -> KeyPoint | None:
-        """Return the live point *name*, or None."""
+        """Return the live point with this *name*, or None."""
 
     def highest_number(self, prefix: str) -> int:
-        """Return the highest number in names with *prefix*, including names of retired points; 0 if there are none."""
+        """Return the highest number in the names with *prefix*, or 0. Names of retired points count, too."""
 
     def last_position(self) -> int:
-        """Return the highest position, including positions of retired points."""
+        """Return the highest position of a live or retired point."""
 
     def points_like(self, text: str) -> Sequence[KeyPoint] | None:
-        """Return live points, including all whose `normalised` text equals *text*'s. None: compare all live points."""
+        """Return at least the live points with the same normalized text as *text*. None: they can't be looked up."""
 
     def names_at(self, section: str, position: int) -> Sequence[str]:
         """Return the names of the live points at *position* in *section*."""
 
 
 class Draft:
-    """A playbook that is being changed; `changes` lists the changes in order.
+    """A playbook that is being changed. `changes` lists the changes in order.
 
-    A draft of a source reads single points by name as needed, and all live points if a step concerns all of them. With
-    `flat`, new names are `kpt_NNN`, as in flat files.
+    A draft of a PlaybookSource reads single points as needed, and all live points only if a step needs all of them.
+    `flat`: new names are `kpt_NNN`, as in flat files.
     """
 
     def __init__(self, source: Playbook | PlaybookSource, *, flat: bool = False) -> None:
-        self._source = None if isinstance(source, Playbook) else source  # None once all of it is read
+        self._source = None if isinstance(source, Playbook) else source  # None once the draft has read all of it
         self._has_all_points = self._source is None
         self._original = source if isinstance(source, Playbook) else Playbook()
         self._points: dict[str, KeyPoint | None] = dict(self._original.by_name)  # as they are now; None: not live
@@ -97,14 +97,14 @@ class Draft:
         return point
 
     def points(self) -> list[KeyPoint]:
-        """Return the present live points in canonical order."""
+        """Return the draft's live points in canonical order."""
         if self._source is not None and not self._has_all_points:
             self._points = {**{point.name: point for point in self._source.live_points()}, **self._points}
             self._has_all_points = True
         return self._known_points()
 
     def playbook(self) -> Playbook:
-        """Return the present playbook, with the original's header."""
+        """Return the changed playbook with the header of the original."""
         original = self._read_all()
         if not self.changes:
             return original
@@ -112,20 +112,20 @@ class Draft:
         return Playbook(points, frozenset(self._spent), original.header, last_position, self._is_users)
 
     def is_used(self, name: str) -> bool:
-        """Return whether a live or retired point has *name*."""
+        """Return whether a live or retired point has this *name*."""
         self._read_all()
         return name in self or name in self._spent
 
     def may_have(self, name: str) -> bool:
-        """Return whether *name* is valid in this kind of playbook: personal or a project's."""
+        """Return whether a point of this playbook may have *name*. Personal playbooks have names of another form."""
         return is_users_name(name) == self._is_users
 
     def has_text(self, text: str) -> bool:
-        """Return whether a live point has the same normalized text."""
+        """Return whether a live point has the same normalized text as *text*."""
         return self.find_text(text) is not None
 
     def find_text(self, text: str) -> KeyPoint | None:
-        """Return the first live point with the same normalized text, or None."""
+        """Return the first live point with the same normalized text as *text*, or None."""
         same = normalised(text)
         if self._texts is None:
             is_asked = not self._has_all_points and len(self.changes) <= _FEW_CHANGES
@@ -139,7 +139,7 @@ class Draft:
         return next(point for point in self.points() if normalised(point.text) == same)
 
     def is_taken(self, section: str, position: int) -> bool:
-        """Return whether a live point has this *section* and *position*."""
+        """Return whether a live point of *section* has this *position*."""
         if self._source is not None and not self._has_all_points:
             for name in self._source.names_at(section, position):
                 self._find(name)
@@ -147,7 +147,7 @@ class Draft:
         return (section, position) in places
 
     def new_name(self, section: str) -> str:
-        """Return a name for a new point of *section* that this playbook never used before."""
+        """Return a name for a new point of *section* that no point of this playbook has ever had."""
         prefix = LEGACY_PREFIX if self._flat else USERS_MARK * self._is_users + SECTION_SLUGS[section]
         if prefix not in self._highest:
             live = [point.name for point in self._points.values() if point is not None]
@@ -157,25 +157,25 @@ class Draft:
         return format_name(prefix, self._highest[prefix])
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Prevent `new_name` from returning *names*, which belong to incoming points."""
+        """Reserve *names* for incoming points, so that `new_name` doesn't return them."""
         self._reserved = frozenset(names)
         for prefix, highest in self._highest.items():
             self._highest[prefix] = max(highest, highest_number(self._reserved, prefix))
 
     def add(self, point: KeyPoint, *, reason: str | None = None) -> KeyPoint:
-        """Add *point* at the end of its section, under its own name. Return the point with its position."""
+        """Add *point* at the end of its section. Return the point with its new position."""
         placed = replace(point, position=self.free_position())
         self.place(placed, kind="add", reason=reason)
         return placed
 
     def change(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
-        """Replace the live point that has the same name with *point*. If its section changes, it comes last there."""
+        """Replace a live point with *point*, which has the same name. In a new section, the point comes last."""
         if point.section != self[point.name].section:
             point = replace(point, position=self.free_position())
         self.place(point, kind=kind, reason=reason)
 
     def place(self, point: KeyPoint, *, kind: str, reason: str | None = None) -> None:
-        """Make *point* live exactly as given, including its position. Counters are limited to MAX_COUNTER."""
+        """Add or replace the live point *point* without changing its position. Counters are limited to MAX_COUNTER."""
         if point.helpful > MAX_COUNTER or point.harmful > MAX_COUNTER:
             helpful, harmful = min(point.helpful, MAX_COUNTER), min(point.harmful, MAX_COUNTER)
             point = replace(point, helpful=helpful, harmful=harmful)
@@ -193,7 +193,7 @@ class Draft:
         self.changes.append(Change(kind, point, reason, reworded=before is None or before.text != point.text))
 
     def retire(self, name: str, *, reason: str | None = None, successor: str | None = None) -> None:
-        """Retire the point *name*. The name is never used again."""
+        """Retire the live point *name*. No new point ever gets this name."""
         point = self[name]
         self._count_text(point.text, -1)
         self._points[name] = None
@@ -201,7 +201,7 @@ class Draft:
         self.changes.append(Change("retire", point, reason, successor))
 
     def free_position(self) -> int:
-        """Return a position after all other positions."""
+        """Return a position that is higher than all others in the playbook."""
         if self._last_position is None:
             last = self._original.last_position if self._source is None else self._source.last_position()
             points = [*self._original.points, *(change.point for change in self.changes)]
@@ -212,13 +212,13 @@ class Draft:
         return sorted((point for point in self._points.values() if point is not None), key=canonical_order)
 
     def _find(self, name: str) -> KeyPoint | None:
-        """Return the present live point *name*, reading it from the source if needed; None if it isn't live."""
+        """Return the live point *name*, or None. Read the point from the source if necessary."""
         if name not in self._points and self._source is not None and not self._has_all_points:
             self._points[name] = self._source.live_point(name)
         return self._points.get(name)
 
     def _read_all(self) -> Playbook:
-        """Read all of the original and return it. The changes so far stay."""
+        """Read the whole original playbook and return it. The draft keeps its changes."""
         if self._source is not None:
             self._original, self._source, self._has_all_points = self._source.playbook(), None, True
             self._points = {**self._original.by_name, **self._points}

@@ -1,8 +1,8 @@
-"""Duplicate points: folding points that a measure calls similar, and finding candidates by their words.
+"""Merging duplicate points, and finding points that may be duplicates.
 
-"Use X, not Y" and "use Y, not X" have the same words, so no measure of words may merge points by itself. A caller with
-a threshold folds similar points. The curator and people decide on candidates. The empty words, the length of a
-beginning and the bound were chosen on benchmarks/quality/pairs.json (docs/internals/evidence.md).
+"Use X, not Y" and "use Y, not X" have the same words. So points with similar words are only candidates: the curator or
+a person decides about them. `fold_similar` merges points by another measure, which its caller gives. The constants of
+this module were chosen on benchmarks/quality/pairs.json (docs/internals/evidence.md).
 """
 
 import math
@@ -42,10 +42,10 @@ Similarity = Callable[[KeyPoint, KeyPoint], float]
 
 
 def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> tuple[KeyPoint, ...]:
-    """Fold each point into the first earlier survivor that is at least *threshold* similar to the point.
+    """Merge each point into the first remaining earlier point whose similarity is at least *threshold*.
 
-    Return the retired points. Only survivors are compared, so a chain of neighbors can't swallow different points.
-    *threshold* is limited to 0..1; NaN means the default.
+    Return the retired points. A retired point isn't compared again, so a chain of similar points can't merge different
+    ones. *threshold* is limited to 0..1; NaN means the default.
     """
     bound = DEFAULT_THRESHOLD if math.isnan(threshold) else min(1.0, max(0.0, threshold))
     survivors: list[KeyPoint] = []
@@ -63,10 +63,10 @@ def fold_similar(draft: Draft, similarity: Similarity, *, threshold: float) -> t
 def near_pairs(
     points: Sequence[KeyPoint], *, apart: Collection[tuple[str, str]] = (), limit: int = MAX_PAIRS
 ) -> list[tuple[KeyPoint, KeyPoint, float]]:
-    """Return the *limit* pairs of *points* with the most similar words, and their likeness. Ties keep their order.
+    """Return at most *limit* pairs of *points* with similar words, most similar first, each pair with its likeness.
 
-    *apart* has pairs of names that somebody decided to keep. In a huge playbook, only pairs that share two rare words
-    are compared.
+    *apart*: pairs of names that somebody decided not to merge. In a huge playbook, only pairs that share two rare
+    words are compared. Equally similar pairs keep their order.
     """
     words = [words_of(point.text) for point in points]
     holders: dict[str, list[int]] = {}
@@ -91,7 +91,7 @@ def near_pairs(
 
 
 def near_points(text: str, points: Sequence[KeyPoint], *, limit: int = MAX_PAIRS) -> list[tuple[KeyPoint, float]]:
-    """Return the *limit* *points* whose words are most like *text*, and their likeness. Ties keep the points' order."""
+    """Return at most *limit* points with words similar to *text*, most similar first, each with its likeness."""
     return _near_words(words_of(text), [(point, words_of(point.text)) for point in points], limit)
 
 
@@ -105,9 +105,9 @@ def _near_words(
 def candidates(
     points: Sequence[KeyPoint], texts: Sequence[str] = (), *, apart: Collection[tuple[str, str]] = ()
 ) -> tuple[list[tuple[str, str]], dict[int, list[str]]]:
-    """Return the curator's candidates: similar pairs of *points*, except pairs in *apart*, and points near new *texts*.
+    """Return possible duplicates for the curator: pairs of similar *points*, and points similar to new *texts*.
 
-    Pairs are pairs of names. The near points are lists of names, by the index (from 0) of the text in *texts*.
+    Points are given by name. Pairs in *apart* are left out. The second result has a list for the index of each text.
     """
     pairs = [(one.name, other.name) for one, other, _ in near_pairs(points, apart=apart)]
     known = [(point, words_of(point.text)) for point in points] if texts else []
@@ -116,7 +116,7 @@ def candidates(
 
 
 def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = None) -> None:
-    """Retire the point *duplicate*, and add its votes to the point *name*, which also gets *text* if given."""
+    """Add the votes of the point *duplicate* to the point *name*, and retire *duplicate*. *text*: a text for *name*."""
     survivor, point = draft[name], draft[duplicate]
     folded = replace(
         survivor,
@@ -132,16 +132,16 @@ def fold_into(draft: Draft, name: str, duplicate: str, *, text: str | None = Non
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the beginnings of the words of *text*. Empty words count only if there are no others."""
+    """Return the words of *text*, cut to their beginnings. Words such as "the" count only if there are no others."""
     words = set(_WORD.findall(text.casefold()))
     return frozenset(word[:_BEGINNING] if word.isalpha() else word for word in words - _EMPTY or words)
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the likeness of two texts with these words: 1 for the same words, 0 if they share one word or none.
+    """Return how alike two texts with the words *one* and *other* are, from 0 to 1 (the same words).
 
-    Otherwise it is the number of shared words divided by the number of all words. One word is subtracted from both
-    numbers, so short texts with a single common word aren't alike.
+    The likeness is the number of shared words divided by the number of all words. Both numbers are reduced by one, so
+    different texts that share a single word have 0.
     """
     shared = len(one & other)
     if not shared:

@@ -1,4 +1,4 @@
-"""Erasing texts, and matches of a pattern, from other texts, JSON and files."""
+"""Erasing forgotten texts, and matches of a pattern, from other texts, from JSON and from files."""
 
 import json
 import re
@@ -13,9 +13,9 @@ from playbook_db.domain.times import read_timestamp
 from playbook_db.errors import PatternError
 
 MARK = "[forgotten]"
-SHORTEST_TEXT = 4  # characters; others contain a shorter text by chance, so it is erased only if it is alone
-_SHORT_TEXT = 16  # characters; words contain a shorter text by chance, so it is erased only between words
-_CUT_LENGTH = 24  # characters at the beginning of a text that are enough to recognize it if the rest was cut off
+SHORTEST_TEXT = 4  # characters; a shorter text is erased only if it is alone, since others contain it by chance
+_SHORT_TEXT = 16  # characters; a shorter text is erased only between words, since words contain it by chance
+_CUT_LENGTH = 24  # characters; so much of a text's beginning identifies the text if the rest was cut off
 _CUT_ENDS = ("", "…", '"', "'", "\\", "\n", "\r")  # what may follow a cut
 _STRUCTURE = ("sections", "key_points", "version", "last_updated")  # keys of a header that programs need
 _MARK = re.compile(re.escape(MARK))
@@ -25,7 +25,7 @@ _Range = tuple[int, int]  # start and end
 
 @dataclass(frozen=True, slots=True)
 class Eraser:
-    """Eraser of *texts*, in all forms that files have of them, and of the matches of *pattern*."""
+    """Erases *texts* and the matches of *pattern*. A text is also found if it is escaped or its end is cut off."""
 
     texts: frozenset[str] = frozenset()
     pattern: re.Pattern[str] | None = None
@@ -36,7 +36,7 @@ class Eraser:
         object.__setattr__(self, "_forms", tuple(sorted(forms, key=len, reverse=True)))
 
     def erase(self, text: str) -> str:
-        """Replace each part of *text* to erase with MARK. Marks that are already there stay."""
+        """Return *text* with MARK in place of each erased part. Marks that are already there stay."""
         parts, at = [], 0
         for start, end in self._ranges(text):
             parts += [text[at:start], MARK]
@@ -44,32 +44,32 @@ class Eraser:
         return "".join([*parts, text[at:]])
 
     def matches(self, text: str) -> Iterator[str]:
-        """Yield the parts of *text* to erase."""
+        """Yield the parts of *text* that `erase` replaces."""
         yield from (text[start:end] for start, end in self._ranges(text))
 
     def finds(self, text: str) -> bool:
-        """Return whether *text* has any part to erase."""
+        """Return whether `erase` replaces a part of *text*."""
         return self.erase(text) != text
 
     def leaves_nothing(self, text: str) -> bool:
-        """Return whether an erasure would leave only marks and punctuation of *text*."""
+        """Return whether `erase` changes *text* and leaves only marks and punctuation."""
         erased = self.erase(text)
         return erased != text and not re.search(r"\w", erased.replace(MARK, ""))
 
     def erase_json(self, text: str) -> str:
-        """Erase from the strings, keys and numbers of the JSON in *text*. If it isn't JSON, do as `erase` does."""
+        """Erase within the strings, keys and numbers of the JSON in *text*. If *text* isn't JSON, call `erase`."""
         return self._erase_decoded(text, self._value)
 
     def erase_header(self, text: str) -> str:
-        """Do as `erase_json` does for a header, but keep the keys that a playbook file needs."""
+        """Erase within the JSON of a file's header, but keep the keys that a playbook file needs."""
         return self._erase_decoded(text, self._header)
 
     def erase_file(self, text: str) -> str:
-        """Erase from the content of any file, including JSON strings with escapes."""
+        """Erase within the content of a file of any kind. JSON strings in it are decoded first."""
         return self.erase(_JSON_STRING.sub(lambda literal: self._literal(literal[0]), text))
 
     def _ranges(self, text: str) -> list[_Range]:
-        """Return the ranges to erase, each joined with the marks that it touches."""
+        """Return the ranges to erase in *text*. A range includes the marks that touch it."""
         if text in self.texts or text.strip() in self.texts:
             return [(0, len(text))]
         ranges = [place for form in self._forms for place in _places(form, text)]
@@ -121,7 +121,7 @@ class Eraser:
 
 
 def read_pattern(text: str) -> re.Pattern[str]:
-    """Compile the regular expression in *text*. Raises PatternError if it is invalid or matches the empty text."""
+    """Compile the regular expression *text*. Raises PatternError if it is invalid or matches the empty text."""
     try:
         pattern = re.compile(text)
     except re.error as error:
@@ -142,7 +142,7 @@ def encoded(value: object) -> str:
 
 
 def _forms(text: str) -> set[str]:
-    """Return the forms of *text* inside other texts: unchanged, on one line, as JSON, and as JSON in JSON."""
+    """Return the forms that *text* may have in other texts: unchanged, on one line, in JSON, in JSON within JSON."""
     plain = {text, text.strip(), " ".join(text.split())}
     plain = {form for form in plain if len(form.strip()) >= SHORTEST_TEXT}
     escaped = {json.dumps(form, ensure_ascii=only)[1:-1] for form in plain for only in (True, False)}
@@ -150,7 +150,7 @@ def _forms(text: str) -> set[str]:
 
 
 def _places(form: str, text: str) -> Iterator[_Range]:
-    """Yield the ranges of *form* in *text*. A range may lack the end of *form* if it was cut off there."""
+    """Yield the start and end of each *form* in *text*. Its last part may be missing if *text* was cut off there."""
     sign = form[:_CUT_LENGTH]
     start = text.find(sign)
     while start >= 0:
@@ -162,9 +162,9 @@ def _places(form: str, text: str) -> Iterator[_Range]:
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
-    """Return whether the part from *start* to *end* isn't inside a longer word.
+    """Return whether the part of *text* from *start* to *end* isn't just a piece of a longer word.
 
-    The letter of an escape such as `\\n` belongs to no word. A script without capitals doesn't show the ends of words.
+    The letter of an escape such as `\\n` isn't part of a word. Letters of scripts without capitals are all separate.
     """
     is_escaped = text[max(0, start - 2) : max(0, start - 1)] == "\\"
     before, after = "" if is_escaped else text[max(0, start - 1) : start], text[end : end + 1]
@@ -176,7 +176,7 @@ def _are_one_word(*chars: str) -> bool:
 
 
 def _joined(ranges: Iterable[_Range]) -> list[_Range]:
-    """Sort *ranges*, and join ranges that touch."""
+    """Sort *ranges*, and merge ranges that touch or overlap."""
     joined: list[_Range] = []
     for start, end in sorted(ranges):
         if joined and start <= joined[-1][1]:
@@ -187,7 +187,7 @@ def _joined(ranges: Iterable[_Range]) -> list[_Range]:
 
 
 def _with_unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object from *pairs*, adding a number to each repeated key."""
+    """Return a dict of *pairs*, with a number added to each repeated key."""
     unique: dict[str, Any] = {}
     for key, value in pairs:
         names = chain([key], (f"{key} {number}" for number in count(2)))

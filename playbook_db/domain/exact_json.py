@@ -1,6 +1,6 @@
-"""JSON that keeps the spelling of numbers: 1.50 stays 1.50, and a long number keeps all its digits. Pure.
+"""Reading and writing JSON without changing numbers: 1.50 stays 1.50, and a long number keeps all its digits.
 
-Unknown keys of a playbook file are read and written this way.
+Playbook files are read and written this way.
 """
 
 import json
@@ -12,7 +12,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 class SpelledNumber(float):
-    """A float that Python would spell differently than the file. `spelling` is its text in the file."""
+    """A float that Python would write differently than the file has it. `spelling` is its text in the file."""
 
     spelling: str
 
@@ -35,10 +35,10 @@ def read_json(text: str, *, read_int: Callable[[str], Any] = int, **options: Any
 
 
 def write_json(value: object, line: str | None = None, indent: str = "  ") -> str:
-    """Write *value* as `json.dumps` does without `ensure_ascii`, but keep the spelling of numbers.
+    """Encode *value* like `json.dumps` with `ensure_ascii=False`, but keep the spelling of numbers.
 
-    By default the JSON is on one line. *line*, a line break and the first line's indentation, makes it several lines,
-    indented by *indent*.
+    By default the JSON is on one line. *line* is a line break and the indentation of the first line. With *line*, the
+    JSON has several lines, indented by *indent*.
     """
     if isinstance(value, str):
         return encode_basestring(value)

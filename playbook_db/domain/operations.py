@@ -1,6 +1,6 @@
-"""Changes to the points of a draft: operations of the curator, votes, pruning.
+"""Changing a draft's points by the curator's operations, by votes and by pruning.
 
-An item that breaks a rule is skipped with a reason; the other items still count. Sources: curator contract; scoring and
+An item that breaks a rule is skipped with a reason. The other items still count. Sources: curator contract; scoring and
 reflector specifications; for UPDATE, contract, section 4.
 """
 
@@ -23,17 +23,17 @@ from playbook_db.domain.trust.evidence import Evidence
 
 MAX_OPERATIONS = 10  # of one batch; the rest is skipped
 TOO_MANY = f"a batch holds at most {MAX_OPERATIONS} operations"
-MAX_TEXT_CHARS = 10_000  # of one point; a session is shown no more of all points together
+MAX_TEXT_CHARS = 10_000  # of one point; a session is shown at most so many of all points together
 TEXT_KEYS = {"ADD": "text", "UPDATE": "text", "MERGE": "merged_text"}  # the key of an operation's text
 _TARGET_KEYS = {"VOTE": "name", "UPDATE": "target_id", "DELETE": "target_id"}
 TAGS = ("helpful", "harmful", "neutral")
-SCOPES = ("project", "user")  # whose playbook an ADD of a session is for
+SCOPES = ("project", "user")  # the playbook to which an ADD adds its point
 PRUNE_MIN_HARMFUL = 3  # votes; fewer are too few to act on
-REST_HARMFUL = 3  # a point rests after so many harmful votes in a row, however much it helped before
+REST_HARMFUL = 3  # a point rests after so many harmful votes in a row, even if it often helped before
 
 
 class _RefusedError(Exception):
-    """An operation that can't be carried out, with the reason."""
+    """An operation can't be carried out. The message is the reason."""
 
 
 def apply_operations(
@@ -53,9 +53,9 @@ def apply_operations(
 
 
 def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
-    """Add *entries*, the older form of a curator's answer: texts or `{"text", "section"?}`. Return the skipped entries.
+    """Add *entries* as new points. An entry is a text or `{"text", "section"?}`. Return the skipped entries.
 
-    If *entries* isn't a list, nothing is added. Source: curator contract, ExtractionResult.
+    Older curators answer in this form. If *entries* isn't a list, nothing is added. Source: curator contract.
     """
     listed = entries if isinstance(entries, list) else []
     return _skipped(
@@ -64,26 +64,26 @@ def apply_new_points(draft: Draft, entries: object) -> tuple[Skipped, ...]:
 
 
 def gist(operation: Mapping[str, Any], kind: str) -> tuple[frozenset[str], str]:
-    """Return the points that *operation* names, and its text normalized. Equal gists are the same to a person."""
+    """Return the names and the normalized text in *operation*. To a person, equal gists are the same operation."""
     content = operation.get("tag") if kind == "VOTE" else text_of(operation, kind)
     return frozenset(named_points(operation, kind)), normalised(storable(content)) if isinstance(content, str) else ""
 
 
 def text_of(operation: Mapping[str, Any], kind: str) -> str:
-    """Return the text that *operation*, of this *kind*, would give a point; `""` if it adds and rewords none."""
+    """Return the text that *operation* gives a point, or `""` if it has no text. *kind* is the operation's type."""
     text = operation.get(TEXT_KEYS.get(kind, ""))
     return text if isinstance(text, str) else ""
 
 
 def named_points(operation: Mapping[str, Any], kind: str) -> tuple[str, ...]:
-    """Return the points that *operation*, of this *kind*, names, each once."""
+    """Return the names of the points in *operation*, each name once. *kind* is the operation's type."""
     sources = operation.get("source_ids") if kind == "MERGE" else [operation.get(_TARGET_KEYS.get(kind, ""))]
     names = sources if isinstance(sources, list) else []
     return tuple(dict.fromkeys(storable(str(name)) for name in names if name is not None))
 
 
 def is_for_user(operation: object) -> bool:
-    """Return whether *operation* names a point of the personal playbook, or is an ADD with the scope `user`."""
+    """Return whether *operation* is for the personal playbook: it names a point there, or has the scope `user`."""
     if not isinstance(operation, dict):
         return False
     if operation.get("type") == "ADD":
@@ -92,7 +92,7 @@ def is_for_user(operation: object) -> bool:
 
 
 def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...]:
-    """Return the index (from 0) and the section of each operation with an unknown section."""
+    """Return the index (from 0) and the section of each operation that names an unknown section."""
     return tuple(
         (index, str(operation["section"]))
         for index, operation in enumerate(operations)
@@ -101,7 +101,7 @@ def unknown_sections(operations: Sequence[object]) -> tuple[tuple[int, str], ...
 
 
 def read_votes(raw: object, *, tag_key: str = "tag") -> tuple[list[Vote], tuple[Skipped, ...]]:
-    """Read the votes in *raw*, a model's list of `{"name", <tag_key>, "rationale"?}`. Also return the skipped items.
+    """Parse a model's votes: *raw* is a list of `{"name", <tag_key>, "rationale"?}`. Also return the skipped items.
 
     An item without a name, or with an unknown tag, is skipped. Source: reflector specification, REQ-REFL-004 and -007;
     contract, section 5.
@@ -113,10 +113,10 @@ def read_votes(raw: object, *, tag_key: str = "tag") -> tuple[list[Vote], tuple[
 
 
 def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
-    """Count *votes* in the draft: `helpful` and `harmful` add one each, `neutral` adds nothing.
+    """Add *votes* to the counters of the draft's points. A `neutral` vote changes no counter.
 
-    All votes for a point make one change. Return the votes with `matched` set. A vote for a point that isn't live has
-    no match, and its name is cut to MAX_NAME_LENGTH. Source: scoring specification, REQ-SCORE-002.
+    All votes for a point make one change. Return the votes with `matched` set: it is false if the point isn't live.
+    The name of such a point is cut to MAX_NAME_LENGTH. Source: scoring specification, REQ-SCORE-002.
     """
     tallies: dict[str, list[int]] = {}
     marked: list[Vote] = []
@@ -134,7 +134,7 @@ def cast_votes(draft: Draft, votes: Iterable[Vote]) -> tuple[Vote, ...]:
 
 
 def is_harmful(point: KeyPoint) -> bool:
-    """Return whether *point* has at least PRUNE_MIN_HARMFUL harmful votes, and more harmful than helpful votes.
+    """Return whether *point* has at least PRUNE_MIN_HARMFUL harmful votes, and more of them than helpful votes.
 
     Source: scoring specification, REQ-SCORE-007.
     """
@@ -142,7 +142,7 @@ def is_harmful(point: KeyPoint) -> bool:
 
 
 def prune(draft: Draft, *, spared: Collection[str] = ()) -> tuple[KeyPoint, ...]:
-    """Retire all harmful points of the draft except the *spared* names. Return them in canonical order."""
+    """Retire all harmful points except those with *spared* names. Return the retired points in canonical order."""
     pruned = tuple(point for point in draft.points() if is_harmful(point) and point.name not in spared)
     for point in pruned:
         draft.retire(point.name, reason=f"pruned: {point.harmful} harmful, {point.helpful} helpful")
@@ -150,7 +150,7 @@ def prune(draft: Draft, *, spared: Collection[str] = ()) -> tuple[KeyPoint, ...]
 
 
 def _skipped(items: Iterable[object], perform: Callable[[int, object], None]) -> tuple[Skipped, ...]:
-    """Call *perform* with each of *items*. Return the items that it refused."""
+    """Call *perform* for each of the *items*. Return the items that it refuses, with the reasons."""
     skipped: list[Skipped] = []
     for index, item in enumerate(items):
         try:
@@ -196,7 +196,7 @@ def _merge(draft: Draft, fields: Mapping[str, Any]) -> None:
     if len(sources) < 2:
         there = ", ".join(existing) or "none"
         raise _RefusedError(
-            f"`source_ids` must name two different points that exist (there: {there}; missing: {missing or 'none'})"
+            f"`source_ids` must name two different points that exist (found: {there}; missing: {missing or 'none'})"
         )
     section = find_section(fields.get("section")) or sources[0].section
     helpful, harmful = (sum(counts) for counts in zip(*((each.helpful, each.harmful) for each in sources), strict=True))

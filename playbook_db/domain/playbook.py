@@ -1,4 +1,4 @@
-"""The values that make up a playbook, and the rules for the names and texts of its key points."""
+"""The classes that make up a playbook, and the rules for the names and texts of key points."""
 
 import re
 from collections.abc import Iterable
@@ -15,18 +15,18 @@ from playbook_db.errors import PointRuleError
 MAX_COUNTER = 2**63 - 1  # the largest integer in a database; counters don't exceed it
 LEGACY_PREFIX = "kpt"  # names of flat files: kpt_001
 MAX_NAME_LENGTH = 200  # characters
-MAX_DIGITS = 18  # of the number in a name; a longer number isn't one of ours
+MAX_DIGITS = 18  # of the number in a name; a longer number doesn't count
 NOTE = "a note: "  # begins the reason of a skipped item that isn't an operation
 _TRAILING_PUNCTUATION = ".,;:!?…。！？ "
 _BETWEEN_WORDS = re.compile(r"[^a-z0-9\u0080-\U0010ffff]+")
-# ASCII letters without pairs that another text may have as one letter ("ß", "ﬁ"), as long as an index stores them.
+# An ASCII word that an index stores whole, without a pair that an equal text may write as one letter ("ß", "ﬁ").
 _EXACT_WORD = re.compile("(?!.*(ss|ff|fi|fl|st))[a-z0-9]{1,64}")
 _MOST_WORDS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPoint:
-    """One piece of advice and its votes.
+    """A piece of advice and its votes.
 
     `name` is unique in the playbook and never used again. `helpful` and `harmful` count votes (>= 0). `position` orders
     the points of a section and may have gaps.
@@ -41,13 +41,13 @@ class KeyPoint:
 
 
 def canonical_order(point: KeyPoint) -> tuple[int, int]:
-    """Return the sort key for every listing, export and injected text: section, then position."""
+    """Return a key that sorts points by section, then by position, as all listings, exports and prompts do."""
     return SECTION_ORDER[point.section], point.position
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Header:
-    """All of a playbook file except its points.
+    """Everything in a playbook file except the points.
 
     `fields` are the file's top-level keys in order. The key `sections`, with the value None, marks the place of the
     points. `final_newline` says whether the file ends with a newline.
@@ -57,7 +57,7 @@ class Header:
     final_newline: bool = True
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both headers are the same JSON. In JSON, 1, 1.0, 1.00 and true differ."""
+        """Return whether both headers have the same JSON text. There, 1, 1.0, 1.00 and true differ."""
         return isinstance(other, Header) and self._json == other._json
 
     def __hash__(self) -> int:
@@ -68,23 +68,23 @@ class Header:
         return write_json(dict(self.fields)), self.final_newline
 
     def get(self, key: str) -> Any:
-        """Return the value under *key*, or None."""
+        """Return the value of *key*, or None."""
         return dict(self.fields).get(key)
 
     @property
     def last_updated(self) -> str | None:
-        """The time of the file's last change (ISO 8601); None if the file has no such text."""
+        """The time of the file's last change (ISO 8601), or None if the file has no such time."""
         value = self.get("last_updated")
         return value if isinstance(value, str) else None
 
     def stamped(self, last_updated: object) -> "Header":
-        """Return a copy of the header with another `last_updated`."""
+        """Return a copy of the header with this *last_updated*."""
         return replace(self, fields=tuple({**dict(self.fields), "last_updated": last_updated}.items()))
 
 
 @dataclass(frozen=True)
 class Playbook:
-    """The live points in canonical order, the header, and the names and positions reserved for retired points.
+    """A playbook: its live points in canonical order, its header, and the names and positions of retired points.
 
     `spent` has the names of retired points, which are never used again. `last_position` is at least the highest
     position of a retired point, because a point may be restored to its place. `is_users` marks the personal playbook.
@@ -98,24 +98,24 @@ class Playbook:
 
     @cached_property
     def by_name(self) -> dict[str, KeyPoint]:
-        """The live points by their names, in canonical order."""
+        """A dict of the live points by name, in canonical order."""
         return {point.name: point for point in self.points}
 
     @property
     def content(self) -> tuple[tuple[str, str, str, int, int], ...]:
-        """The points with the fields that an export has. Playbooks with equal content have equal exports."""
+        """The exported fields of all points. Playbooks with equal content have equal exports."""
         return tuple((p.name, p.text, p.section, p.helpful, p.harmful) for p in self.points)
 
 
 def playbook_of(points: Iterable[KeyPoint], *, header: Header | None = None) -> Playbook:
-    """Make a playbook of *points*, in their order within each section. Positions count from 1."""
+    """Create a playbook from *points*. Within a section they keep their order. Positions count from 1."""
     numbered = [replace(point, position=place) for place, point in enumerate(points, 1)]
     return Playbook(tuple(sorted(numbered, key=canonical_order)), header=header or Header())
 
 
 @dataclass(frozen=True, slots=True)
 class PointState:
-    """A point at a moment, and whether it was live then."""
+    """A point as it was at some time, and whether it was live at that time."""
 
     point: KeyPoint
     is_live: bool
@@ -133,7 +133,7 @@ class RetiredPoint:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one point: its kind, the point after the change, and the reason.
+    """A change to one point: the kind of change, the point after the change, and the reason.
 
     `kind` is one of `add`, `vote`, `edit` (text, section or counters), `move` (within its section), `retire`,
     `restore`. `successor` names the point that replaces a merged or duplicate point. `reworded` says whether the text
@@ -150,9 +150,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One tag for a point. `matched` says whether a live point has this name.
+    """A vote for the point `name`. Its `tag` is helpful, harmful or neutral. `matched`: the point is live.
 
-    `ignored`: the session was shown the point, didn't follow it, and paid for that. `evidence` comes from the session.
+    `ignored`: the session was shown the point but didn't follow it, and so had trouble. `evidence` is from the session.
     A harmful vote that `is_weak` is counted, but lowers, rests or retires the point only after a person agrees.
     """
 
@@ -167,7 +167,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A skipped item of a list: its index (from 0), the item, and the reason."""
+    """An item of a list that was skipped: its index (from 0), the item, and the reason."""
 
     index: int
     item: object
@@ -175,22 +175,22 @@ class Skipped:
 
 
 def format_name(prefix: str, number: int) -> str:
-    """Return the name with *prefix* and *number*: `pat-007`, or `kpt_007` for the legacy prefix."""
+    """Return the name that has *prefix* and *number*: `pat-007`, or `kpt_007` for the legacy prefix."""
     return f"{before_number(prefix)}{number:03d}"
 
 
 def before_number(prefix: str) -> str:
-    """Return the part before the number in names with *prefix*."""
+    """Return the beginning of names with *prefix*, up to the number: `pat-`, or `kpt_` for the legacy prefix."""
     return f"{prefix}_" if prefix == LEGACY_PREFIX else f"{prefix}-"
 
 
 def number_of(name: str, prefix: str) -> int:
-    """Return the number in *name* if it has the form of *prefix*, else 0."""
+    """Return the number in *name*, or 0 if *name* isn't a name with *prefix*."""
     return highest_number((name,), prefix)
 
 
 def highest_number(names: Iterable[str], prefix: str) -> int:
-    """Return the highest number in those *names* that have the form of *prefix*; 0 if there are none."""
+    """Return the highest number in the *names* with *prefix*, or 0 if there are none."""
     start = before_number(prefix)
     digits = [name.removeprefix(start) for name in names if name.startswith(start)]
     numbers = [int(each) for each in digits if each.isdigit() and each.isascii() and len(each) <= MAX_DIGITS]
@@ -198,17 +198,17 @@ def highest_number(names: Iterable[str], prefix: str) -> int:
 
 
 def name_pattern() -> str:
-    """Return a regular expression, without groups, that matches the names of points in any playbook."""
+    """Return a regular expression that matches the names of points in any playbook. It has no groups."""
     return rf"(?:{USERS_MARK}?(?:{'|'.join(SECTION_SLUGS.values())})-\d+|{LEGACY_PREFIX}_\d+)"
 
 
 def next_name(names: Iterable[str], prefix: str) -> str:
-    """Return the name after the highest of *names* with *prefix*. Source: contract, section 2."""
+    """Return the next name with *prefix*: its number follows the highest in *names*. Source: contract, section 2."""
     return format_name(prefix, highest_number(names, prefix) + 1)
 
 
 def why_name_unusable(name: str) -> str | None:
-    """Return why a point can't have *name*, or None if it can. In a prompt, a name must stay within its brackets."""
+    """Return the reason why *name* is invalid, or None. In a prompt, a name must not break its line or brackets."""
     if not name.strip():
         return "a name must not be blank"
     if not name.isprintable() or "[" in name or "]" in name:
@@ -219,7 +219,7 @@ def why_name_unusable(name: str) -> str | None:
 
 
 def why_text_unusable(text: object) -> str | None:
-    """Return why a point can't have *text*, or None if it can."""
+    """Return the reason why *text* is invalid as the text of a point, or None."""
     if not isinstance(text, str):
         return "a text must be a string"
     if not text.translate(INVISIBLE).strip():
@@ -232,23 +232,23 @@ def why_text_unusable(text: object) -> str | None:
 
 
 def storable(text: str) -> str:
-    """Replace each half of a surrogate pair in *text* with `?`, since UTF-8 can't encode it."""
+    """Replace lone surrogates in *text* with `?`, since UTF-8 can't encode them."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def normalised(text: str) -> str:
     """Normalize *text* for comparisons: case-folded, with single spaces, without trailing punctuation.
 
-    A text of only punctuation stays. Source: contract, section 10.
+    A text of only punctuation keeps it. Source: contract, section 10.
     """
     folded = " ".join(text.casefold().split())
     return folded.rstrip(_TRAILING_PUNCTUATION) or folded
 
 
 def exact_phrases(text: str) -> list[tuple[str, ...]]:
-    """Return phrases that every text with the same `normalised` text has, even in an index that merges some letters.
+    """Return phrases by which an index finds every text with the same `normalised` text.
 
-    They are single words, probably the rarest first, and then the longest row of words.
+    The phrases are single words, probably the rarest first, and then the longest sequence of words.
     """
     tokens = _BETWEEN_WORDS.split(normalised(text))
     rows = [tuple(row) for is_one, row in groupby(tokens, lambda each: bool(_EXACT_WORD.fullmatch(each))) if is_one]
@@ -257,7 +257,7 @@ def exact_phrases(text: str) -> list[tuple[str, ...]]:
 
 
 def section_named(value: str) -> str:
-    """Return the canonical section whose name or slug is *value*. Raises PointRuleError if there is none."""
+    """Return the canonical section with the name or slug *value*. Raises PointRuleError if there is none."""
     section = find_section(value) or SLUG_SECTIONS.get(value.strip().lower())
     if section is None:
         names = ", ".join(f"{name} ({slug})" for name, slug in SECTION_SLUGS.items())

@@ -1,4 +1,4 @@
-"""The content of playbook.json: reading each of its formats, old and new, and writing the present one.
+"""Parsing the content of playbook.json in each of its old and new formats, and encoding it in the current format.
 
 An ambiguous entry is refused with its place and value. Nothing is dropped silently. The services read and write the
 file itself. Source: scoring specification, REQ-SCORE-004 to -006; contract, section 3.
@@ -28,7 +28,7 @@ from playbook_db.domain.playbook import (
 from playbook_db.domain.sections import OTHERS, SECTION_SLUGS, find_section
 from playbook_db.errors import PlaybookFileError
 
-MAX_DEPTH = 100  # of a value that isn't a point's
+MAX_DEPTH = 100  # of lists and objects in an unknown key's value
 _MAX_DIGITS = 1000  # of a number
 _POINT_KEYS = {"name", "text", "helpful", "harmful", "score"}
 _MAX_SHOWN = 60  # characters of a refused value
@@ -38,7 +38,7 @@ Layout = Literal["sections", "flat"]
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """An entry in an older format: its present name, its format, and its score if it had one.
+    """An entry in an older format: its present name, its format, and the score that it had (or None).
 
     The formats (`shape`) are `bare_string`, `dict_no_score` and `dict_with_score`.
     """
@@ -52,8 +52,8 @@ class Migrated:
 class Reading:
     """The result of reading a file.
 
-    `is_flat`: the file had `key_points`. `extras` has the unknown keys of entries, a JSON object for each name.
-    `has_other_format`: the file's formatting differs from the one that we write.
+    `is_flat`: the file had `key_points`. `extras` has the unknown keys of entries, a JSON object for each point's name.
+    `has_other_format`: the file's indentation, line ends or order differ from those that `encode` writes.
     """
 
     playbook: Playbook
@@ -65,13 +65,13 @@ class Reading:
 
 
 class _UnreadableError(ValueError):
-    """A value that Python's JSON reader accepts, but a playbook doesn't."""
+    """A JSON value is valid in Python, but not in a playbook file."""
 
 
 def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -> Reading:
-    """Read the playbook in *data*, the text of a file in any format. *source* names the file in errors.
+    """Parse *data*, the content of a playbook file in any format. *source* names the file in errors.
 
-    Raises PlaybookFileError with the place. Its `damaged` is true if *data* isn't JSON.
+    Raises PlaybookFileError with the place of the fault. The error's `damaged` is true if *data* isn't JSON.
     """
     text = _as_text(data, source)
     try:
@@ -95,14 +95,14 @@ def decode(data: bytes | str, *, source: str, rename_duplicates: bool = False) -
 
 
 def read_playbook(data: object, *, source: str, rename_duplicates: bool = False) -> Reading:
-    """Read the playbook in *data*, the decoded content of a file in any format. *source* names the file in errors.
+    """Read a playbook from *data*, the decoded JSON of a file in any format. *source* names the file in errors.
 
     If two points have the same name, `rename_duplicates` renames the second point. Raises PlaybookFileError.
     """
     if not isinstance(data, dict):
         raise PlaybookFileError(source, "", f"a playbook must be a JSON object, but this is {_shown(data)}.")
     if "sections" not in data and "key_points" not in data:
-        raise PlaybookFileError(source, "", "it has neither `sections` nor `key_points`, so it is no playbook.")
+        raise PlaybookFileError(source, "", "it has neither `sections` nor `key_points`, so it isn't a playbook.")
     warnings: list[str] = []
     is_flat = "sections" not in data
     if not is_flat and "key_points" in data:
@@ -120,9 +120,9 @@ def read_playbook(data: object, *, source: str, rename_duplicates: bool = False)
 
 
 def encode(playbook: Playbook, *, layout: Layout = "sections", extras: Mapping[str, str] | None = None) -> str:
-    """Write the text of the playbook's file. *extras* has the unknown keys of entries, a JSON object for each name.
+    """Return *playbook* as the text of a file. *extras* has unknown keys of entries, a JSON object for each name.
 
-    The format is that of `json.dumps(..., indent=2, ensure_ascii=False)`, but the numbers of the header and of *extras*
+    The format is that of `json.dumps(..., indent=2, ensure_ascii=False)`, but numbers in the header and in *extras*
     keep their spelling.
     """
     entries: dict[str, list[dict[str, Any]]] = {section: [] for section in SECTION_SLUGS}
@@ -132,13 +132,13 @@ def encode(playbook: Playbook, *, layout: Layout = "sections", extras: Mapping[s
         entries[point.section].append({"name": point.name, "text": point.text, **counters, **extra})
     listed = {"sections": entries} if layout == "sections" else {"key_points": [*chain(*entries.values())]}
     content: dict[str, Any] = {}
-    for key, value in (*playbook.header.fields, ("sections", None)):  # the second time it keeps its place
+    for key, value in (*playbook.header.fields, ("sections", None)):  # if `sections` repeats, it keeps its place
         content |= listed if key == "sections" else {key: value}
     return write_json(content, "\n") + ("\n" if playbook.header.final_newline else "")
 
 
 def check_header(header: Header, source: str) -> None:
-    """Raise PlaybookFileError if the header has a top-level value that can be read, but not written."""
+    """Raise PlaybookFileError if a value in the header can't be written as JSON."""
     for key, value in header.fields:
         problem = _why_unwritable(key, value)
         if problem:
@@ -146,7 +146,7 @@ def check_header(header: Header, source: str) -> None:
 
 
 def _why_unwritable(key: str, value: object) -> str | None:
-    """Return why *value* can't be written under *key*, or None if it can."""
+    """Return the reason why JSON can't have *value* under *key*, or None if it can."""
     if _depth(value) > MAX_DEPTH:
         return f"it is nested more than {MAX_DEPTH} deep"
     try:
@@ -156,13 +156,13 @@ def _why_unwritable(key: str, value: object) -> str | None:
     except ValueError:
         return "it holds a number that JSON can't keep"
     except TypeError as error:
-        return f"it is nothing that JSON can keep ({error})"
+        return f"JSON can't represent it ({error})"
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry of the file `source`, and its place in the file, in words."""
+    """An entry of the file `source`. `place` is its place in the file, in words."""
 
     raw: Any
     section: str
@@ -192,10 +192,10 @@ def _entries(data: Mapping[str, Any], source: str, warnings: list[str]) -> Itera
 
 
 def _read_entry(entry: _Entry, warnings: list[str]) -> tuple[KeyPoint, str | None, int | None]:
-    """Read the point of *entry* (with the name `""` if it has none). Also return its older format and score, or None.
+    """Return the point in *entry*, the entry's older format (or None), and its score (or None). A name may be `""`.
 
-    Two counters win over a score, and a score wins over a single counter. The others are left out with a warning.
-    Source: scoring design, Migration Decision Tree.
+    Two counters win over a score, and a score wins over a single counter. The losing values are left out with a
+    warning. Source: scoring design, Migration Decision Tree.
     """
     raw = entry.raw
     if isinstance(raw, str):
@@ -220,9 +220,9 @@ def _read_entry(entry: _Entry, warnings: list[str]) -> tuple[KeyPoint, str | Non
 def _with_unique_names(
     points: list[KeyPoint], entries: Sequence[_Entry], warnings: list[str], *, rename: bool, is_flat: bool
 ) -> list[KeyPoint]:
-    """Give a new name to each of *points* without a name, and to the second point of each name.
+    """Return *points* with a new name for each point that has no name, or the same name as an earlier point.
 
-    A nameless point gets the next free number. Without *rename*, a second point raises PlaybookFileError.
+    A nameless point gets the next free number. Without *rename*, a repeated name raises PlaybookFileError.
     """
     names = {point.name for point in points}
     if len(names) == len(points) and "" not in names:
@@ -281,12 +281,12 @@ def _text(value: object, entry: _Entry) -> str:
 def _counter(value: object, key: str, entry: _Entry) -> int:
     number = _whole(value)
     if number is None or not 0 <= number <= MAX_COUNTER:
-        raise entry.refusal(f"`{key}` must be a whole number from 0 up, but it is {_shown(value)}.")
+        raise entry.refusal(f"`{key}` must be a whole number of 0 or more, but it is {_shown(value)}.")
     return number
 
 
 def _whole(value: object) -> int | None:
-    """Return *value* as an int if it is a whole number (3 or 3.0; not true, not NaN), else None."""
+    """Return *value* as an int if it is a whole number, such as 3 or 3.0, and otherwise None. True isn't a number."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -316,7 +316,7 @@ def _extra(entry: _Entry, warnings: list[str]) -> dict[str, Any]:
 
 
 def _has_other_format(data: bytes | str, content: Any, playbook: Playbook) -> bool:
-    """Return whether the file *data* has another indentation, line ending or order than we would write."""
+    """Return whether `encode` would format *data* differently: its indentation, line ends or order."""
     text, ours = data if isinstance(data, str) else data.decode(), encode(playbook)
     return text != ours and (text.removesuffix("\n") != write_json(content, "\n") or content == json.loads(ours))
 
@@ -328,7 +328,7 @@ def _as_text(data: bytes | str, source: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         hint = " It looks like UTF-16; save it as UTF-8." if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
-        raise PlaybookFileError(source, f"byte {error.start}", f"this is no UTF-8.{hint}", damaged=True) from None
+        raise PlaybookFileError(source, f"byte {error.start}", f"this is not UTF-8.{hint}", damaged=True) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -343,12 +343,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _int(digits: str) -> int | float:
-    """Parse *digits*. A number too long for a database becomes infinite, since Python may refuse to read it."""
+    """Parse *digits*, or return infinity for a huge number, since Python may refuse to read it."""
     return int(digits) if len(digits) < _MAX_DIGITS else float("inf")
 
 
 def _depth(value: Any) -> int:
-    """Return how deep lists and objects are nested in *value*."""
+    """Return how deeply lists and objects are nested in *value*."""
     depth, level = 0, [value]
     while level := [container for container in level if isinstance(container, dict | list)]:
         depth += 1

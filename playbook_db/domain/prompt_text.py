@@ -1,7 +1,7 @@
-"""The playbook's text in a prompt: the order of its points, the points that fit, and how each is written.
+"""Rendering a playbook for a prompt: choosing and sorting the points that fit, and writing each on a line.
 
-The hooks use this module, so it imports almost nothing. It has no clock: the same playbook always gives the same bytes,
-as a model's prompt cache needs.
+The hooks use this module, so it imports almost nothing. It reads no clock: the same playbook always gives the same
+bytes, so that a model's prompt cache works.
 """
 
 from playbook_db.domain.sections import SECTION_ORDER, is_users_name
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     P = TypeVar("P", bound=Any)
 
 PLACEHOLDER = "{key_points}"
-CLIENT_LIMIT_UNITS = 10_000  # UTF-16 units; of a longer text, Claude Code shows only the first 2,000 to the model
-LIMIT_UNITS = CLIENT_LIMIT_UNITS - 200  # the longest text that we print
-FADING_REVISIONS = 2000  # revisions without a change, after which a point has lost as much as its votes can give
+CLIENT_LIMIT_UNITS = 10_000  # UTF-16 units; if a text is longer, Claude Code shows the model only the first 2,000
+LIMIT_UNITS = CLIENT_LIMIT_UNITS - 200  # the longest text that a hook prints
+FADING_REVISIONS = 2000  # a point loses 1 in rank, as much as votes can give, in so many revisions without a change
 DEVIATIONS = 0.75  # standard deviations between the share of helpful votes and the upper bound
 SHORTEST_ENTRY_UNITS = 30  # of `[pat-001] helpful=0 harmful=0 :: `; with less space, no entry fits
-MAX_MISFITS = 10  # points that are too long for the remaining space, skipped to find shorter ones
-OLD_MONTHS = 6  # within half a year, most tools get a version that can make an unconfirmed point wrong
+MAX_MISFITS = 10  # points too long for the remaining space; so many are skipped to find shorter points
+OLD_MONTHS = 6  # within half a year, most tools have a release that can make a point wrong
 DOUBT = " (last confirmed {}; verify first)"
 LEFT_OUT = "({} more key points aren't shown here; the user sees all with: playbook list)"
 _LEFT_OUT_UNITS = len(LEFT_OUT) + 20
 OWN_SHARE = 3  # the personal playbook gets at least a third of the text if it needs it
-OWN = " (the user's own, in every project)"  # at the end of its headers
+OWN = " (the user's own, in every project)"  # ends the headers of the personal playbook
 OWN_LEFT_OUT = "({} more of the user's own aren't shown here; the user sees all with: playbook list --user)"
 _OWN_LEFT_OUT_UNITS = len(OWN_LEFT_OUT) + 20
 # Ranges of characters that a reader can't see, or that a terminal obeys: control and format characters except tab,
 # newline, the joiners (U+200C, U+200D) and the direction marks (U+200E, U+200F, U+061C); plane 14, whose characters can
-# spell words that only a model sees; half surrogate pairs, which can't be written.
+# spell words that only a model sees; lone surrogates, which can't be encoded.
 NEVER_SHOWN = (
     (0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x600, 0x605), (0x6DD, 0x6DD), (0x70F, 0x70F),
     (0x890, 0x891), (0x8E2, 0x8E2), (0x180E, 0x180E), (0x200B, 0x200B), (0x202A, 0x202E), (0x2060, 0x206F),
@@ -47,12 +47,12 @@ _LINE_BREAKS = str.maketrans({"\r": "\\r", **dict.fromkeys("\n\v\f\x1c\x1d\x1e\x
 
 
 def rank(helpful: int, harmful: int, changed_in: int) -> float:
-    """Return the rank of a point. Points with a higher rank are shown first.
+    """Return how early a point is shown: points with a higher rank come first.
 
     The rank is the upper bound of Wilson's score interval for the share of helpful votes (DEVIATIONS, one added vote on
     each side). So a point without votes ranks above a point that harmed as often as it helped, and can get votes. A
-    later last change, such as a vote, adds a little, so unused points sink. Chosen by `python -m
-    benchmarks.quality.ranking_worlds`; the figures are in docs/internals/evidence.md.
+    more recent last change adds a little, so unused points sink. `python -m benchmarks.quality.ranking_worlds` compares
+    such rules; the figures are in docs/internals/evidence.md.
     """
     votes = helpful + harmful + 2
     share = (helpful + 1) / votes
@@ -62,10 +62,10 @@ def rank(helpful: int, harmful: int, changed_in: int) -> float:
 
 
 class RankedPoints:
-    """The points of one playbook for a prompt: first pinned points, then the best, without resting ones.
+    """The points of one playbook that a prompt may show: pinned points first, then the others by rank.
 
-    The points are read only as far as needed, and only once. `total` counts all live points, including resting ones.
-    `time` is the time of the last revision. A point that *is_held_back* is left out, and another takes its space.
+    The points are read only as far as needed, and only once. `total` counts all live points, even those that aren't
+    shown because they rest. `time` is the last revision's. Points for which `is_held_back` returns true are left out.
     """
 
     __slots__ = ("_read", "_unread", "beside", "is_held_back", "is_users", "left_out", "time", "total")
@@ -85,18 +85,18 @@ class RankedPoints:
 
     @property
     def old_before(self) -> str:
-        """The time (ISO 8601) before which a last confirmation is too old to rely on; `""` if there is no time."""
+        """The time (ISO 8601) before which a point's last confirmation is too old to rely on, or `""`."""
         return months_before(self.time, OLD_MONTHS) if self.time else ""
 
 
 def compose(
     template: str, playbooks: "Sequence[RankedPoints]", *, limit_units: int = LIMIT_UNITS
 ) -> "tuple[str, list[list[Any]]]":
-    """Compose the text for a prompt. Return it and the points in it from each of the *playbooks*.
+    """Return the text of *playbooks* for a prompt, and the points of each playbook that are in the text.
 
-    The text has at most *limit_units* UTF-16 units, and is `""` if no point fits. A note follows a point that was last
-    confirmed more than OLD_MONTHS before the last revision. The last line says how many points are left out. The
-    personal playbook has a share of 1 / OWN_SHARE. A playbook may also use the space that the other leaves.
+    The text has at most *limit_units* UTF-16 units, and is `""` if no point fits. A point that was last confirmed more
+    than OLD_MONTHS before the last revision has a note. The last line says how many points are left out. The personal
+    playbook has a share of 1 / OWN_SHARE. A playbook may also use space that the other playbook doesn't need.
     """
     space = limit_units - utf16_units(fill_template(template, "-")) - _LEFT_OUT_UNITS
     space -= sum([_OWN_LEFT_OUT_UNITS for each in playbooks if each.is_users and each.total])
@@ -123,9 +123,9 @@ def _rendered(points: "list[Any]", of: RankedPoints) -> str:
 
 
 def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, beside: str = "") -> "list[P]":
-    """Choose the points that fit into *limit_units* UTF-16 units of rendered text, in the order of the text.
+    """Return the best points whose text fits into *limit_units* UTF-16 units, in the order in which they are shown.
 
-    A point too long for the remaining space is skipped, and so is a point that fits but is held back. *beside* is the
+    A point that is too long for the remaining space is skipped, and so is a point that is held back. *beside* is the
     end of each header.
     """
     is_held_back = getattr(ranked, "is_held_back", None)  # only RankedPoints have it
@@ -153,14 +153,14 @@ def choose(ranked: "Iterable[P]", limit_units: int, old_before: str = "", *, bes
 
 
 def months_before(time: str, months: int) -> str:
-    """Return the time *months* before *time* (ISO 8601). Use it only for comparisons: it may be a February 31."""
+    """Return the time *months* before *time* (ISO 8601). Only compare the result: its day may not exist."""
     year, month = divmod(int(time[:4]) * 12 + int(time[5:7]) - 1 - months, 12)
     return f"{year:04d}-{month + 1:02d}{time[7:]}"
 
 
 def utf16_units(text: str) -> int:
-    """Return the length of *text* as Claude Code counts it: characters outside the basic plane count as two."""
-    return len(text) if text.isascii() else len(text.encode("utf-16", "surrogatepass")) // 2 - 1  # without its mark
+    """Return the length of *text* in UTF-16 units, which Claude Code counts: an emoji, for instance, has two."""
+    return len(text) if text.isascii() else len(text.encode("utf-16", "surrogatepass")) // 2 - 1  # without a BOM
 
 
 def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
@@ -169,19 +169,19 @@ def render_point(name: str, helpful: int, harmful: int, text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Write the line breaks in *text* as `\\n`."""
+    """Return *text* with each line break written as `\\n`."""
     return text if text.isprintable() else text.translate(_LINE_BREAKS)
 
 
 def one_line(text: str) -> str:
-    """Put *text* on one line, and make it safe as `shown` does."""
+    """Return *text* on one line and without unsafe characters (see `shown`)."""
     return shown(text if text.isprintable() else " ".join(text.replace("\t", " ").splitlines()))
 
 
 def shown(text: str) -> str:
-    """Make *text*, which anybody may have written, safe for a prompt, a terminal or a page.
+    """Return *text*, which anybody may have written, in a form that is safe in a prompt, a terminal or a web page.
 
-    Does what `visible` does, and turns `</` into `<\\/`, so that the text can't close a tag around it.
+    `visible` replaces invisible characters. `</` becomes `<\\/`, so that the text can't close a tag around it.
     """
     text = visible(text)
     if "<" not in text:
@@ -191,7 +191,7 @@ def shown(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Replace each character of *text* that is in NEVER_SHOWN with U+FFFD."""
+    """Replace the invisible characters of *text* (NEVER_SHOWN) with U+FFFD."""
     if not text.isprintable() or (not text.isascii() and _PLANE_14 in text.encode()):
         if not _replacements:
             for first, last in NEVER_SHOWN:
@@ -201,14 +201,14 @@ def visible(text: str) -> str:
 
 
 def render_header(section: str) -> str:
-    """Return the line above a section's points."""
+    """Return the header line above the points of *section*."""
     return f"## {section}"
 
 
 def render_points(points: "Iterable[PromptPoint]", old_before: str = "", *, beside: str = "") -> str:
-    """Render *points* section by section, with a header for each section and a blank line before it.
+    """Render *points* section by section, with a header above each section and a blank line between sections.
 
-    A note follows points that were last confirmed before the time *old_before*. *beside* is the end of each header.
+    A point that was last confirmed before the time *old_before* has a note. *beside* is the end of each header.
     Sections without points are left out. Without points, the text is `""`. Source: contract, section 1.
     """
     lines: list[str] = []
@@ -224,17 +224,17 @@ def render_points(points: "Iterable[PromptPoint]", old_before: str = "", *, besi
 
 
 def render_playbooks(playbooks: "Iterable[Sequence[PromptPoint]]") -> str:
-    """Render all points of several playbooks. The headers say which points are the user's own."""
+    """Render all points of several playbooks. The headers tell which points are from the personal playbook."""
     return "\n\n".join([render_points(points, beside=beside_headers(points)) for points in playbooks if points])
 
 
 def beside_headers(points: "Sequence[PromptPoint]") -> str:
-    """Return the end of the headers above the *points* of one playbook."""
+    """Return the end of the headers above *points*: a mark if they are from the personal playbook."""
     return OWN if points and is_users_name(points[0].name) else ""
 
 
 def entry(point: "PromptPoint", old_before: str) -> str:
-    """Return the line of *point*, with a note if it was last confirmed before the time *old_before*."""
+    """Return the line of *point*, with a note if the point was last confirmed before the time *old_before*."""
     line = render_point(point.name, point.helpful, point.harmful, point.text)
     confirmed_at = getattr(point, "confirmed_at", None) if old_before else None  # only points of the store have it
     return line + DOUBT.format(confirmed_at[:7]) if confirmed_at and confirmed_at < old_before else line
@@ -245,7 +245,7 @@ def _is_pinned(point: "PromptPoint") -> bool:
 
 
 def fill_template(template: str, points_text: str) -> str:
-    """Replace the first placeholder of *template* with *points_text*. Return `""` if there is no text."""
+    """Replace the first placeholder of *template* with *points_text*. Return `""` if *points_text* is empty."""
     if not points_text:
         return ""
     before, _, after = template.partition(PLACEHOLDER)
@@ -253,5 +253,5 @@ def fill_template(template: str, points_text: str) -> str:
 
 
 def _place(point: "PromptPoint") -> "tuple[bool, int, int]":
-    """Return the sort key of *point* in the text: pinned points first, then the order of the playbook."""
+    """Return a sort key for *point*: pinned points come first, then the others in the order of the playbook."""
     return not _is_pinned(point), SECTION_ORDER[point.section], point.position

@@ -1,4 +1,4 @@
-"""Proposals: learned changes that wait for a person, and the points that they concern."""
+"""Proposals: learned changes that wait for a person's decision, and the points that they would change."""
 
 import json
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ WITHDRAWN = "the session that proposed it"  # who decided, if no person did
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A learned change that waits for a person, and its evidence.
+    """A learned change that waits for a person's decision, with its evidence.
 
-    `operation` is the curator's, with its `type`; for a harmful vote it is `{"type": "VOTE", "name", "tag",
-    "rationale", "ignored"}`. `doubt` says how a page may have caused it. `sessions` counts the sessions that proposed
-    it; `session_id` is the last of them. `revision` is the revision that carried it out.
+    `operation` is the curator's operation. For a harmful vote it is `{"type": "VOTE", "name", "tag", "rationale",
+    "ignored"}`. Its key `doubt` says how a web page may have caused the change. `sessions` counts the sessions that
+    proposed the change, and `session_id` is the last one. `revision` is the revision that made the change.
     """
 
     id: int
@@ -41,29 +41,29 @@ class Proposal:
 
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> Self:
-        """Build a proposal from a database's *row*: its fields in order, with operation and evidence as JSON."""
+        """Create a proposal from a database *row*. The operation and the evidence are JSON there."""
         number, kind, operation, evidence, *rest = row
         return cls(number, kind, read_operation(operation), evidence_rules.read_json(evidence), *rest)
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether the session that made the proposal withdrew it. It may be proposed again."""
+        """Whether the session that made the proposal withdrew it. The change may be proposed again."""
         return self.decided_by == WITHDRAWN
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The points that the proposal concerns; an ADD concerns none."""
+        """The names of the points that the proposal would change. An ADD has none."""
         return named_points(self.operation, self.kind)
 
     @property
     def text(self) -> str:
-        """The text that the proposal would give a point; `""` if it adds and rewords none."""
+        """The text that the proposal would give a point, or `""` if it has no text."""
         return text_of(self.operation, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """A waiting proposal and the live points that it concerns. `is_users`: it is for the personal playbook."""
+    """A waiting proposal and the live points that it would change. `is_users`: it is for the personal playbook."""
 
     proposal: Proposal
     points: tuple[KeyPoint, ...]
@@ -71,17 +71,17 @@ class ReviewItem:
 
     @property
     def name(self) -> str:
-        """The proposal's name for people."""
+        """The proposal's name as people see it, such as `p3`."""
         return name_of(self.proposal.id, is_users=self.is_users)
 
 
 def name_of(number: int, *, is_users: bool = False) -> str:
-    """Return the name of the proposal *number* for people: `p3`, or `up3` for the personal playbook."""
+    """Return the name of a proposal as people see it: `p3`, or `up3` for the personal playbook."""
     return f"{USERS_MARK * is_users}p{number}"
 
 
 def read_operation(text: str) -> dict[str, Any]:
-    """Parse the operation that a database stores as *text*. Return `{}` if it is damaged."""
+    """Parse an operation that a database stores as the JSON *text*. Return `{}` if it is damaged."""
     try:
         operation = json.loads(text)
     except (ValueError, RecursionError):

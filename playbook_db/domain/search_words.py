@@ -1,7 +1,7 @@
-"""The search terms of a text, the points that match best, and the lowest score of points that a hook shows.
+"""Searching points: the terms of a question, the points that match best, and the lowest score that a hook shows.
 
-The hooks use this module, so it imports nothing. The searched text, called a question, may be of any kind, such as a
-prompt or an error message. Its file names, commands and identifiers count as a whole and by their parts.
+The hooks use this module, so it imports nothing. A question is any text for which points are searched, such as a prompt
+or an error message. Its file names, commands and identifiers count as a whole and by their parts.
 """
 
 TYPE_CHECKING = False
@@ -13,15 +13,15 @@ MOST_TERMS = 32  # of a question, from its beginning and its end
 _MOST_COUNTED = 16  # terms, the rarest in the playbook
 READ_FIRST, READ_LAST = 2_000, 2_000  # characters of a question; a longer one is a log or a file
 MOST_RANKED = 100  # points
-_MOST_MATCHING = 100  # points, and one in as many
+_MOST_MATCHING = 100  # points; in a large playbook, 1 in 100 more
 _MOST_PARTS = 8  # of an identifier that is looked up whole
 _LEAST_STEM = 4  # letters; a shorter word has no other forms
 # The weight of a term that only one point has; a plain word has 1.
 _WHOLE = 1.5  # an identifier, or a word that is written as a name, such as TS2589
-_COMMON = 0.6  # a word that texts of every kind have
+_COMMON = 0.6  # a word that is common in texts of all kinds
 _SHORT = 0.5  # one letter or digit, or two digits; a pair of letters of a script without spaces
-# The lowest score of a point that is shown unasked. It is less than one plain word, as a short prompt often names only
-# one. For more than ten terms it is more than one plain word, and it grows, as something in a long text always matches.
+# The lowest score of a point that a hook shows. A plain word scores more, since a short prompt often has only one. For
+# more than ten terms the limit is more than one plain word and grows, since something in a long text always matches.
 _FITS, _FITS_MORE, _FEW_TERMS = 0.7, 0.0275, 5
 _MANY_TERMS, _FITS_MANY = 10, 1.01
 # The same for an error: two words that only the point has, or three if the error is longer.
@@ -42,9 +42,9 @@ _STOP_WORDS = (
     "ain aren couldn didn doesn don hadn hasn haven isn mustn needn shouldn wasn weren won wouldn"
 )
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-# Words without a topic, as texts of all kinds have them. They were counted: stems in at least 1 in 2,000 turns of
+# Words without a topic, which texts of all kinds have. They were counted: stems in at least 1 in 2,000 turns of
 # conversations (LoCoMo) and 1 in 1,000 docstrings of Python's standard library, or in 1 in 100 turns or 1 in 30
-# docstrings, without names of people. By hand: verbs that fewer than 1 in 1,500 docstrings have, and German words.
+# docstrings, without names of people. Added by hand: verbs in fewer than 1 in 1,500 docstrings, and German words.
 _STEMS = """
     abl absolut accept acces accompany account achiev acros act action activ activity actual adapt add addition admir
     admit advanc advic advis affect afford afterward agre aim align aliv allow almost alon along already alway amaz
@@ -113,7 +113,7 @@ _ALONE = (
 
 
 class Term:
-    """A search term: adjacent words, and their weight."""
+    """A search term: one word or several adjacent words, and their weight."""
 
     __slots__ = ("is_whole", "weight", "words")
 
@@ -121,19 +121,19 @@ class Term:
         self.words, self.is_whole, self.weight = words, is_whole, _WHOLE if is_whole else weight
 
     def quoted(self) -> str:
-        """Return the term for FTS5, in quotes, so that no word is an operator. Single words don't match names."""
+        """Return the term quoted for FTS5, so that no word is an operator. Single words don't match points' names."""
         return ("" if self.is_whole else "text : ") + '"' + " ".join(self.words) + '"'
 
 
 def stands_alone(letter: str) -> bool:
-    """Return whether *letter* belongs to a script without spaces between words, which is indexed by character."""
+    """Return whether *letter* is from a script without spaces between words. The index stores such letters singly."""
     return letter > "\u2e7f" and any(first <= ord(letter) <= last for first, last in _ALONE)
 
 
 def terms(question: str, *, most: int = MOST_TERMS) -> "list[Term]":
-    """Return at most *most* terms of *question*: first its whole identifiers, then its words except stop words.
+    """Return at most *most* terms of *question*: first whole identifiers, then single words except stop words.
 
-    If there are more, those at the beginning and the end count: a prompt comes before or after its pasted text.
+    If there are more, use the first and the last ones, since a prompt comes before or after its pasted text.
     """
     wholes: dict[tuple[str, ...], None] = {}
     words: dict[tuple[str, ...], bool] = {}  # and whether each is written as a name
@@ -167,7 +167,7 @@ def _uncontracted(chunk: str) -> str:
 
 
 def _weight(word: str, is_name: bool) -> float:
-    """Return the weight of *word*. *is_name*: it is written like parseHeader."""
+    """Return the weight of *word*. *is_name*: the word is in camel case, like parseHeader."""
     if stands_alone(word[0]) or len(word) == 1 or (len(word) == 2 and word.isdigit()):
         return _SHORT
     if is_name or (len(word) >= _LEAST_STEM and word.isalnum() and not word.isalpha() and not word.isdigit()):
@@ -177,7 +177,7 @@ def _weight(word: str, is_name: bool) -> float:
 
 
 def _parts(chunk: str) -> "list[str]":
-    """Split *chunk* into runs of letters and digits. Letters of scripts without spaces form runs of their own."""
+    """Split *chunk* into runs of letters and digits. Letters of scripts without spaces form separate runs."""
     if chunk.isascii():
         return chunk.lower().translate(_AS_SPACES).split()
     parts: list[str] = []
@@ -193,12 +193,12 @@ def _parts(chunk: str) -> "list[str]":
 
 
 def _pairs(run: str) -> "list[tuple[str, ...]]":
-    """Return the terms for a *run* of letters of a script without spaces: each letter with the next letter."""
+    """Return a term for each pair of adjacent letters in *run*. The letters are from a script without spaces."""
     return [(run[at], run[at + 1]) for at in range(len(run) - 1)] or [(run,)]
 
 
 def _is_identifier(chunk: str) -> bool:
-    """Return whether *chunk* has a character that joins the parts of file names, options or identifiers."""
+    """Return whether *chunk* has parts joined by signs such as `/`, like a file name, an option or an identifier."""
     inner = chunk.strip("\"'`.,;:!?()[]{}<>*")
     return any(
         joint in _JOINTS
@@ -209,7 +209,7 @@ def _is_identifier(chunk: str) -> bool:
 
 
 def _humps(chunk: str) -> "list[str]":
-    """Return the parts of an identifier that is written like parseHeader; none for a plain word."""
+    """Return the parts of an identifier in camel case, like parseHeader. A plain word has no parts."""
     humps: list[str] = []
     before = ""
     for letter in chunk:
@@ -224,11 +224,11 @@ def _humps(chunk: str) -> "list[str]":
 
 
 def ranked(matches: "Sequence[tuple[Term, Collection[int]]]", live: int) -> "list[tuple[int, float]]":
-    """Return the points that match best, at most MOST_RANKED, best first, each with its score.
+    """Return at most MOST_RANKED points that match best, best first, each with its score.
 
     *matches* has the points that contain each term. *live* is the number of points in the playbook. A score is the sum
-    of the weights of the point's terms. A term weighs less if more points have it; a plain word of only one point has
-    1. A text's length, and how often it has a term, don't count. Two forms of a word in the same points count once.
+    of the weights of the point's terms. A term weighs less if more points have it. A plain word that only one point has
+    weighs 1. A text's length, and repeated terms, don't count. Two forms of a word in the same points count once.
     """
     top = _rarity(1, live)
     forms: dict[object, tuple[float, Collection[int]]] = {}
@@ -245,12 +245,12 @@ def ranked(matches: "Sequence[tuple[Term, Collection[int]]]", live: int) -> "lis
 
 
 def most_matching(live: int) -> int:
-    """Return the largest number of the *live* points that may have a useful term."""
+    """Return how many points a useful term may match at most in a playbook with *live* points."""
     return _MOST_MATCHING + live // _MOST_MATCHING
 
 
 def least_fitting(terms: "Collection[Term]", *, strongly: bool = False) -> float:
-    """Return the lowest score of a point that is shown unasked for a question with these *terms*."""
+    """Return the lowest score of a point that a hook shows for *terms*. *strongly*: use the higher limit for errors."""
     more = max(0, len(terms) - _FEW_TERMS)
     if strongly:
         return min(_STRONGLY + _STRONGLY_MORE * more, _STRONGLY_MOST)
@@ -258,14 +258,14 @@ def least_fitting(terms: "Collection[Term]", *, strongly: bool = False) -> float
 
 
 def has_parts(text: str, term: Term) -> bool:
-    """Return whether *text*, in lower case, has the words of *term*, including parts and other forms of words."""
+    """Return whether *text*, in lower case, has all words of *term*, perhaps in other forms or within longer words."""
     if stands_alone(term.words[0]):
         return "".join(term.words) in text
     return all((word if term.is_whole else _stem(word)) in text for word in term.words)
 
 
 def marked(question: str) -> str:
-    """Return a case-insensitive pattern for the words to highlight in a text that matches *question*, in all forms."""
+    """Return a pattern to highlight the words of *question*, in all their forms, in a text. Match it ignoring case."""
     patterns = set()
     for term in terms(question):
         if stands_alone(term.words[0]):
@@ -278,12 +278,12 @@ def marked(question: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """Remove from *word* the ending that differs in its other forms."""
+    """Return the stem of *word*, which all its forms share."""
     return word if len(word) < _LEAST_STEM or not word.isalpha() else word[: -(len(word) // 4)]
 
 
 def _bare(word: str) -> str:
-    """Remove roughly the ending of *word*, to look it up among the common words."""
+    """Return the rough stem of *word*, as in the list of common words."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_BARE:
             word = word[: -len(ending)]
@@ -292,11 +292,11 @@ def _bare(word: str) -> str:
 
 
 def _rarity(points: int, live: int) -> float:
-    """Return the weight of a term that *points* of the *live* points have."""
+    """Return how rare a term is if *points* of the *live* points contain it."""
     return _log(1 + (max(live, points) - points + 0.5) / (points + 0.5))
 
 
 def _log(number: float) -> float:
-    """Return the natural logarithm to three digits, without importing a module."""
+    """Return the natural logarithm of *number* to three digits. Importing `math` would take longer."""
     steps = 1024
     return float(steps * (number ** (1 / steps) - 1))

@@ -7,14 +7,14 @@ SECTION_SLUGS = {
     "PROJECT CONTEXT": "ctx",
     "OTHERS": "oth",
 }
-OTHERS = tuple(SECTION_SLUGS)[-1]  # for everything that fits no other section
+OTHERS = tuple(SECTION_SLUGS)[-1]  # for points that fit no other section
 SECTION_ORDER = {name: place for place, name in enumerate(SECTION_SLUGS)}
 SLUG_SECTIONS = {slug: name for name, slug in SECTION_SLUGS.items()}
 USERS_MARK = "u"  # the first letter of names in the personal playbook: upat-001
 
 
 def find_section(value: object) -> "str | None":
-    """Return the canonical section that *value* names, ignoring case and surrounding spaces, or None."""
+    """Return the canonical section that *value* names, or None. Case and surrounding spaces are ignored."""
     if not isinstance(value, str):
         return None
     name = value.strip().upper()
@@ -22,18 +22,18 @@ def find_section(value: object) -> "str | None":
 
 
 def resolve_section(value: object) -> str:
-    """Return the canonical section that *value* names, else OTHERS. Source: curator contract, ADD."""
+    """Return the canonical section that *value* names, or OTHERS if it names none. Source: curator contract, ADD."""
     return find_section(value) or OTHERS
 
 
 def is_unknown_section(value: object) -> bool:
-    """Return whether *value* names a section other than the canonical ones."""
+    """Return whether *value* names a section that isn't one of the canonical sections."""
     is_given = value is not None and not (isinstance(value, str) and not value.strip())
     return is_given and find_section(value) is None
 
 
 def is_users_name(name: str) -> bool:
-    """Return whether *name* is a personal playbook's, such as `upat-001`. No project's point has such a name."""
+    """Return whether *name* names a point of a personal playbook: `upat-001`. No project's point has such a name."""
     slug, hyphen, digits = name.partition("-")
     is_slug = slug.startswith(USERS_MARK) and slug[len(USERS_MARK) :] in SLUG_SECTIONS
     return is_slug and bool(hyphen) and digits.isascii() and digits.isdigit()

@@ -1,4 +1,4 @@
-"""Times as people write them, and as databases and files store them. The present time is always an argument."""
+"""Parsing and formatting times for people, databases and files. The current time is always an argument."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -15,21 +15,21 @@ _AGO = re.compile(r"(\d+(?:\.\d+)?) ?([a-z]+)(?: ago)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\d[t ](\d\d:\d\d)(:\d\d)?([.,]\d+)?( ?(?:z|utc|[+-]\d\d(:?\d\d)?))?", re.ASCII)
 _REVISION = re.compile(r"(?:r|revision )?(\d{1,100})", re.ASCII)
-_TICK = timedelta(microseconds=1)  # the history's times are no finer
+_TICK = timedelta(microseconds=1)  # the precision of stored times
 
 
 def revision_number(text: str) -> int | None:
-    """Parse the number of a revision in *text* (`12`, `r12`, `revision 12`). Return None if there is none."""
+    """Return the revision number that *text* gives (`12`, `r12`, `revision 12`), or None."""
     match = _REVISION.fullmatch(text.strip().casefold())
     return int(match[1]) if match else None
 
 
 def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None, end: bool = True) -> datetime | None:
-    """Parse the moment that *text* names. Return it in UTC, or None.
+    """Return the time that *text* means, in UTC. Return None if *text* isn't a time.
 
     *text* is an ISO 8601 date or time, a time before *now* (`2h`, `3 days ago`), `now`, `today` or `yesterday`. A time
-    without a zone is in *zone*, by default this machine's. A day, minute or second means its last moment; without *end*
-    its first.
+    without a zone is in *zone*, by default this machine's. A day, minute or second means its last moment, or its first
+    moment if *end* is false.
     """
     text = " ".join(text.casefold().split())
     try:
@@ -40,12 +40,12 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None, end: boo
 
 
 def timestamp(moment: datetime) -> str:
-    """Write *moment* as databases and files store it: UTC, ISO 8601, always with microseconds."""
+    """Format *moment* for databases and files: UTC, ISO 8601, always with microseconds."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def read_timestamp(value: object) -> datetime | None:
-    """Parse the time *value* of a file, in UTC if it has no zone. Return None if it isn't a time."""
+    """Parse a time from a file. Without a zone, the time is in UTC. Return None if *value* isn't a time."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -54,17 +54,17 @@ def read_timestamp(value: object) -> datetime | None:
 
 
 def local(time: str) -> str:
-    """Write a time of the history for people: local, to the second, with offset, as in `2026-03-01 14:30:05+01:00`."""
+    """Format a stored time for people: local time, to the second, with offset, as in `2026-03-01 14:30:05+01:00`."""
     return datetime.fromisoformat(time).astimezone().isoformat(" ", "seconds")
 
 
 def day_begin(now: datetime) -> datetime:
-    """Return the beginning of the day of *now*, in UTC."""
+    """Return the time at which the UTC day of *now* began."""
     return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def ago(moment: datetime, *, now: datetime) -> str:
-    """Write the time from *moment* to *now* in the largest whole unit, as in `5 minutes ago`, or `just now`."""
+    """Return how long ago *moment* was, in the largest whole unit: `5 minutes ago`, or `just now`."""
     seconds = (now - moment).total_seconds()
     for unit in ("day", "hour", "minute"):
         count = int(seconds // _UNITS_S[unit])

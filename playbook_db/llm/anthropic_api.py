@@ -1,6 +1,6 @@
 """A model behind Anthropic's API, or behind a gateway with the same API.
 
-The environment names the key, the model and the address. This module retries by itself; the SDK's retries are off.
+The environment gives the key, the model and the address. This module retries failed calls; the SDK doesn't.
 """
 
 import math
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 DEFAULT_URL = "https://api.anthropic.com"
-WAITS_S = (2.0, 4.0)  # between the attempts, so that there are 3
-JITTER = 0.25  # of a wait, up or down
+WAITS_S = (2.0, 4.0)  # between the 3 attempts
+JITTER = 0.25  # the share by which a wait randomly varies, up or down
 MAX_RETRY_AFTER_S = 60.0  # the longest wait that a server can ask for
-TIMEOUT_S = 30.0  # without a sign of life
+TIMEOUT_S = 30.0  # without any data from the server
 _BEARER = "ANTHROPIC_AUTH_TOKEN"
 _MODELS = ("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL")
 _URLS = ("AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL")
-_SUFFIX = re.compile(r"\[1m\]$", re.IGNORECASE)  # the client's way to ask for a longer context
-_ALIASES = {  # of Claude Code 2.1.329: the variable that may name the model, and the default
+_SUFFIX = re.compile(r"\[1m\]$", re.IGNORECASE)  # Claude Code's sign for a longer context
+_ALIASES = {  # in Claude Code 2.1.329: the variable that may name the model, and the default
     "best": ("ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5"),
     "fable": ("ANTHROPIC_DEFAULT_FABLE_MODEL", "claude-fable-5-2"),
     "haiku": ("ANTHROPIC_DEFAULT_HAIKU_MODEL", "claude-haiku-5-5"),
@@ -61,7 +61,7 @@ _ABOUT_FORMAT = re.compile(
 
 
 def key_name() -> str | None:
-    """Return the environment variable that holds the key; None if there is no key. Source: contract, section 8."""
+    """Return the name of the environment variable with the API key, or None. Source: contract, section 8."""
     return next((name for name in KEYS if os.environ.get(name, "").strip()), None)
 
 
@@ -82,12 +82,12 @@ def base_url() -> str:
 
 
 def shown_address() -> str:
-    """Return the address of the API for a message, without secrets."""
+    """Return the address of the API without secrets, for use in a message."""
     return shortened(base_url())
 
 
 def timeout_s() -> float:
-    """Return how many seconds the API may be silent. Raises SettingError."""
+    """Return the number of seconds without data after which a call times out. Raises SettingError."""
     value = os.environ.get("AGENTIC_CONTEXT_TIMEOUT_S", "").strip()
     try:
         seconds = float(value) if value else TIMEOUT_S
@@ -100,7 +100,7 @@ def timeout_s() -> float:
 
 @dataclass(slots=True)
 class AnthropicModel:
-    """The model of this environment, asked through the API. `sleep` and `random` are for tests."""
+    """The model that this environment names, asked through the API. `sleep` and `random` are for tests."""
 
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random
@@ -109,8 +109,8 @@ class AnthropicModel:
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
         """Return the reply to *prompt*. Try at most 3 times, never after *deadline*. Raises ModelError, SettingError.
 
-        Retries after a time-out, a connection error, 429 or 5xx. An endpoint that rejects schemas is asked again
-        without one, and gets no more schemas. Source: contract, section 8.
+        A call is retried after a time-out, a connection error, 429 or 5xx. If the server rejects a schema, the call is
+        repeated without one, and later calls have none. Source: contract, section 8.
         """
         prices.price_per_mtok("")  # raises SettingError before a call costs anything
         started_at = time.monotonic()
@@ -122,7 +122,7 @@ class AnthropicModel:
     def _ask(
         self, client: "anthropic.Anthropic", prompt: Prompt, timeout: float, deadline: float
     ) -> "tuple[Message, tuple[int, int]]":
-        """Return the answer, and an estimate of the tokens (sent, received) of failed attempts."""
+        """Return the answer, and an estimate of the tokens that failed attempts sent and received."""
         attempt, lost_tokens = 0, (0, 0)
         while True:
             remaining_s = deadline - time.monotonic()
@@ -149,7 +149,7 @@ class AnthropicModel:
             attempt += 1
 
     def _wait_s(self, attempt: int, error: "RequestError") -> float | None:
-        """Return the seconds to wait after that *attempt* (from 0); None if it was the last attempt."""
+        """Return how many seconds to wait after *attempt* (counted from 0), or None after the last attempt."""
         is_passing = error.is_readable and (error.status is None or error.status == 429 or error.status >= 500)
         if not is_passing or attempt >= len(WAITS_S):
             return None
@@ -159,7 +159,7 @@ class AnthropicModel:
 
 
 def _client() -> "anthropic.Anthropic":
-    """Return a client for one call, without retries of its own."""
+    """Return an API client that doesn't retry. Raises AccountError without a key or a valid address."""
     name = key_name()
     if name is None:
         raise AccountError(f"There is no key for Anthropic's API. Set one of {', '.join(KEYS)}.")
@@ -176,13 +176,13 @@ def _client() -> "anthropic.Anthropic":
             # A redirect isn't followed: it would send the transcript to another address.
             http_client=anthropic.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [limit]}),
         )
-    except httpx2.InvalidURL:  # its text may hold a part of the password
+    except httpx2.InvalidURL:  # the text of this error may contain a part of the password
         names = " or ".join(_URLS)
         raise AccountError(f"{shown_address()} is not a valid address. Correct {names}.") from None
 
 
 def _body(prompt: Prompt, model: str, *, with_schema: bool) -> dict[str, Any]:
-    """Return the body of a request. All blocks but the last are marked for the cache, which ignores short blocks."""
+    """Return the body of a request. All blocks except the last are marked for the API's cache."""
     content: list[dict[str, Any]] = [{"type": "text", "text": block} for block in prompt.blocks if block]
     for block in content[:-1]:
         block["cache_control"] = {"type": "ephemeral"}

@@ -1,4 +1,4 @@
-"""One request to Anthropic's Messages API through its SDK, with limits of time and length.
+"""Sending one request to Anthropic's Messages API through its SDK, with limits of time and length.
 
 Each failure is a RequestError. `anthropic_api` decides whether to retry, and tells the user.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import httpx2
 
 CONNECT_S = 10.0
-_STREAMED_STATUS = {  # the HTTP status of an error that comes within a stream
+_STREAMED_STATUS = {  # the HTTP status that an error inside a stream stands for
     "authentication_error": 401, "billing_error": 402, "invalid_request_error": 400, "not_found_error": 404,
     "overloaded_error": 529, "permission_error": 403, "rate_limit_error": 429, "request_too_large": 413,
     "timeout_error": 504,
@@ -25,7 +25,7 @@ _STREAMED_STATUS = {  # the HTTP status of an error that comes within a stream
 
 
 class RequestError(Exception):
-    """A request that failed.
+    """A request failed.
 
     `status` is the HTTP status or None. `is_readable` is false if the answer doesn't follow the API.
     """
@@ -39,7 +39,7 @@ class RequestError(Exception):
 
 
 class TooLongError(RequestError):
-    """An answer that was too long, and wasn't read to its end."""
+    """An answer is too long, so the rest of it wasn't read."""
 
     def __init__(self) -> None:
         super().__init__(TOO_LONG, is_readable=False)
@@ -66,10 +66,10 @@ class Message:
 def send(
     client: "anthropic.Anthropic", body: Mapping[str, Any], message: Message, *, timeout: float, deadline: float
 ) -> None:
-    """Fill *message* with the answer to *body*. Raises RequestError.
+    """Send the request *body*, and read the answer into *message*. Raises RequestError.
 
-    *timeout* is the longest allowed silence in seconds, *deadline* a time of `time.monotonic`. A thread reads the
-    answer, because a slow DNS lookup, or an answer that arrives byte by byte, would outlast the deadline.
+    *timeout* is the longest allowed pause in the answer, in seconds. *deadline* is a time of `time.monotonic`. A thread
+    reads the answer, because a slow DNS lookup, or an answer that arrives byte by byte, would outlast the deadline.
     """
     errors: list[BaseException] = []
 
@@ -89,13 +89,13 @@ def send(
 
 
 def limit(response: "httpx2.Response") -> None:
-    """Refuse a compressed *response*. Make its body raise TooLongError while it is read, if it gets too long."""
+    """Refuse *response* if it is compressed. Limit its length: reading more raises TooLongError."""
     import httpx2
 
     stream = response.stream
     packing = response.headers.get("content-encoding", "identity")
     if not isinstance(stream, httpx2.SyncByteStream) or packing != "identity":
-        raise RequestError("its reply is compressed, although the request forbids that", is_readable=False)
+        raise RequestError("the reply is compressed, although the request forbids compression", is_readable=False)
     body: httpx2.SyncByteStream = stream
 
     class Limited(httpx2.SyncByteStream):
@@ -139,7 +139,7 @@ def _read(client: "anthropic.Anthropic", body: Mapping[str, Any], message: Messa
 
 
 def _request_error(error: BaseException) -> BaseException:
-    """Return the RequestError for an *error* of the SDK or the connection. Other errors are bugs: return them as is."""
+    """Return a RequestError for an *error* of the SDK or the connection. Return other errors, which are bugs, as is."""
     import anthropic
     import httpx2
 
@@ -159,7 +159,7 @@ def _request_error(error: BaseException) -> BaseException:
         return RequestError(f"no connection ({error.__cause__ or error})")
     if isinstance(error, httpx2.InvalidURL):
         return RequestError("the address can't be understood", is_readable=False)
-    # The SDK doesn't check the fields of events, so they may lack, or have any type.
+    # The SDK doesn't check the fields of events, so a field may be missing or have any type.
     unreadable = (ValueError, TypeError, AttributeError, RecursionError, anthropic.AnthropicError, httpx2.HTTPError)
     if isinstance(error, unreadable):
         return RequestError(f"the answer can't be read ({error})", is_readable=False)
@@ -167,7 +167,7 @@ def _request_error(error: BaseException) -> BaseException:
 
 
 def _retry_after_s(header: str) -> float | None:
-    """Return how many seconds the *header* (seconds or a date) asks to wait; None if it isn't valid."""
+    """Return how many seconds the *header* asks to wait, or None if it is neither seconds nor a date."""
     import email.utils  # late, as it imports all of `email` and `socket`
 
     try:

@@ -1,4 +1,4 @@
-"""The choice of the model to ask: Anthropic's API if there is a key, else the user's own Claude Code."""
+"""Choosing the model to ask: Anthropic's API if there is a key, otherwise the user's own Claude Code."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -23,11 +23,11 @@ _NO_KEY = (
 _NO_CLIENT = (
     "AGENTIC_CONTEXT_BACKEND is cli, but there is no Claude Code. Put `claude` on the PATH, or set PLAYBOOK_CLAUDE."
 )
-_OUTPUT_SHARE = 0.05  # of the tokens sent, about
+_OUTPUT_SHARE = 0.05  # about so many tokens are received for each token sent
 
 
 def find_model(folder: str | None = None) -> Model:
-    """Return the model for the project in *folder*, whose settings may name one, or for this environment.
+    """Return the model for the project in *folder*. Without *folder*, return the model that the environment names.
 
     Raises SettingError. Raises NoModelError if there is no model or the user must consent first. Source: contract,
     section 8.
@@ -40,7 +40,7 @@ def find_model(folder: str | None = None) -> Model:
 
 
 def describe_access(folder: str) -> str:
-    """Describe the model for the project in *folder* and its access, without secrets. Raises as `find_model` does."""
+    """Describe the model that the project in *folder* asks, without secrets. Raises the errors of `find_model`."""
     with living_in(project_env.job_environment(folder)):
         model = _find()
         if isinstance(model, ClaudeCli):
@@ -49,7 +49,7 @@ def describe_access(folder: str) -> str:
 
 
 def cost_in_words(tokens: int, folder: str) -> str:
-    """Estimate the highest cost of *tokens* for the project in *folder*: "at most about $2.50 with claude-sonnet-5-5".
+    """Estimate the cost of *tokens* for the project in *folder*, as in "at most about $2.50 with claude-sonnet-5-5".
     Return "" if the model's price is unknown, or the model can't be found without asking the user."""
     try:
         with living_in(project_env.job_environment(folder)):
@@ -62,7 +62,7 @@ def cost_in_words(tokens: int, folder: str) -> str:
 
 @contextmanager
 def living_in(environ: Mapping[str, str]) -> Iterator[None]:
-    """Replace the environment of this process with *environ* inside the block."""
+    """Replace this process's environment with *environ* inside a `with` block."""
     before, new = dict(os.environ), dict(environ)
     try:
         os.environ.clear()
@@ -75,19 +75,19 @@ def living_in(environ: Mapping[str, str]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _InEnvironment:
-    """A model that is always asked in the same environment."""
+    """A model that is asked with the environment `environ` instead of the process's own."""
 
     model: Model
     environ: Mapping[str, str]
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """Ask the model in `environ`."""
+        """Ask the model with the environment `environ`."""
         with living_in(self.environ):
             return self.model.ask(prompt, deadline=deadline)
 
 
 def _find() -> Model:
-    """Return the model of this environment. `AGENTIC_CONTEXT_BACKEND` may allow only `api` or only `cli`."""
+    """Return the model that this environment names. `AGENTIC_CONTEXT_BACKEND` may allow only `api` or only `cli`."""
     backend = os.environ.get("AGENTIC_CONTEXT_BACKEND", "").strip().lower()
     if backend not in ("", "api", "cli"):
         raise SettingError(f"AGENTIC_CONTEXT_BACKEND is {backend!r}; it must be api or cli.")

@@ -1,7 +1,7 @@
-"""A model behind the user's own Claude Code (`claude -p`), for users without an API key.
+"""Asking a model through the user's own Claude Code (`claude -p`), for users without an API key.
 
-The client may only answer. It gets no tools, servers, files or hooks (our hooks would start it again), and it saves no
-session. The effect of its arguments was observed with client 2.1.329.
+Claude Code may only answer. It gets no tools, servers, files or hooks (our hooks would start it again), and it saves no
+session. The effect of its arguments was observed with version 2.1.329.
 """
 
 import json
@@ -36,36 +36,36 @@ from playbook_db.llm.model import (
 
 TIMEOUT_S = 600.0  # of one call, if the deadline is later
 _POLL_S = 0.2  # between two looks at the size of the client's output
-RETRIES = "2"  # of the client; by default it tries for minutes, even with a wrong key
+RETRIES = "2"  # by Claude Code; by default it retries for minutes, even with a wrong key
 DEFAULT_MODEL = "sonnet"  # an alias; the client resolves it for the account
-FIRST_LINE = "What follows is all there is to answer.\n\n"  # without it, a prompt that begins with / is a command
-_AT, _BROKEN_AT = "@", "@\u200b"  # the client replaces `@path` with the content of that file
-_GAVE_UP = "output token maximum"  # the client's message if its attempts to continue were cut off as well
-_UNFITTING = "error_max_structured_output_retries"  # no object followed the schema; our reader accepts more
-_OF_THE_CLIENT = "<synthetic>"  # the model's name in messages that the client wrote itself
+FIRST_LINE = "What follows is all there is to answer.\n\n"  # otherwise a prompt that begins with / is a command
+_AT, _BROKEN_AT = "@", "@\u200b"  # Claude Code replaces `@path` with the content of that file
+_GAVE_UP = "output token maximum"  # Claude Code's message if its attempts to continue were cut off as well
+_UNFITTING = "error_max_structured_output_retries"  # no object followed the schema; `json_replies` accepts more
+_OF_THE_CLIENT = "<synthetic>"  # the model's name in messages that Claude Code wrote itself
 
 
 def find_claude() -> str | None:
-    """Return the path of the client: `PLAYBOOK_CLAUDE`, else `claude` on the PATH. None if it can't be started."""
+    """Return the path of Claude Code: `PLAYBOOK_CLAUDE`, or `claude` on the PATH. Return None if there is none."""
     binary = shutil.which(os.path.expanduser(os.environ.get("PLAYBOOK_CLAUDE", "").strip()) or "claude")
     return os.path.abspath(binary) if binary else None
 
 
 def model_name() -> str:
-    """Return the name of the model that the client should use."""
+    """Return the name of the model that Claude Code should use."""
     return first_set(("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL"), DEFAULT_MODEL)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeCli:
-    """The client at the path `binary`, which is started for each reply."""
+    """A model behind the program `binary`, Claude Code, which is started for each reply."""
 
     binary: str
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """Return the reply to *prompt*. At *deadline*, kill the client and its whole process group.
+        """Return the reply to *prompt*. At *deadline*, kill Claude Code and its whole process group.
 
-        Raises ModelError. Raises NoModelError if the client can't be started.
+        Raises ModelError. Raises NoModelError if Claude Code can't be started.
         """
         started_at = time.monotonic()
         timeout_s = min(deadline - started_at, TIMEOUT_S)
@@ -89,7 +89,7 @@ class ClaudeCli:
         return reply
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
-        """Run the client. Return its exit code, its output and its error output."""
+        """Run Claude Code, and return its exit code, its standard output and its standard error."""
         with (
             tempfile.TemporaryDirectory(prefix="playbook-") as folder,
             tempfile.TemporaryFile() as question,
@@ -142,9 +142,9 @@ class ClaudeCli:
 
 
 def _wait(process: "subprocess.Popen[bytes]", timeout_s: float, printed: Iterable[Any]) -> bool:
-    """Wait until the client has ended. Return False if its output gets too long.
+    """Wait until Claude Code ends. Return False if its output gets too long.
 
-    Raises ModelError if the client takes too long.
+    Raises ModelError if Claude Code takes too long.
     """
     ends_at = time.monotonic() + timeout_s
     has_ended = False
@@ -165,7 +165,7 @@ def _too_long(prompt: Prompt) -> ModelError:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Kill the client's process group if it still runs."""
+    """Kill Claude Code's process group if it still runs."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             platforms.end_group(process.pid)
@@ -178,7 +178,7 @@ def _read(file: Any) -> str:
 
 
 def _entries(out: str) -> list[dict[str, Any]]:
-    """Return the entries that the client printed. Without `--verbose` it prints only the result."""
+    """Return the JSON objects that Claude Code printed. Without `--verbose` it prints only the result."""
     try:
         printed = json.loads(out)
     except (ValueError, RecursionError):
@@ -187,7 +187,7 @@ def _entries(out: str) -> list[dict[str, Any]]:
 
 
 def _blocks(entries: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """Return the blocks of that *kind* in the messages that the model wrote."""
+    """Return the blocks of this *kind* in the messages that the model wrote."""
     messages = [entry.get("message") for entry in entries if entry.get("type") == "assistant"]
     by_model = [each for each in messages if isinstance(each, dict) and each.get("model") != _OF_THE_CLIENT]
     contents = [content for message in by_model if isinstance(content := message.get("content"), list)]
@@ -196,7 +196,7 @@ def _blocks(entries: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 
 def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: bool, duration_ms: int) -> Reply:
-    # After a cut the client lets the model continue; its result is the last part only.
+    # After a cut, Claude Code lets the model continue, and its result is only the last part.
     whole = "".join(str(block.get("text") or "") for block in _blocks(entries, "text"))
     text = _unbroken(whole or ("" if is_cut else result.get("result")))
     structured = _unbroken(result.get("structured_output"))
@@ -220,7 +220,7 @@ def _reply(entries: list[dict[str, Any]], result: Mapping[str, Any], *, is_cut: 
 
 
 def _unbroken(value: object) -> object:
-    """Restore each @ in *value*."""
+    """Remove the invisible character that was added after each @ in the prompt."""
     if isinstance(value, str):
         return value.replace(_BROKEN_AT, _AT)
     if isinstance(value, list):
@@ -231,7 +231,7 @@ def _unbroken(value: object) -> object:
 
 
 def _error(code: int, result: Mapping[str, Any], out: str, err: str) -> ModelError:
-    """Return the error for a client that failed. Its `subtype` doesn't help, since it may be "success"."""
+    """Return the error for a failed run of Claude Code. The result's `subtype` doesn't help: it may be "success"."""
     errors = result.get("errors")
     reasons = "; ".join(map(str, errors)) if isinstance(errors, list) else ""
     text = str(result.get("result") or reasons or err.strip() or out.strip() or f"exit code {code}")

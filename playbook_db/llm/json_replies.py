@@ -1,6 +1,6 @@
-"""JSON in a model's replies: asks until an answer is complete, and reads replies that break off.
+"""Getting JSON from a model: asking until the answer is complete, and reading replies that break off.
 
-Reading never raises. It accepts line breaks in strings, as models write them, though JSON forbids them.
+Reading never raises. It accepts line breaks in strings, which JSON forbids, since models write them.
 """
 
 import json
@@ -13,12 +13,12 @@ from typing import Any
 from playbook_db.errors import ModelError, RefusalError
 from playbook_db.llm.model import MAX_REPLY_CHARS, REFUSED, Exchange, Model, Prompt, RecordingModel, Reply, shortened
 
-MAX_PARTS = 8  # calls for one answer, including those that gave no JSON
+MAX_PARTS = 8  # calls for one answer, including calls whose reply had no JSON
 MAX_TOKENS = 16_000  # of one part, thinking included
 MAX_ITEMS = 2000  # of one list
 MAX_QUOTES = 5  # of one item's evidence
-MAX_TRIES = 2000  # opening braces; a hostile reply must not cost minutes
-MAX_READ_CHARS = 50_000_000  # by all tries together, if each reads to the end
+MAX_TRIES = 2000  # opening braces to try, so that a hostile reply doesn't take minutes
+MAX_READ_CHARS = 50_000_000  # in all tries together, if each reads to the end
 _NO_JSON = (
     "\n\nYour answer held no JSON object of the form told above. Answer again, with one such object and nothing else."
 )
@@ -36,10 +36,9 @@ _DECODER = json.JSONDecoder(strict=False)
 
 @dataclass(frozen=True, slots=True)
 class JsonAnswer:
-    """The text and the lists of all parts of an answer.
+    """A model's whole answer: a text and lists, joined from all its parts.
 
-    `lists` has the items by key, as the model gave them. `present` has the keys of the lists that the model gave, even
-    of empty ones.
+    `lists` has the unchanged items by key. `present` has the keys of the lists that the model gave, even if empty.
     """
 
     text: str
@@ -51,7 +50,7 @@ class JsonAnswer:
 @dataclass(frozen=True, slots=True)
 class _Part:
     text: str
-    lists: dict[str, list[Any]]  # without those that are missing
+    lists: dict[str, list[Any]]  # missing lists aren't in it
     is_complete: bool
 
 
@@ -66,13 +65,13 @@ def ask_in_parts(
     enough: int = MAX_ITEMS,
     must_answer: bool = False,
 ) -> JsonAnswer:
-    """Ask for an object with a text and lists, in as many calls as needed (at most MAX_PARTS).
+    """Ask the model for a JSON object with a text and lists. Ask again (up to MAX_PARTS calls) until it is complete.
 
     The text is under *text_key*. *lists* has for each key a function that returns equal values for equal items. If a
-    reply breaks off, its complete items count, and *go_on* asks for the others. The asking ends at *enough* items in
-    the last list. A list is cut after MAX_ITEMS.
+    reply breaks off, its complete items count, and *go_on* writes a prompt for the others. No more calls are made if
+    the last list has *enough* items. A list is cut after MAX_ITEMS.
 
-    A reply without JSON is asked for once more; with *must_answer* also a reply without any of the keys. Raises
+    After a reply without JSON, ask once more; with *must_answer* also after a reply without any of the keys. Raises
     RefusalError if the model refuses, ModelError if it can't be asked or gives nothing usable.
     """
     recording = RecordingModel(model)
@@ -99,20 +98,20 @@ def ask_in_parts(
             break
         has_begun = bool(text or any(items.values()))
         note = (go_on(text, items) if has_begun else _SHORTER if part else "") + ("" if part else _NO_JSON)
-        next_prompt = replace(prompt, blocks=(*prompt.blocks, note))  # what comes first can be cached
+        next_prompt = replace(prompt, blocks=(*prompt.blocks, note))  # the first blocks can be cached
     if failures and not (text or any(items.values())):
         raise ModelError(_why_nothing(recording.exchanges[-1].reply))
     return JsonAnswer(text, items, present, recording.exchanges)
 
 
 def refuse_refusal(reply: Reply) -> None:
-    """Raise RefusalError if *reply* is a refusal, whatever text it has."""
+    """Raise RefusalError if *reply* is a refusal, even if it has a text."""
     if reply.is_refused:
         raise RefusalError(f"{reply.model} refused to answer (stop_reason: {REFUSED}).")
 
 
 def with_quotes(item: Any) -> Any:
-    """Return *item* with its `evidence`, if present, as a list of at most MAX_QUOTES texts."""
+    """Return *item*, but make its `evidence` (if it has any) a list of at most MAX_QUOTES texts."""
     if not isinstance(item, dict) or "evidence" not in item:
         return item
     quotes = item["evidence"] if isinstance(item["evidence"], list) else [item["evidence"]]
@@ -120,9 +119,9 @@ def with_quotes(item: Any) -> Any:
 
 
 def find_object(text: str, keys: Collection[str] = ()) -> dict[str, Any] | None:
-    """Find the JSON object in *text*: in a json fence, in any fence, or from an opening brace.
+    """Return the JSON object in *text*, which may be in a json fence, in any fence, or after other words.
 
-    The first object with one of *keys* wins, else the first object. A trailing comma is accepted. Source: contract,
+    The first object with one of *keys* wins, or else the first object. A trailing comma is accepted. Source: contract,
     sections 8 and 14.
     """
     first = None
@@ -134,9 +133,9 @@ def find_object(text: str, keys: Collection[str] = ()) -> dict[str, Any] | None:
 
 
 def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
-    """If *text* breaks off within an object with one of *keys*, return the complete part of that object, else None.
+    """Return the complete part of an object in which *text* breaks off. Return None if it has none of *keys*.
 
-    A value that is cut is left out. Of a list that is cut, the complete items stay.
+    A value that is cut off is left out. If a list is cut off, its complete items are kept.
     """
     for start in _openings(text):
         beginning = _beginning_at(text, start)
@@ -146,7 +145,7 @@ def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
 
 
 def _read(reply: Reply, keys: tuple[str, ...], *, must_answer: bool) -> _Part | None:
-    """Read a part of the answer from *reply*. None if it has no JSON (with *must_answer*: or none of *keys*)."""
+    """Return the part of the answer in *reply*, or None if there is no JSON. *must_answer*: *keys* must be in it."""
     answer = reply.structured if reply.structured is not None else find_object(reply.text, keys)
     is_complete = answer is not None and not answer.keys().isdisjoint(keys)
     if not is_complete:  # the object may be inside another one that breaks off, even if the reply isn't called cut
@@ -170,13 +169,13 @@ def _why_nothing(reply: Reply | None) -> str:
     if reply.is_cut:
         return f"{reply.model}'s answers were cut off before anything of them was complete. Try again later."
     beginning = shortened(reply.text)[:100]
-    return f"{reply.model} gave no JSON of the form it was asked for, twice; it said: {beginning!r}. Try again later."
+    return f"{reply.model} twice gave no JSON of the requested form. It said: {beginning!r}. Try again later."
 
 
 def _objects(text: str, *, spare_commas: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield the objects in *text*: from json fences, from any fence, then from each opening brace.
+    """Yield the JSON objects in *text*: first in json fences, then in other fences, then at each opening brace.
 
-    With *spare_commas*, trailing commas are accepted.
+    *spare_commas*: accept trailing commas.
     """
     if spare_commas:
         text = _SPARE_COMMA.sub(lambda match: match[1] or "", text)
@@ -198,7 +197,7 @@ def _openings(text: str) -> Iterator[int]:
 
 
 def _value_at(text: str, start: int) -> tuple[Any, int] | None:
-    """Return the complete value at *start*, and the index of its end; None if there is none."""
+    """Return the JSON value that starts at *start* and the index of its end, or None if no value is complete."""
     try:
         return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -206,7 +205,7 @@ def _value_at(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def _beginning_at(text: str, start: int) -> dict[str, Any]:
-    """Return the complete entries of the object that opens at *start*."""
+    """Return the object that starts at *start*, without an entry that is cut off."""
     entries: dict[str, Any] = {}
     place = start + 1
     while key := _value_at(text, _after_comma(text, place)):
@@ -225,7 +224,7 @@ def _beginning_at(text: str, start: int) -> dict[str, Any]:
 
 
 def _items_at(text: str, start: int) -> list[Any]:
-    """Return the complete items of the list that opens at *start*."""
+    """Return the list that starts at *start*, without an item that is cut off."""
     items: list[Any] = []
     place = start + 1
     while item := _value_at(text, _after_comma(text, place)):

@@ -1,7 +1,7 @@
-"""The playbook in a prompt to the model: first the texts of the points, then their marks.
+"""Rendering a playbook for the model that learns: first the texts of all points, then a line of marks for each point.
 
 Marks are the counters and dates of a point, and whether the session was shown the point. Votes change only the marks,
-so the texts can be cached.
+so the model's server can cache the texts.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ PLACEHOLDER = "{marks}"
 
 @dataclass(frozen=True, slots=True)
 class PointMarks:
-    """The marks of the key point `name`. Dates are texts such as "2026-11-22", or None.
+    """The counters, dates and states of the key point `name`. Dates are texts such as "2026-11-22", or None.
 
     `was_shown` and `was_cited` concern the judged session. `confirmed` is the day on which the point was last added,
     reworded or voted helpful. `shown_in_vain` counts sessions that were shown the point since its last vote, citation
@@ -40,20 +40,20 @@ class PointMarks:
 
 @dataclass(frozen=True, slots=True)
 class ShownPlaybook:
-    """A playbook in a prompt: the `text` for `{playbook}`, and the `marks` for `{marks}` (None: nothing is known)."""
+    """A playbook in a prompt. `text` replaces `{playbook}`, and `marks` replaces `{marks}`. None: marks are unknown."""
 
     text: str
     marks: str | None = None
 
     def stable_names(self, template: str) -> tuple[str, ...]:
-        """Return the placeholders of *template* that have the same value in several calls."""
+        """Return the placeholders of *template* whose values stay the same from call to call."""
         return () if self.marks is None or PLACEHOLDER not in template else ("playbook",)
 
 
 def show(template: str, playbooks: Sequence[Sequence[KeyPoint]], marks: Iterable[PointMarks]) -> ShownPlaybook:
-    """Render the points of the *playbooks*, each in canonical order, and their *marks*, for *template*.
+    """Render *playbooks*, whose points are in canonical order, and the points' *marks*, as *template* needs them.
 
-    If an older template has no placeholder for the marks, the counters come before the texts.
+    An older template has no placeholder for marks. For such a template, the counters are before the texts.
     """
     if PLACEHOLDER not in template:
         return ShownPlaybook(render_playbooks(playbooks), "")

@@ -1,4 +1,4 @@
-"""The protocol of a model (a prompt, a reply, its cost), and prompts from templates and messages."""
+"""The interface of a model: prompts, replies and costs. Also fills templates for prompts."""
 
 import json
 import os
@@ -10,10 +10,10 @@ from typing import Any, Protocol
 from playbook_db.errors import TemplateError
 from playbook_db.project_env import KEYS
 
-MAX_REPLY_CHARS = 1_000_000  # of text; a usual reply has 60,000 at most
-MAX_REPLY_BYTES = 8_000_000  # of a reply on the wire, in which each small piece has an event around it
-TOO_LONG = f"its reply was longer than {MAX_REPLY_CHARS // 10**6} MB and was ended"
-CHARACTERS_A_TOKEN = 4  # about, for an estimate
+MAX_REPLY_CHARS = 1_000_000  # of text; replies usually have 60,000 at most
+MAX_REPLY_BYTES = 8_000_000  # as received, with an event around each small piece of text
+TOO_LONG = f"its reply was longer than {MAX_REPLY_CHARS // 10**6} MB and was stopped"
+CHARACTERS_A_TOKEN = 4  # an estimate
 # Stop reasons of an incomplete reply, and of a refusal.
 CUT_REASONS = ("max_tokens", "model_context_window_exceeded")
 REFUSED = "refusal"
@@ -33,8 +33,8 @@ _ABOUT_ACCOUNT = re.compile(
 class Prompt:
     """A question to a model: the system prompt and the user's message.
 
-    The message is split into `blocks`. Other calls begin with the same blocks, except the last, so these can be cached.
-    The reply should follow the JSON `schema` and has at most `max_tokens`.
+    The message is split into `blocks`. All but the last are the same in other calls, so they can be cached. The reply
+    should follow the JSON `schema` and has at most `max_tokens`.
     """
 
     system: str
@@ -44,13 +44,13 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """Return the user's whole message."""
+        """The user's message as one text."""
         return "".join(self.blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, and their cost in US dollars (None: unknown). `input_tokens` don't include `cached_tokens`."""
+    """The tokens of a call and their cost in US dollars, or None. `input_tokens` don't include `cached_tokens`."""
 
     input_tokens: int
     output_tokens: int
@@ -76,7 +76,7 @@ class Reply:
 
 
 class Model(Protocol):
-    """A model that can be asked."""
+    """A language model, or a stand-in for one, that answers prompts."""
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
         """Return the reply to *prompt*. All attempts end by *deadline* (`time.monotonic`). Raises ModelError."""
@@ -84,7 +84,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question and its reply, or the `problem` that prevented one."""
+    """A prompt and its reply. Without a reply, `problem` says why there is none."""
 
     prompt: Prompt
     reply: Reply | None
@@ -92,12 +92,12 @@ class Exchange:
 
     @property
     def question(self) -> str:
-        """Return the whole prompt."""
+        """The whole prompt as one text."""
         return "\n\n".join(part for part in (self.prompt.system, self.prompt.text) if part)
 
     @property
     def answer(self) -> str:
-        """Return the reply with its cost, or the problem, as a text for people."""
+        """The reply and its cost as a text for people. Without a reply, the problem."""
         if self.reply is None:
             return f"({self.problem})"
         reply, usage = self.reply, self.reply.usage
@@ -116,7 +116,7 @@ class RecordingModel:
     exchanges: list[Exchange] = field(default_factory=list)
 
     def ask(self, prompt: Prompt, *, deadline: float) -> Reply:
-        """Ask the other model."""
+        """Ask the other model and record the exchange."""
         try:
             reply = self.model.ask(prompt, deadline=deadline)
         except Exception as error:
@@ -127,7 +127,7 @@ class RecordingModel:
 
 
 def render_messages(messages: Iterable[Any]) -> str:
-    """Render *messages* as text for a prompt, each below the role of its speaker.
+    """Render *messages* as text for a prompt. Above each message is the role of its speaker.
 
     A message is `{"role", "content"}`. Its content is a text or a list of blocks. Other items, and messages without
     text, are left out.
@@ -137,13 +137,13 @@ def render_messages(messages: Iterable[Any]) -> str:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Replace in *template* the first `{name}` of each of *values* by its value. Other braces stay."""
+    """Return *template* with the first `{name}` replaced by `values[name]`, for each name. Other braces stay."""
     remaining = dict(values)
     return _placeholders(values).sub(lambda match: remaining.pop(match[1], match[0]), template)
 
 
 def fill_blocks(template: str, values: Mapping[str, str], *, stable: Collection[str] = ()) -> tuple[str, ...]:
-    """Fill *template* as `fill` does, and split it into blocks for a prompt.
+    """Fill *template* like `fill`, and split the result into blocks for a prompt.
 
     The first block ends before the first placeholder. The second one ends before the first placeholder that isn't
     *stable*. Stable placeholders have the same value in several calls.
@@ -157,7 +157,7 @@ def fill_blocks(template: str, values: Mapping[str, str], *, stable: Collection[
 
 
 def require(template: str, name: str, file: str) -> None:
-    """Raise TemplateError if *template*, the content of *file*, lacks the placeholder *name*."""
+    """Raise TemplateError if *template* lacks the placeholder *name*. *file* is the template's file in the message."""
     if f"{{{name}}}" not in template:
         raise TemplateError(
             f"Your template {file} lacks {{{name}}}. Add it, or move the file away to use the built-in one."
@@ -165,23 +165,23 @@ def require(template: str, name: str, file: str) -> None:
 
 
 def enclosed(text: str, tag: str) -> str:
-    """Change *text* so that it can be put between `<tag>` and `</tag>`: it can't contain `</tag>`."""
+    """Return *text* in a form that is safe between `<tag>` and `</tag>`: each `</tag>` in it is broken up."""
     return re.sub(rf"<(?=/\s*{re.escape(tag)})", "<\u200b", text, flags=re.IGNORECASE)
 
 
 def object_schema(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
-    """Return the JSON schema of an object with only these keys."""
+    """Return a JSON schema for an object with *required* and *optional* keys and no others."""
     properties = {**required, **optional}
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
 def first_set(names: Iterable[str], default: str) -> str:
-    """Return the value of the first environment variable of *names* that is set, else *default*."""
+    """Return the value of the first set environment variable in *names*, or *default* if none is set."""
     return next((value for name in names if (value := os.environ.get(name, "").strip())), default)
 
 
 def shortened(text: str) -> str:
-    """Shorten the foreign error *text* to one line of 300 characters, without secrets and without the final period.
+    """Return another program's error *text* as one line of at most 300 characters, without secrets or a final period.
 
     The user's own key is replaced by exact match, since a gateway's key may look like plain words.
     """
@@ -193,24 +193,24 @@ def shortened(text: str) -> str:
 
 
 def estimated(prompt: Prompt, received_chars: int) -> tuple[int, int]:
-    """Estimate the tokens of *prompt*, and of a reply with *received_chars* characters."""
+    """Return estimates of the tokens in *prompt* and of the tokens in a reply with *received_chars* characters."""
     sent = len(prompt.system) + len(prompt.text)
     return sent // CHARACTERS_A_TOKEN, received_chars // CHARACTERS_A_TOKEN
 
 
 def count_of(counts: Mapping[str, Any], key: str) -> int:
-    """Return the number of tokens under *key* in another program's *counts*; 0 if the number isn't plausible."""
+    """Return the number of tokens that another program reports under *key*, or 0 if the number isn't plausible."""
     count = counts.get(key)
     return count if type(count) is int and 0 <= count < 10**12 else 0
 
 
 def is_lasting(status: int | None) -> bool:
-    """Return whether a request that failed with this HTTP status would fail again later."""
+    """Return whether a request that failed with this HTTP status would fail again if it is retried later."""
     return status is not None and 400 <= status < 500 and status not in (408, 409, 425, 429)
 
 
 def is_of_account(status: int | None, text: str) -> bool:
-    """Return whether a request failed because of the account, so that other requests would fail too.
+    """Return whether the account caused a request to fail, so that all other requests would fail, too.
 
     A 400 may be about the request itself. A 403 with an HTML page comes from a filter that reads the request. Errors
     about an account's limits have several statuses, or none if they come from the client.

@@ -1,6 +1,6 @@
-"""Prices of tokens by model family, in US dollars per million.
+"""Estimating what a call to a model costs. Prices are in US dollars per million tokens, by model family.
 
-The prices are estimates, for people and budgets. Source: the published prices of 2026-10.
+Source: the published prices of 2026-10.
 """
 
 import math
@@ -9,10 +9,10 @@ import re
 
 from playbook_db.errors import SettingError
 
-CACHE_READ_SHARE = 0.1  # of the price of input
-CACHE_WRITE_SHARE = 1.25
-LONG_PROMPT_TOKENS = 100_000  # some families cost more above it
-_FAMILIES = (  # a pattern of the model's name, the price of input and of output, the factor of both for a long prompt
+CACHE_READ_SHARE = 0.1  # of the input price
+CACHE_WRITE_SHARE = 1.25  # of the input price
+LONG_PROMPT_TOKENS = 100_000  # above it, some families cost more
+_FAMILIES = (  # a pattern for the model's name, the prices of input and output, the factor of both for a long prompt
     (r"opus-5-5", 4, 20, 1),
     (r"opus-(5|4-[5-9])", 5, 25, 1),
     (r"opus", 15, 75, 1),
@@ -29,7 +29,7 @@ _FAMILIES = (  # a pattern of the model's name, the price of input and of output
 def cost_usd(
     model: str, *, input_tokens: int, output_tokens: int, cached_tokens: int = 0, written_tokens: int = 0
 ) -> float | None:
-    """Return the cost of a call in US dollars; None if the model's price is unknown. Raises SettingError.
+    """Return the cost of a call in US dollars, or None if the model's price is unknown. Raises SettingError.
 
     `cached_tokens` were read from the cache, `written_tokens` written to the cache. `input_tokens` includes neither.
     """
@@ -42,9 +42,9 @@ def cost_usd(
 
 
 def price_per_mtok(model: str, *, prompt_tokens: int = 0) -> tuple[float, float] | None:
-    """Return the prices of a million input tokens and of a million output tokens; None if they are unknown.
+    """Return the prices of a million input tokens and of a million output tokens, or None if they are unknown.
 
-    `PLAYBOOK_PRICE_PER_MTOK="in,out"` overrides the list. Raises SettingError if it isn't two prices.
+    `PLAYBOOK_PRICE_PER_MTOK="in,out"` overrides the built-in prices. Raises SettingError if it isn't two prices.
     """
     value = os.environ.get("PLAYBOOK_PRICE_PER_MTOK", "").strip()
     if value:

@@ -1,4 +1,4 @@
-"""The reflector: asks a model what a session teaches, and whether each key point helped in it.
+"""The reflector: asking a model for a session's lessons and for votes on the key points.
 
 `reflect` prepares the curator's work. `extract` asks for new points and evaluations in one call, for programs that use
 the older functions. A transcript that is too long for one call is cut, and the answers are joined.
@@ -21,7 +21,7 @@ from playbook_db.llm.json_replies import (
 from playbook_db.llm.marks import ShownPlaybook
 from playbook_db.llm.model import Exchange, Model, Prompt, enclosed, fill_blocks, object_schema, require
 
-MAX_TRANSCRIPT_CHARS = 260_000  # of one call; a chunk of the worker's has fewer
+MAX_TRANSCRIPT_CHARS = 260_000  # in one call; the worker's chunks are shorter
 MAX_LESSONS = 30  # of one session; the prompt asks for fewer
 KINDS = ("worked", "failed_and_recovered", "wasteful", "wish_of_the_user")  # of a lesson
 _SYSTEM = (
@@ -53,14 +53,14 @@ _LESSON = {
     "evidence": QUOTES,
 }
 _TAGS = {"type": "array", "items": object_schema(_TAG, ignored=_IGNORED, evidence=QUOTES)}
-# An older template doesn't ask for the optional ones.
+# An older template doesn't ask for the optional keys.
 SCHEMA = object_schema(
     {"analysis": _TEXT, "bullet_tags": _TAGS}, lessons={"type": "array", "items": object_schema(_LESSON)}
 )
 _LESSON_TEXTS = ("text", "cause", "fix", "applies_to")
-_BEGINNING = 80  # characters of a lesson, enough for the model to recognize it
+_BEGINNING = 80  # characters of a lesson, by which the model recognizes it
 _EXTRACTED_KEYS = ("new_key_points", "evaluations", "operations")
-_WEIGHTS = ("neutral", "helpful", "harmful")  # if two pieces of a session disagree, the later of these wins
+_WEIGHTS = ("neutral", "helpful", "harmful")  # if two pieces of a session disagree, the last of these wins
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Reflection:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether the session taught nothing: no lesson, and no point that helped or harmed."""
+        """Whether the session taught nothing: it has no lesson, and no point helped or harmed."""
         tags = (tag.get("tag") for tag in self.tags if isinstance(tag, dict))
         return (
             self.has_lessons and not self.lessons and not any(str(tag).strip().lower() in _WEIGHTS[1:] for tag in tags)
@@ -99,8 +99,8 @@ def reflect(
 ) -> Reflection:
     """Ask the reflector about a session. *cited* has the names of the points that the assistant cited.
 
-    If the *playbook* has no marks, all points count as shown. With *must_answer*, an object without any known key is an
-    error. *deadline* is a time of `time.monotonic` for all calls about the first piece; each other piece has as long.
+    If the *playbook* has no marks, all points count as shown. *must_answer*: an object without any known key is an
+    error. *deadline* (of `time.monotonic`) is for all calls about the first piece; each other piece gets as much time.
     Raises ModelError. Raises TemplateError if *template* has no placeholder for the transcript. Source: reflector
     specification, REQ-REFL-003 to -006 and -008.
     """
@@ -132,7 +132,7 @@ def reflect(
 def extract(
     model: Model, *, template: str, transcript: str, playbook_text: str, deadline: float
 ) -> dict[str, list[Any]]:
-    """Ask once what a session teaches: `new_key_points`, `evaluations`, and `operations` if the model gave that list.
+    """Ask in one call for `new_key_points` and `evaluations` of a session. A model may also return `operations`.
 
     The items are unchecked. If a reply was cut off, its complete items count. *deadline* and errors: see `reflect`.
     Source: curator contract, ExtractionResult.
@@ -158,13 +158,13 @@ def _extract(model: Model, prompt: Prompt, deadline: float) -> dict[str, list[An
     if answer is None or answer.keys().isdisjoint(_EXTRACTED_KEYS):
         answer = find_beginning(reply.text, _EXTRACTED_KEYS) or answer
     if answer is None:
-        raise ModelError(f"{reply.model} gave no JSON. Try again later.")
+        raise ModelError(f"{reply.model} did not answer in JSON. Try again later.")
     keys = [key for key in _EXTRACTED_KEYS if key != "operations" or isinstance(answer.get(key), list)]
     return {key: value if isinstance(value := answer.get(key), list) else [] for key in keys}
 
 
 def _operations(answer: dict[str, list[Any]]) -> list[Any]:
-    """Return the operations of *answer*, or else an ADD for each of its new points."""
+    """Return the operations in *answer*. If it has none, return an ADD for each of its new points."""
     if "operations" in answer:
         return answer["operations"]
     points = [point if isinstance(point, dict) else {"text": point} for point in answer["new_key_points"]]
@@ -172,7 +172,7 @@ def _operations(answer: dict[str, list[Any]]) -> list[Any]:
 
 
 def _pieces(transcript: str, deadline: float) -> Iterator[tuple[str, float]]:
-    """Cut *transcript* into pieces that fit into a call, before a speaker if possible. Yield each with its deadline."""
+    """Cut *transcript* into pieces that fit into a call, if possible between messages. Yield each with its deadline."""
     allowed_s = deadline - time.monotonic()
     start = 0
     while True:
@@ -187,7 +187,7 @@ def _pieces(transcript: str, deadline: float) -> Iterator[tuple[str, float]]:
 
 
 def _lessons(items: list[Any]) -> list[dict[str, Any]]:
-    """Return the lessons in *items* without duplicates. Each has exactly the keys of a lesson."""
+    """Return the lessons in *items* without duplicates and without unknown keys."""
     by_text = {text: item for item in reversed(items) if (text := _text_of(item)).strip() and isinstance(item, dict)}
     return [
         {
@@ -205,7 +205,7 @@ def _text_of(lesson: Any) -> str:
 
 
 def _joined(answers: list[list[Any]], verdict: str) -> list[Any]:
-    """Join the items of all *answers*. If there are several answers, the gravest *verdict* on each point counts."""
+    """Return the items of all *answers* in one list. If answers disagree on a point, the gravest *verdict* counts."""
     if len(answers) == 1:
         return answers[0]
     heaviest: dict[str, Any] = {}

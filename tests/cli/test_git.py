@@ -58,7 +58,7 @@ def test_the_driver_speaks_json(playbook: Playbook, files: list[str]) -> None:
         (0, b"<<<<<<< ours\n", "the common ancestor, line 1"),
         (1, b"", "ours, line 1, column 1: the file is empty"),
         (1, b"{", "ours, line 1"),
-        (2, b"\xff\xfe{\x00", "theirs, byte 0: this is no UTF-8"),
+        (2, b"\xff\xfe{\x00", "theirs, byte 0: this is not UTF-8"),
         (2, _content(an_entry("oth-001"), an_entry("oth-001")), "theirs, section 'OTHERS', entry 2"),
         (2, b"[]", "theirs: a playbook must be a JSON object"),
         (2, None, "theirs: it can't be read: No such file"),

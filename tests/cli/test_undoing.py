@@ -147,7 +147,7 @@ def test_what_a_revision_says_of_itself_can_not_steer_the_terminal(playbook: Pla
     ("arguments", "code", "told"),
     [
         (("undo", "9"), 1, "There is no revision 9"),
-        (("undo", "2..1"), 1, "the older one comes first (1..2)"),
+        (("undo", "2..1"), 1, "put the older revision first (1..2)"),
         (("undo", "yesterday"), 1, "a range like 3..8"),
         (("undo", "--ours", "--theirs"), 2, "not both"),
         (("restore",), 2, "NAME of a key point, --at, or both"),

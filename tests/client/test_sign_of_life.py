@@ -52,7 +52,7 @@ def _mirror(world: World) -> None:
     ("spoil", "expected"),
     [
         (_garbage, ("file is not a database", "The session continued without the playbook; run: playbook doctor")),
-        (_lost, ("and there are backups of it. Restore the newest: playbook restore-backup", "playbook init --new")),
+        (_lost, ("but backups of it exist. Restore the newest: playbook restore-backup", "playbook init --new")),
         (_mirror, ("is here but not in use yet.", "playbook init. To leave it alone: playbook mirror off")),
     ],
 )

@@ -237,13 +237,13 @@ def test_sources_that_do_not_exist_are_passed_over() -> None:
         ({"pat-001": 1, "pat-002": 1}, "`source_ids` must list two points or more"),
         (
             ["pat-001", "pat-001"],
-            f"{_TWO_DIFFERENT} (there: pat-001; missing: none)",
+            f"{_TWO_DIFFERENT} (found: pat-001; missing: none)",
         ),
         (
             ["pat-001", "pat-9"],
-            f"{_TWO_DIFFERENT} (there: pat-001; missing: pat-9)",
+            f"{_TWO_DIFFERENT} (found: pat-001; missing: pat-9)",
         ),
-        (["x", 5], f"{_TWO_DIFFERENT} (there: none; missing: x, 5)"),
+        (["x", 5], f"{_TWO_DIFFERENT} (found: none; missing: x, 5)"),
     ],
 )
 def test_merge_of_fewer_than_two_different_points_is_skipped(source_ids: object, reason: str) -> None:

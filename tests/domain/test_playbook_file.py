@@ -195,7 +195,7 @@ def test_utf_16_is_refused_with_the_way_out(encoding: str) -> None:
     error = refusal_of('\ufeff{"sections": {}}'.encode(encoding))
 
     assert (error.place, error.damaged) == ("byte 0", True)
-    assert error.problem == "this is no UTF-8. It looks like UTF-16; save it as UTF-8."
+    assert error.problem == "this is not UTF-8. It looks like UTF-16; save it as UTF-8."
 
 
 def test_utf_16_without_its_mark_is_damaged_all_the_same() -> None:
@@ -209,7 +209,7 @@ def test_other_encodings_are_refused_at_the_byte() -> None:
     """Nothing is replaced by question marks."""
     error = refusal_of('{"key_points": ["für"]}'.encode("latin-1"))
 
-    assert (error.place, error.problem, error.damaged) == ("byte 18", "this is no UTF-8.", True)
+    assert (error.place, error.problem, error.damaged) == ("byte 18", "this is not UTF-8.", True)
 
 
 # --- JSON, but no playbook ---
@@ -639,7 +639,7 @@ def test_counter_that_is_no_count_is_refused(key: str, value: object) -> None:
     error = content_refusal(a_flat_dict("a", {"name": "kpt_007", "text": "b", key: value}))
 
     assert error.place == "`key_points`, entry 2 ('kpt_007')"
-    assert f"`{key}` must be a whole number from 0 up, but it is {json.dumps(value)[:60]}" in error.problem
+    assert f"`{key}` must be a whole number of 0 or more, but it is {json.dumps(value)[:60]}" in error.problem
 
 
 @pytest.mark.parametrize(
@@ -714,7 +714,7 @@ def test_entry_of_no_known_shape_is_refused(entry: object) -> None:
         ([], "", "a playbook must be a JSON object, but this is []."),
         ("use ruff", "", 'a playbook must be a JSON object, but this is "use ruff".'),
         (None, "", "a playbook must be a JSON object, but this is null."),
-        ({}, "", "it has neither `sections` nor `key_points`, so it is no playbook."),
+        ({}, "", "it has neither `sections` nor `key_points`, so it isn't a playbook."),
         ({"key_points": {}}, "`key_points`", "it must be a list, but it is {}."),
         ({"key_points": None}, "`key_points`", "it must be a list, but it is null."),
         ({"sections": []}, "`sections`", "it must be an object, but it is []."),

@@ -298,7 +298,7 @@ def test_a_client_that_prints_too_much_is_stopped(fake: Fake, printed: str) -> N
     """It gets no further than the pause between two looks lets it."""
     began = time.monotonic()
 
-    with pytest.raises(ModelError, match="longer than 1 MB and was ended") as raised:
+    with pytest.raises(ModelError, match="longer than 1 MB and was stopped") as raised:
         fake(printed).ask(a_prompt(), deadline=soon(60))
 
     assert time.monotonic() - began < 30

@@ -1,7 +1,7 @@
-"""The actions of a program on a playbook that it loaded. A merge replays them.
+"""Recording a program's actions on a playbook that it loaded, and replaying them after a merge.
 
-A three-way merge sees only two states. If the program used our functions, the votes, operations and prunings between
-the two states are known, and the history shows them.
+A three-way merge sees a playbook only before and after the program ran. If the program used the documented functions,
+its votes, operations and prunings are known, and the history shows them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from playbook_db.domain.playbook import Change, Playbook, Skipped, Vote, normali
 
 @dataclass(frozen=True, slots=True)
 class RecordedActions:
-    """Changes and votes in order, the skipped operations, and the number of `items` in all lists of operations."""
+    """A program's changes and votes in order, and its skipped operations. `items` counts all its operations."""
 
     changes: tuple[Change, ...] = ()
     votes: tuple[Vote, ...] = ()
@@ -27,7 +27,7 @@ class RecordedActions:
         skipped: Iterable[Skipped] = (),
         items: int = 0,
     ) -> "RecordedActions":
-        """Return a copy with the next actions added. The indices of *skipped* count within the next *items*."""
+        """Return a copy with further actions. The indices of *skipped* count within the new *items*."""
         placed = (replace(each, index=each.index + self.items) for each in skipped)
         changes, votes = (*self.changes, *changes), (*self.votes, *votes)
         return RecordedActions(changes, votes, (*self.skipped, *placed), self.items + items)
@@ -36,10 +36,10 @@ class RecordedActions:
 def replay(
     draft: Draft, actions: RecordedActions, *, base: Playbook, ours: Playbook, theirs: Playbook
 ) -> tuple[Vote, ...]:
-    """Replace the draft's changes, which merged *theirs* into *ours*, with the *actions* that led from *base* there.
+    """Replace the draft's changes with the program's *actions*. The draft is *ours* with *theirs* merged into it.
 
-    Votes become changes of their own. Reasons, successors, and the votes of retired points are restored. Return the
-    votes under our names. A vote for a point that isn't here has no match.
+    The actions led from *base* to *theirs*. Votes become separate changes. Reasons, successors, and the votes of
+    retired points are restored. Return the votes with the draft's names. `matched` is false if a point isn't there.
     """
     translator = _Translator(draft, actions, base, ours, theirs)
     draft.changes[:] = [action for change in draft.changes for action in translator.actions_of(change)]
@@ -47,7 +47,7 @@ def replay(
 
 
 class _Translator:
-    """Translator of actions to our names for the points."""
+    """Translates actions on *theirs* into actions on the draft, where points may have other names."""
 
     def __init__(
         self, draft: Draft, actions: RecordedActions, base: Playbook, ours: Playbook, theirs: Playbook
@@ -69,7 +69,7 @@ class _Translator:
         self._voted = {self._names.get(vote.name) for vote in actions.votes}
 
     def actions_of(self, change: Change) -> Iterator[Change]:
-        """Yield the actions that make up *change* of the draft, in order."""
+        """Yield the actions of which the draft's *change* consists, in order."""
         name = change.point.name
         before, action = self._ours.get(name), self._others.get(name)
         retirement = self._retirements.get(name) if change.kind == "retire" else None
@@ -95,14 +95,14 @@ class _Translator:
             yield replace(change, kind=kind, reason="; ".join(filter(None, (change.reason, action.reason))))
 
     def vote(self, vote: Vote) -> Vote:
-        """Return *vote* with our name for its point."""
+        """Return *vote* with the name that its point has in the draft."""
         name = self._names.get(vote.name, vote.name)
         return replace(vote, name=name, matched=vote.matched and vote.name in self._names and name in self._present)
 
     def _why(self, retirement: Change) -> tuple[str | None, str | None]:
-        """Return the reason of *retirement*, and our name of the point's successor.
+        """Return the reason of *retirement*, and the successor's name in the draft.
 
-        If the successor was retired before it came here, use its own successor.
+        If the successor was itself retired before the merge, use its own successor.
         """
         reason, successor = retirement.reason, retirement.successor
         while successor is not None and successor not in self._names:

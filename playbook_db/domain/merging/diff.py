@@ -1,4 +1,4 @@
-"""The differences between two playbooks, and between the words of two texts."""
+"""Comparing two playbooks, and the words of two texts."""
 
 import bisect
 import re
@@ -13,12 +13,12 @@ from playbook_db.domain.playbook import Header, KeyPoint, Playbook
 
 _NOT_COMPARED = ("last_updated", "sections")  # keys: the file's time, and the place of its points
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
-_MAX_PAIRS = 50_000  # of equal words; beyond that, all from the first to the last difference counts as changed
+_MAX_PAIRS = 50_000  # of equal words; with more, everything from the first to the last difference counts as changed
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One point in both playbooks."""
+    """A point that is in both playbooks: its state before and its state after."""
 
     before: KeyPoint
     after: KeyPoint
@@ -26,7 +26,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A point, and the name of the point before it in its section; None if it is the first."""
+    """A point and its place in a section. `behind` names the preceding point, and is None for the first point."""
 
     point: KeyPoint
     behind: str | None
@@ -42,7 +42,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """A top-level key whose value differs. The values are JSON; None if a file lacks the key."""
+    """A top-level key of a playbook file whose value differs. The values are JSON, or None if a file lacks the key."""
 
     key: str
     before: str | None
@@ -51,10 +51,10 @@ class KeyChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences from one playbook to another.
+    """The differences between two playbooks.
 
-    A point in both playbooks may be reworded, moved and voted on at once. Within a section, the smallest set of points
-    that explains the new order counts as moved. Added or retired points don't make others count as moved.
+    A point in both playbooks may be reworded, moved and voted on at once. If the order of a section changed, as few
+    points as possible count as moved. Adding or retiring a point doesn't move the others.
     """
 
     added: tuple[Placed, ...]
@@ -72,7 +72,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of two texts, before and after. The two are equal if nothing changed."""
+    """A part of a text before and after a change. Both are equal if this part didn't change."""
 
     before: str
     after: str
@@ -84,7 +84,7 @@ class Piece:
 
 
 def compare(before: Playbook, after: Playbook) -> Comparison:
-    """Compare *before* with *after*. Each list is in the order of the playbook that has its points."""
+    """Compare the playbooks *before* and *after*. Lists are in the order of *after*, `retired` in that of *before*."""
     old, new = before.by_name, after.by_name
     pairs = [Pair(old[name], point) for name, point in new.items() if name in old]
     placed = {
@@ -103,7 +103,7 @@ def compare(before: Playbook, after: Playbook) -> Comparison:
 
 
 def changed_keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
-    """Return the top-level keys whose JSON differs. In JSON, 1, 1.0 and true differ."""
+    """Return the top-level keys whose values differ as JSON. In JSON, 1, 1.0 and true differ."""
     old, new = dict(before.fields), dict(after.fields)
     keys = [key for key in {**old, **new} if key not in _NOT_COMPARED]
     changes = (KeyChange(key, value_as_json(old, key), value_as_json(new, key)) for key in keys)
@@ -111,12 +111,12 @@ def changed_keys(before: Header, after: Header) -> tuple[KeyChange, ...]:
 
 
 def value_as_json(fields: Mapping[str, Any], key: str) -> str | None:
-    """Return the value under *key* as JSON; None if there is none."""
+    """Return the value of *key* as JSON, or None if *fields* lacks the key."""
     return write_json(fields[key]) if key in fields else None
 
 
 def compare_words(before: str, after: str) -> tuple[Piece, ...]:
-    """Split two texts into pieces, with few changed words. Joined again, the pieces give either text."""
+    """Split two texts into equal and changed pieces. All `before` parts form *before*, all `after` parts *after*."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     head = common_length(old, new)
     tail = common_length(old[head:][::-1], new[head:][::-1])
@@ -127,17 +127,17 @@ def compare_words(before: str, after: str) -> tuple[Piece, ...]:
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many tokens (or characters) at the beginning are the same in both."""
+    """Return the length of the beginning that both sequences share."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def marked(before: str, after: str) -> str:
-    """Return the new text with its changes marked, as `[-old-]{+new+}`."""
+    """Return the text *after* with its changes marked, as in `[-old-]{+new+}`."""
     return "".join(mark(piece) for piece in compare_words(before, after))
 
 
 def mark(piece: Piece) -> str:
-    """Return the text of *piece*, marked as a change if it changed."""
+    """Return the text of *piece*. If it changed, mark the change, as in `[-old-]{+new+}`."""
     if piece.is_same:
         return piece.after
     removed = f"[-{piece.before}-]" if piece.before else ""
@@ -167,7 +167,7 @@ def _counters(point: KeyPoint) -> tuple[int, int]:
 
 
 def _moved(before: Playbook, after: Playbook) -> set[str]:
-    """Return the points that changed section, and the smallest set of other points that explains the new order."""
+    """Return the names of moved points: those in a new section, and as few others as explain the new order."""
     old = before.by_name
     both = [point for point in after.points if point.name in old]
     moved = {point.name for point in both if old[point.name].section != point.section}

@@ -1,6 +1,6 @@
-"""Merging three versions of `playbook.json` for git, if both sides of git's merge changed the file.
+"""Merging `playbook.json` for git, if both branches changed the file.
 
-The rules are those of `merge`. A point is retired if the common ancestor had it and our side doesn't.
+The rules are those of `merge`. A point counts as retired if the common ancestor has it and our side doesn't.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from playbook_db.domain.playbook import Header, Playbook, RetiredPoint
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.times import read_timestamp, timestamp
 
-_SPREAD_US = 999  # microseconds, over which the times of merges are spread
+_SPREAD_US = 999  # the time of a merge is at most so many microseconds after the files' times
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a merge: its bytes, and the result of reading them."""
+    """The file on one side of a merge: its bytes, and their parsed content."""
 
     data: bytes
     reading: Reading
@@ -30,17 +30,17 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class FileMerge:
-    """The bytes of the merged file, and notes for a person."""
+    """The result of a merge: the bytes of the merged file, and notes for a person."""
 
     data: bytes
     notes: tuple[str, ...]
 
 
 def merge_files(base: Reading | None, ours: Side, theirs: Side, *, ancestor: Playbook | None = None) -> FileMerge:
-    """Merge *theirs* into *ours*. *base* is the common ancestor; None if each side created its own file.
+    """Merge *theirs* into *ours*. *base* is the common ancestor, or None if each side created its own file.
 
-    *ancestor* is a closer ancestor that a database knows. If a side equals the result, its bytes are returned. Any
-    other result has a new `last_updated`, so no database mistakes it for a revision.
+    *ancestor* is a closer ancestor that a database knows. If the result equals one side, return the bytes of that side.
+    Any other result has a new `last_updated`, so that no database mistakes it for a revision.
     """
     our_playbook = merge.in_our_sections(ours.reading, theirs.reading.playbook)
     their_playbook = merge.in_our_sections(theirs.reading, our_playbook)
@@ -78,7 +78,7 @@ def _with_new_keys(ours: Header, theirs: Header) -> Header:
 def _merge_extras(
     base: Reading | None, ours: Reading, theirs: Reading, their_playbook: Playbook, merged: Playbook
 ) -> dict[str, str]:
-    """Return the unknown keys of entries by names in *merged*: ours, and those that the other side changed or added."""
+    """Return the unknown keys of each entry in *merged*: ours, and those that the other side added or changed."""
     known = base.extras if base else {}
     changed = {name: _changed(known.get(name, "{}"), fields) for name, fields in theirs.extras.items()}
     new = merge.new_extras(replace(theirs, extras=changed), their_playbook, merged, ours.extras)
@@ -91,7 +91,7 @@ def _changed(before: str, fields: str) -> str:
 
 
 def _not_taken(base: Playbook, ours: Playbook, theirs: Playbook, merged: Playbook) -> Iterator[str]:
-    """Yield a note for each side's text that lost, if both sides reworded a point. Git's history has the text."""
+    """Yield a note for each text that isn't kept because both sides reworded a point. Git's history has the text."""
     for name, point in merged.by_name.items():
         sides: Mapping[str, Playbook] = {"ours": ours, "theirs": theirs}
         texts = {which: side.by_name[name].text for which, side in sides.items() if name in side.by_name}
@@ -102,7 +102,7 @@ def _not_taken(base: Playbook, ours: Playbook, theirs: Playbook, merged: Playboo
 
 
 def _time_of_merge(ours: str | None, theirs: str | None, *, seed: bytes) -> str | None:
-    """Return a time just after both, the same for each merge of these files; None if neither file has a time."""
+    """Return a time just after *ours* and *theirs*, or None without times. Equal files always get the same time."""
     moments = [moment for moment in map(read_timestamp, (ours, theirs)) if moment is not None]
     if not moments:
         return None

@@ -1,8 +1,8 @@
-"""The order of a mirror's versions: which versions include which others, according to git and to a database.
+"""Finding out which versions of a mirror file include which other versions, from git's history and a database.
 
-A version includes the versions that its commit was made of. A database merges one version after another, so each of
-its revisions includes all earlier ones, on any branch. A version that is a revision includes those too, although no
-commit shows it.
+A version includes the versions of its parent commits. A database merges one version after another, so each of its
+revisions includes all versions that were merged earlier, on any branch. So does a version that a revision wrote,
+although no commit shows it.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a mirror: its commit, the commits that it was made of, and its `last_updated`."""
+    """A version of a mirror file: its commit, the parents of the commit, and its `last_updated`."""
 
     commit: str
     parents: tuple[str, ...]
@@ -20,14 +20,14 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class KnownVersion:
-    """A version in a database: the first revision that included it, and whether the version is that revision."""
+    """A version that a database knows: the first revision that includes it, and whether that revision wrote it."""
 
     revision: int
     is_revision: bool
 
 
 class Lineage:
-    """Versions, newest first: each precedes those that it was made of. *known* has the database's versions by time."""
+    """The ancestry of *versions*, given newest first. *known* has the versions that a database knows, by time."""
 
     def __init__(self, versions: Iterable[Version], known: Mapping[str, KnownVersion]) -> None:
         self._versions = {version.commit: version for version in versions}
@@ -39,13 +39,13 @@ class Lineage:
         self._oldest = {version.time: version.commit for version in self._versions.values()}
 
     def behind(self, commits: Iterable[str]) -> set[str]:
-        """Return the *commits* and all commits that they were made of."""
+        """Return the *commits* and all their ancestors."""
         return set().union(*(self._behind.get(commit, frozenset()) for commit in commits))
 
     def taken_in(self, last: int | None = None) -> set[str]:
-        """Return the versions that the database includes, if *last* is given up to that revision.
+        """Return the versions that the database includes. With *last*, only count revisions up to *last*.
 
-        It also includes all that they were made of, unless a version repeats an older one's content (after a revert).
+        The ancestors of a version are included, too, unless it repeats an older version's content, as after a revert.
         """
         has, with_all = set(), set()
         for version in self._versions.values():
@@ -57,15 +57,15 @@ class Lineage:
         return has | self.behind(with_all)
 
     def held(self, behind: Collection[str]) -> set[str]:
-        """Return all versions that a commit includes if it was made of the versions *behind*."""
+        """Return all versions that a commit includes: its ancestors *behind*, and those that the database adds."""
         known = (self._known.get(self._versions[commit].time) for commit in behind if commit in self._versions)
         last = max((each.revision for each in known if each is not None and each.is_revision), default=0)
         return {*behind, *self.taken_in(last)}
 
     def newest(self, commits: Collection[str], *, as_git_knows: bool = False) -> list[str]:
-        """Return those *commits* that no other of them includes. If two include each other, return one.
+        """Return the *commits* that no other given commit includes. If two include each other, return one of them.
 
-        With *as_git_knows*, ignore the database.
+        *as_git_knows*: ignore the database.
         """
         known = [commit for commit in commits if commit in self._versions]
         held = {each: self._behind[each] if as_git_knows else self.held(self._behind[each]) for each in known}

@@ -1,7 +1,7 @@
-"""Three merges of two playbooks: importing a file, making the playbook equal to a file, and the three-way merge.
+"""Merging another playbook into ours: a merge without an ancestor, a replacement of all points, a three-way merge.
 
-All three change a draft of our playbook and return notes for the user. *theirs* is the other playbook. *retired* has
-our retired points by name. If the file is older than an erasure here, no forgotten text returns with the file.
+Each merge changes a draft of our playbook and returns notes for the user. *theirs* is the other playbook. *retired* has
+our retired points by name. If *theirs* is older than an erasure here, it doesn't bring a forgotten text back.
 """
 
 import json
@@ -23,9 +23,9 @@ _WRONG_KIND = "a name of the other kind of playbook"  # of a personal playbook i
 
 
 def prepare_import(reading: Reading, ours: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
-    """Prepare the playbook of *reading* for a merge into *ours*. Also return notes.
+    """Return the playbook in *reading*, prepared for a merge into *ours*, and notes.
 
-    Its points get our sections. Points that were forgotten here are left out.
+    Points of a flat file get the sections that they have in *ours*. Points that were forgotten here are left out.
     """
     forgotten = {name for name, each in retired.items() if each.is_forgotten}
     return _without(in_our_sections(reading, ours), forgotten, "was forgotten here; the incoming text was left out")
@@ -38,7 +38,7 @@ def _without(theirs: Playbook, names: Collection[str], note: str) -> tuple[Playb
 
 
 def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
-    """Return the playbook of *reading*. A flat file has no sections, so its points get their sections in *ours*."""
+    """Return the playbook in *reading*. A flat file has no sections, so its points get their sections in *ours*."""
     if not reading.is_flat:
         return reading.playbook
     known = ours.by_name
@@ -49,16 +49,16 @@ def in_our_sections(reading: Reading, ours: Playbook) -> Playbook:
 def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired, *, folds_equal: bool = False) -> tuple[str, ...]:
     """Merge every point of *theirs* into the draft without a common ancestor.
 
-    If a point is here already (same name and text, or the same normalized text), it gets the higher of both counters.
-    The votes aren't added, because *theirs* may be a copy of this playbook. A retired point with this name and text is
-    restored. If its name has another text here, the incoming point gets a new name. Importing the same file again
-    changes nothing. With *folds_equal*, a text that is already here (after normalizing) isn't added again.
+    If the draft has the point (same name and text, or the same normalized text), it gets the higher of both counters.
+    The votes aren't added up, because *theirs* may be a copy of this playbook. A retired point of the same name and
+    text is restored. If the draft has another text under a name, the incoming point gets a new name. Importing the same
+    file again changes nothing. *folds_equal*: no text is added whose normalized text the draft has.
     """
     theirs, erasure_notes = without_erased_texts(_known(retired, draft.playbook()), theirs)
     notes = [*erasure_notes]
     draft.reserve(theirs.by_name)
     same = {point.name for point in theirs.points if point.name in draft and draft[point.name].text == point.text}
-    # A point that is matched by its name matches no other, unless equal texts are folded.
+    # A point that was matched by its name isn't matched by its text, too, unless *folds_equal* is true.
     alike: dict[str, list[str]] = {}
     for point in sorted(draft.points(), key=lambda point: point.name in same):
         if folds_equal or point.name not in same:
@@ -81,7 +81,7 @@ def merge_two_way(draft: Draft, theirs: Playbook, retired: Retired, *, folds_equ
 
 
 def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[str, ...]:
-    """Make the draft equal to *theirs*, with the same points, texts, counters, sections and order."""
+    """Make the draft equal to *theirs*: the same points, texts, counters, sections and order."""
     theirs, erasure_notes = without_erased_texts(_known(retired, draft.playbook()), theirs)
     draft.reserve(theirs.by_name)
     notes = [*erasure_notes]
@@ -102,7 +102,7 @@ def replace_points(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[st
 def merge_three_way(
     draft: Draft, base: Playbook, theirs: Playbook, retired: Retired, *, was_erased_since: bool = False
 ) -> tuple[str, ...]:
-    """Apply the changes from *base*, the common ancestor, to *theirs* to the draft.
+    """Apply the other side's changes to the draft: those that lead from *base*, the common ancestor, to *theirs*.
 
     Votes of both sides add up. If both sides changed a text, the later text is live and the other is in the history. A
     point that one side retired and the other reworded stays. *was_erased_since*: something was forgotten after *base*
@@ -149,10 +149,10 @@ def merge_three_way(
 def under_our_names(
     draft: Draft, base: Playbook, theirs: Playbook, merged: Playbook
 ) -> tuple[Playbook, Playbook, dict[str, str]]:
-    """Return *base* and *theirs* with our names for their points, and a dict from their names to ours.
+    """Return *base* and *theirs* with the names that their points have here, and a dict from their names to ours.
 
-    *theirs* was made from *base*, and our playbook was *merged* after a merge of *base*. If a point's text in *base*
-    was forgotten here since then, the point is left out if unchanged, and counts as new otherwise.
+    *theirs* was made from *base*. *merged* is our playbook after it merged *base*. If a point's text in *base* was
+    forgotten here since then, the point is left out if *theirs* didn't change it, and counts as new otherwise.
     """
     texts = {point.name: normalised(point.text) for point in merged.points}
     same = [point.name for point in base.points if texts.get(point.name) == normalised(point.text)]
@@ -177,7 +177,7 @@ def under_our_names(
 
 
 def without_retired(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[Playbook, tuple[str, ...]]:
-    """Remove from *theirs* the texts that are retired here, under any name. Also return notes."""
+    """Remove the points of *theirs* whose texts are retired here, even if their names differ. Also return notes."""
     live = {normalised(point.text) for point in draft.points()}
     retired_texts = {normalised(each.point.text) for each in retired.values()} - live
     names = {point.name for point in theirs.points if normalised(point.text) in retired_texts}
@@ -185,7 +185,7 @@ def without_retired(draft: Draft, theirs: Playbook, retired: Retired) -> tuple[P
 
 
 def only_what_is_in(base: Playbook, theirs: Playbook) -> Playbook:
-    """Remove from *base* the points and keys that *theirs* lacks, so that a merge removes nothing."""
+    """Return *base* without the points and keys that *theirs* lacks. A merge with this ancestor removes nothing."""
     points = tuple(point for point in base.points if point.name in theirs.by_name)
     fields = tuple(field for field in base.header.fields if field[0] in dict(theirs.header.fields))
     return replace(base, points=points, header=Header(fields, base.header.final_newline))
@@ -194,10 +194,10 @@ def only_what_is_in(base: Playbook, theirs: Playbook) -> Playbook:
 def _follow_texts(
     draft: Draft, base: Playbook, ours: Playbook, theirs: Playbook, notes: list[str]
 ) -> tuple[Playbook, Playbook]:
-    """Return *base* and *theirs*, in which points that a merge renamed have their present names.
+    """Return *base* and *theirs* with the current names of points that an earlier merge renamed.
 
-    If both sides gave the same name to two texts, a merge renamed one of the points. A side that hadn't seen this merge
-    still votes for the text under its old name, although that name belongs to the other text now.
+    If both sides gave the same name to two texts, a merge renamed one of the points. A side that doesn't know this
+    merge still votes for the text under its old name. The other text has that name now.
     """
     ours_new, theirs_new = (
         {point.text: point.name for point in side.points if point.name not in base.by_name} for side in (ours, theirs)
@@ -227,13 +227,13 @@ def _follow_texts(
 
 
 def _with_changes_since(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
-    """Return *point* with the votes and the new text that another point got between *before* and *after*."""
+    """Return *point* with the votes and the new text that came between *before* and *after*."""
     text = point.text if after.text == before.text else after.text
     return replace(_with_votes_since(point, before, after), text=text)
 
 
 def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_since: bool = False) -> Header:
-    """Apply the changes of top-level keys from *base* to *theirs* to our header. `last_updated` stays ours."""
+    """Return the header *ours* with the changes that lead from *base* to *theirs*. `last_updated` stays ours."""
     if was_erased_since:
         theirs = without_erased_header(base, theirs)
     known, fields = dict(base.fields), dict(ours.fields)
@@ -248,13 +248,13 @@ def merge_headers(base: Header, ours: Header, theirs: Header, *, was_erased_sinc
 
 
 def _differ(known: object, value: object) -> bool:
-    """Return whether *value* is new: another value, or the same number in a spelling that no program would write."""
+    """Return whether *value* differs from *known*. If a number is spelled unlike Python's JSON, its spelling counts."""
     plain = json.dumps(value)
     return plain != json.dumps(known) or write_json(value) not in (write_json(known), encoded(json.loads(plain)))
 
 
 def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tuple[Playbook, tuple[str, ...]]:
-    """Keep our text for each *known* point if the text in *theirs* may contain an erased text. Also return notes."""
+    """Replace each text in *theirs* that may contain forgotten words with the *known* point's. Also return notes."""
     points, notes = [], []
     for point in theirs.points:
         ours = known.get(point.name)
@@ -266,7 +266,7 @@ def without_erased_texts(known: Mapping[str, KeyPoint], theirs: Playbook) -> tup
 
 
 def without_erased_header(base: Header, theirs: Header) -> Header:
-    """Keep our top-level key or value in *theirs* if the incoming one may contain what was erased from *base*."""
+    """Replace each key or value in *theirs* that may contain a text erased from *base* with the one in *base*."""
     known = dict(base.fields)
     if MARK not in encoded(known):
         return theirs
@@ -279,10 +279,10 @@ def without_erased_header(base: Header, theirs: Header) -> Header:
 
 
 def new_extras(reading: Reading, theirs: Playbook, ours: Playbook, known: Mapping[str, str]) -> dict[str, str]:
-    """Return the unknown keys of entries in *reading* that add to *known*, a JSON object for each of our names.
+    """Return the unknown keys that entries in *reading* add to *known*, as a JSON object for each of our names.
 
-    *theirs* is the merged part of *reading*, *ours* the playbook afterwards. A point with an erasure gets no new keys,
-    since the file may be older.
+    *theirs* is the merged part of *reading*, and *ours* is the playbook after the merge. A point with erased parts gets
+    no new keys, since the file may be older than the erasure.
     """
     by_text = {normalised(point.text): point.name for point in reversed(ours.points)}
     extras: dict[str, str] = {}
@@ -300,7 +300,7 @@ def new_extras(reading: Reading, theirs: Playbook, ours: Playbook, known: Mappin
 
 
 def may_be_original(text: str, erased: str) -> bool:
-    """Return whether *erased* may be *text* after an erasure: both are the same around the marks."""
+    """Return whether *erased* may be *text* after an erasure, since both are equal except for the marks."""
     if MARK not in erased or text == erased:
         return False
     return bool(re.fullmatch(".*".join(map(re.escape, erased.split(MARK))), text, re.DOTALL))
@@ -311,13 +311,13 @@ def _known(retired: Retired, playbook: Playbook) -> dict[str, KeyPoint]:
 
 
 def _is_unchanged(value: object, known: object, *, has_name: bool) -> bool:
-    """Return whether *known* may be *value* after an erasure. Under another key, equal values suffice."""
+    """Return whether *known* may be *value* after an erasure. If their keys differ, equal values suffice."""
     theirs, ours = encoded(value), encoded(known)
     return may_be_original(theirs, ours) or (theirs == ours and not has_name)
 
 
 def _next_match(alike: dict[str, list[str]], text: str) -> str | None:
-    """Return the next point with *text*. The last point stays in *alike* and is returned repeatedly."""
+    """Return the next name in *alike* for *text*, and remove it. The last name stays and is returned repeatedly."""
     names = alike.get(text, [])
     return names.pop(0) if len(names) > 1 else next(iter(names), None)
 
@@ -327,7 +327,7 @@ def _with_higher_counters(here: KeyPoint, there: KeyPoint) -> KeyPoint:
 
 
 def _with_votes_since(point: KeyPoint, before: KeyPoint, after: KeyPoint) -> KeyPoint:
-    """Return *point* with the votes added that another point got between *before* and *after*."""
+    """Return *point* with the votes that were cast between *before* and *after*."""
     helpful = max(0, point.helpful + after.helpful - before.helpful)
     return replace(point, helpful=helpful, harmful=max(0, point.harmful + after.harmful - before.harmful))
 
@@ -381,13 +381,13 @@ def _merge_changed(
 
 
 def _is_later(theirs: Header, base: Header, ours: Header) -> bool:
-    """Return whether the other side's text is later. A file edited by hand keeps its time, so it counts as later."""
+    """Return whether *theirs* is later than *ours*. A file edited by hand keeps its time, so it counts as later."""
     there, here = read_timestamp(theirs.last_updated), read_timestamp(ours.last_updated)
     return theirs.last_updated == base.last_updated or there is None or here is None or there >= here
 
 
 def _has_their_order(base: Playbook, ours: Playbook, theirs: Playbook) -> bool:
-    """Return whether the other side's order wins: we moved nothing, and they moved points or we added none."""
+    """Return whether to use their order: we moved no points, and either they moved points or we added none."""
     if _common_order(ours, base, theirs) != _common_order(base, ours, theirs):
         return False
     they_moved = _common_order(theirs, base, ours) != _common_order(base, theirs, ours)
@@ -395,12 +395,12 @@ def _has_their_order(base: Playbook, ours: Playbook, theirs: Playbook) -> bool:
 
 
 def _common_order(of: Playbook, *others: Playbook) -> list[str]:
-    """Return those names in *of* that are also in all *others*, in the order of *of*."""
+    """Return the names of points that are in all playbooks, in the order of *of*."""
     return [point.name for point in of.points if all(point.name in other.by_name for other in others)]
 
 
 def _arrange(draft: Draft, like: Playbook) -> None:
-    """Sort the draft's points like those of *like*. Points that it lacks come last in their section."""
+    """Sort the draft's points in the order of *like*. Points that *like* lacks come last in their section."""
     rank = {point.name: place for place, point in enumerate(like.points)}
     by_section: dict[str, list[KeyPoint]] = {section: [] for section in SECTION_ORDER}
     for point in draft.points():

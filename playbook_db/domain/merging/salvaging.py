@@ -1,7 +1,7 @@
 """Copying the points of a damaged playbook into an intact one.
 
-The file has a row for each point, and a row for the point's last change. If they differ, the later one counts. A
-point's revision can be computed from its rank.
+The damaged database has a row for each point, and a row for the point's last change. If they differ, the newer one
+counts. The revision of a point's row can be computed from its rank.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,10 +18,10 @@ _MAX_POSITION = 2**53
 
 @dataclass(frozen=True, slots=True)
 class SavedPoint:
-    """A point of a damaged file, with its `number` in that file.
+    """A point that was read from a damaged database. `number` is its number there.
 
-    `revision` is the one that changed the point last, 0 if unknown. `reason` is why the point was retired. A name or
-    text that can't be read is "".
+    `revision` is the revision that last changed the point, or 0 if unknown. `reason` is why the point was retired. An
+    unreadable name or text is "".
     """
 
     number: int
@@ -32,16 +32,16 @@ class SavedPoint:
 
     @property
     def is_forgotten(self) -> bool:
-        """Whether the point was forgotten for good."""
+        """Whether the point was forgotten, so that its text is gone for good."""
         return not self.is_live and self.point.text == MARK
 
     def named(self, name: str) -> "SavedPoint":
-        """Return the same point; if its own name is lost, under *name*."""
+        """Return this point, with *name* if its own name is lost."""
         return self if self.point.name or not name else replace(self, point=replace(self.point, name=name))
 
 
 def changed_in(helpful: int, harmful: int, rank: float) -> int:
-    """Compute from its rank the revision that last changed a point. Return 0 if rank and votes don't agree."""
+    """Return the revision that last changed a point, computed from the *rank*. Return 0 if the votes contradict it."""
     if not 0 <= helpful < 2**53 or not 0 <= harmful < 2**53:
         return 0
     age = (rank - prompt_text.rank(helpful, harmful, 0)) * prompt_text.FADING_REVISIONS
@@ -49,9 +49,9 @@ def changed_in(helpful: int, harmful: int, rank: float) -> int:
 
 
 def settle(row: SavedPoint, change: SavedPoint) -> SavedPoint:
-    """Return the later of a point's *row* and its last *change*.
+    """Return the newer state of a point: either its *row* or its last *change*.
 
-    If its text is damaged, use the other one's text. If the row's revision is unknown, only the row's votes are wrong.
+    If the newer text is damaged, use the other text. If the row's revision is unknown, take the votes of *change*.
     """
     if not row.revision:
         point = replace(row.point, helpful=change.point.helpful, harmful=change.point.harmful)
@@ -62,17 +62,17 @@ def settle(row: SavedPoint, change: SavedPoint) -> SavedPoint:
 
 
 def is_damaged(text: str) -> bool:
-    """Return whether *text* is blank, or has characters that nobody writes."""
+    """Return whether *text* is blank, or has replacement characters or control characters."""
     return not text.strip() or any(char == "\ufffd" or not (char.isprintable() or char.isspace()) for char in text)
 
 
 def bring_in(
     draft: Draft, saved: Iterable[SavedPoint], retired: Mapping[str, RetiredPoint], *, known_to: int
 ) -> list[str]:
-    """Add the *saved* points to the draft, which is a playbook as of the revision *known_to*.
+    """Add the *saved* points to a draft of the playbook as it was at the revision *known_to*.
 
-    Points that changed later replace the draft's points. Missing points are added, retired points are retired again.
-    *retired* has the draft's own; forgotten ones stay forgotten. Return the new names of points whose names are lost.
+    Points that changed later replace the draft's points. Missing points are added, and retired points are retired
+    again. *retired*: the draft's retired points; forgotten points stay so. Return the new names of nameless points.
     """
     named, nameless = _by_name(saved)
     draft.reserve(named)
@@ -98,7 +98,7 @@ def bring_in(
 
 
 def _by_name(saved: Iterable[SavedPoint]) -> tuple[dict[str, SavedPoint], list[SavedPoint]]:
-    """Return the points by name, and those without a name. Of two with the same name, the later one keeps it."""
+    """Return a dict of points by name, and a list of nameless points. A repeated name goes to the newest point."""
     named: dict[str, SavedPoint] = {}
     nameless = []
     for each in sorted(saved, key=lambda each: -each.revision):
@@ -110,7 +110,7 @@ def _by_name(saved: Iterable[SavedPoint]) -> tuple[dict[str, SavedPoint], list[S
 
 
 def _bring_in_one(draft: Draft, saved: SavedPoint, here: KeyPoint | None, places: set[tuple[str, int]]) -> None:
-    """Add one *saved* point to the draft, which has it as *here*. *places* are the places of the live points."""
+    """Add one *saved* point to the draft. *here* is the draft's version of it. *places* has the live points' places."""
     point = saved.point
     is_live = point.name in draft
     is_taken = saved.is_live and (point.section, point.position) in places

@@ -1,7 +1,6 @@
-"""Undoing revisions: which undos are in effect, and a merge of three states of the points and the header.
+"""Undoing revisions, by merging the playbook before the revisions, after the revisions, and now (the draft).
 
-The states are before the revisions, after the revisions, and now (the draft). Votes are subtracted, so only the list of
-revisions shows whether something was undone already.
+An undo subtracts votes. So the points don't show whether a revision is already undone: only the list of undos does.
 """
 
 import re
@@ -17,7 +16,7 @@ from playbook_db.errors import UndoError
 
 _RANGE = re.compile(r"r?(\d{1,18})(?:\.\.r?(\d{1,18}))?", re.ASCII)
 SOURCES = ("learn", "import", "edit", "undo", "prune", "dedup", "sync")  # of a revision
-_MAX_QUOTED = 100  # characters of the message of the revisions, in the message of their undo
+_MAX_QUOTED = 100  # characters of the revisions' messages that the message of their undo quotes
 _NOT_THERE = "not in the playbook"
 
 _Moves = dict[str, tuple[PointState, PointState]]  # the present and the new state of each point that changes
@@ -26,7 +25,7 @@ Side = Literal["ours", "theirs"]  # the present state, or the state before the r
 
 @dataclass(frozen=True, slots=True)
 class RevisionRange:
-    """The revisions from `first` to `last`, both included."""
+    """The revisions from `first` to `last`, including both."""
 
     first: int
     last: int
@@ -41,24 +40,24 @@ class RevisionRange:
         return self.first <= other.first and other.last <= self.last
 
     def overlap(self, other: "RevisionRange") -> "RevisionRange | None":
-        """Return the revisions that both ranges contain; None if there are none."""
+        """Return the revisions that both ranges contain, or None if there are none."""
         first, last = max(self.first, other.first), min(self.last, other.last)
         return RevisionRange(first, last) if first <= last else None
 
     @property
     def was(self) -> str:
-        """The verb that follows the range in a sentence, `was` or `were`."""
+        """The verb to use after the range in a sentence: `was` or `were`."""
         return "was" if self.first == self.last else "were"
 
     @property
     def as_argument(self) -> str:
-        """The range as an argument of `playbook undo`."""
+        """The range as a user types it after `playbook undo`."""
         return f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """The number of a revision that undid other revisions, and the range that it undid."""
+    """A revision that undid other revisions: its number, and the range of the undone revisions."""
 
     number: int
     undone: RevisionRange
@@ -66,7 +65,7 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The points that some revisions changed, and the header, each before and after the revisions."""
+    """The effect of some revisions: the points that they changed, and the header, before and after."""
 
     before: Mapping[str, PointState]
     after: Mapping[str, PointState]
@@ -75,7 +74,7 @@ class Effect:
 
 
 class Collision(NamedTuple):
-    """A later change to the same `what`: its state now (`ours`), and its state before the revisions (`theirs`)."""
+    """A field that later revisions changed, too. `ours`: its value now. `theirs`: its value before the revisions."""
 
     what: str
     ours: str
@@ -84,7 +83,7 @@ class Collision(NamedTuple):
 
 @dataclass(slots=True)
 class UndoOutcome:
-    """The result of an undo: the header, notes for the user, and all collisions, even those that *prefer* resolved."""
+    """The result of an undo: the new header, notes for the user, and all collisions, including resolved ones."""
 
     header: Header
     notes: list[str] = field(default_factory=list)
@@ -92,24 +91,24 @@ class UndoOutcome:
 
 
 def parse_range(text: str) -> RevisionRange:
-    """Parse the revisions that *text* names: `8`, `r8`, `3..8`. Raises UndoError."""
+    """Return the revisions that *text* gives as `8`, `r8` or `3..8`. Raises UndoError."""
     match = _RANGE.fullmatch(text.strip().casefold())
     if match is None:
-        raise UndoError(f"{text!r} names no revisions. Give a number like 8, or a range like 3..8.")
+        raise UndoError(f"{text!r} is not a revision. Give a number like 8, or a range like 3..8.")
     revisions = RevisionRange(int(match[1]), int(match[2] or match[1]))
     if revisions.first > revisions.last:
-        raise UndoError(f"{text!r} is not a range: the older one comes first ({revisions.last}..{revisions.first}).")
+        raise UndoError(f"{text!r} is not a range: put the older revision first ({revisions.last}..{revisions.first}).")
     return revisions
 
 
 def undo_message(revisions: RevisionRange, summary: str) -> str:
-    """Write the message of the revision that undoes *revisions*. *summary* sums up the messages of *revisions*."""
+    """Return the message of the revision that undoes *revisions*. *summary* sums up the revisions' own messages."""
     short = summary if len(summary) <= _MAX_QUOTED else summary[: _MAX_QUOTED - 1] + "…"
     return f"undid {revisions} ({short})"
 
 
 def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
-    """Return the *undos* (newest first) that weren't undone. If two undid the same revision, the newer one counts."""
+    """Return those *undos* (newest first) that are in effect. If two undid the same revision, the newer one counts."""
     effective: list[Undo] = []
     undone: set[int] = set()
     for undo in undos:
@@ -121,7 +120,7 @@ def effective_undos(undos: Iterable[Undo]) -> list[Undo]:
 
 
 def undone_by(revision: int, undos: Iterable[Undo]) -> int | None:
-    """Return the number of the undo that undid *revision*; None if none of the effective *undos* did."""
+    """Return the number of the effective undo that undid *revision*, or None if there is none."""
     return next((undo.number for undo in undos if undo.undone.holds(RevisionRange(revision, revision))), None)
 
 
@@ -135,8 +134,8 @@ def undo_revisions(
 ) -> UndoOutcome:
     """Undo the *effect* of *revisions* in the draft.
 
-    Votes are subtracted. A text, section or top-level key gets its old value. If it was changed since then, there is a
-    collision, and *prefer* says which side wins. With collisions and no preference, don't use the draft.
+    Votes are subtracted. A text, section or top-level key gets its old value. If later revisions changed it, there is a
+    collision, and *prefer* decides which side wins. If there are collisions and no preference, don't use the draft.
     """
     outcome = UndoOutcome(draft.playbook().header)
     merge = _Merge(outcome, prefer)
@@ -158,7 +157,7 @@ def undo_revisions(
 
 
 def restore_state(draft: Draft, now: PointState, then: KeyPoint) -> None:
-    """Make a point live as it was *then*, from its state *now*. If its place is taken, put it last in its section."""
+    """Restore a point from its state *now* to *then*. If its place is taken, put it last in its section."""
     if (not now.is_live or _place(now.point) != _place(then)) and draft.is_taken(*_place(then)):
         then = replace(then, position=draft.free_position())
     if then != now.point or not now.is_live:
@@ -166,14 +165,14 @@ def restore_state(draft: Draft, now: PointState, then: KeyPoint) -> None:
 
 
 class _Merge:
-    """The merge of single points and keys. It adds its notes and collisions to the outcome."""
+    """Merges single points and top-level keys, and adds notes and collisions to the outcome."""
 
     def __init__(self, outcome: UndoOutcome, prefer: Side | None) -> None:
         self._outcome = outcome
         self._prefer = prefer
 
     def point(self, before: PointState, after: PointState, now: PointState) -> PointState:
-        """Return the state of a point after the undo."""
+        """Return the state that a point has after the undo."""
         counted = replace(
             now.point,
             helpful=self._votes("helpful", before.point, after.point, now.point),
@@ -192,7 +191,7 @@ class _Merge:
         return PointState(replace(counted, text=text, section=section, position=position), is_live)
 
     def header(self, effect: Effect, now: Header) -> Header:
-        """Return the header after the undo. The new revision sets its `last_updated`."""
+        """Return the header after the undo, but with an old `last_updated`."""
         before, after = effect.header_before, effect.header_after
         if _undated(now) == _undated(after):
             return before
@@ -208,14 +207,14 @@ class _Merge:
         return Header(tuple(fields.items()), newline)
 
     def _without_added(self, before: KeyPoint, after: KeyPoint, now: KeyPoint) -> PointState:
-        """Retire a point that the revisions added. If it was changed since then, report a collision."""
+        """Retire a point that the revisions added. If later revisions changed the point, report a collision."""
         if (now.text, now.section) == (after.text, after.section):
             return PointState(replace(now, text=before.text, section=before.section), is_live=False)
         self._collide(f"{now.name}, changed since it came", f"[{now.section}] {now.text}", _NOT_THERE)
         return PointState(now, is_live=self._prefer != "theirs")
 
     def _field(self, what: str, before: str, after: str, now: str, *, is_seen: bool = True) -> str:
-        """Return the value after the undo. If a visible value was changed again, report a collision."""
+        """Return a field's value after the undo. If later revisions changed a visible value, report a collision."""
         if now == after:
             return before
         if before in (after, now) or not is_seen:
@@ -236,7 +235,7 @@ class _Merge:
 
 
 def _carry_out(draft: Draft, moves: _Moves, retired: Mapping[str, RetiredPoint], reason: str) -> None:
-    """Give each point its new state. No two live points get the same place.
+    """Give each point in *moves* its new state. No two live points get the same place.
 
     *reason* is the reason for retiring live points. A point that is already retired keeps its reason.
     """

@@ -1,7 +1,7 @@
-"""Secrets that are recognized by the name beside them: `password=`, `"api_key": "..."`, `--token xyz`.
+"""Finding secrets by the name beside them: `password=`, `"api_key": "..."`, `--token xyz`.
 
-At each stem of such a name, three questions decide: whether a value follows (usually none does), whether the name means
-a secret, and whether the value looks like a secret.
+A secret's name contains a stem, such as `pass`. At each stem, three checks decide: a value follows the name, the name
+means a secret, and the value looks like a secret.
 """
 
 import re
@@ -11,7 +11,7 @@ from playbook_db.domain.redaction import entropy, names
 from playbook_db.domain.redaction.escapes import Secret
 from playbook_db.domain.redaction.tables import regex
 
-# The rest of a name; and after it, what excludes a value: only words to the end of the line, or the end of a call.
+# The rest of a name. `no_more` matches if no value can follow: only words to the end of the line, or the end of a call.
 _TAIL = regex(
     r"(?P<name>(?<=[\u3000-\uffff])|[A-Za-z0-9_\u00df-\u024f\u0400-\u04ff-]{0,40}"
     r"(?>(?:[ ](?:key|token|secret|value|code|phrase|string)\b)?))"
@@ -20,9 +20,9 @@ _TAIL = regex(
 )
 _QUOTE = r"""\\{0,8}(?:\"{3}|'{3}|["'`])"""
 _BREAK = r"(?:\r?\n|(?:\\{1,4}r)?\\{1,4}n)"
-# In prose, a word without quotes is no password.
+# In prose, a word without quotes isn't a password.
 _DIGIT = r"""(?=\\{0,8}["'`]|[$<]\(|\S{0,400}[0-9]|[A-Za-z]{3,30}[!&+][A-Za-z]|(?:[a-z]{4}-){3}[a-z])"""
-# Of, for, is and the like in other languages.
+# The words "of", "for", "is" and similar ones in other languages.
 _OF = (
     "de|del|della|di|do|da|du|des|pour|para|per|für|fuer|zum|zur|von|vom|voor|van|till|til|för|dla|k|pro|от|для|до|к|на|"
     "sur|auf|im|in|na|v|w|на|від|à|al|alla|el|la|le"
@@ -89,11 +89,11 @@ _TO_VALUE = regex(
 _WAYS = ("below", "assign", "xml", "comma", "call", "prose", "talk", "space")  # the groups of _TO_VALUE
 _BARE = regex(rf"""(?:\[masked:\s[A-Za-z ]{{1,30}}\]|(?!\\+[nrt"'])[^\s"'`,;&<>)\]}}|{_CJK}])+""")
 _BARE_LITERAL = regex(r"""(?:\[masked:\s[A-Za-z ]{1,30}\]|(?!\\+[nrt"'])[^\s"'`])+""")
-_MAX_SEARCHED = 128  # characters; a longer value that is no secret isn't searched for names
+_MAX_SEARCHED = 128  # characters; a longer value isn't searched for names, even if it isn't a secret
 _LONG_WORD = regex(r"[A-Za-z0-9_+/=-]{24,200}")
 _HAS_DIGIT = regex("[0-9]")
 _BEGINS_LINE = regex(r"(?:\A|\n|\\n)[ \t]*(?:- )?[\"'*#-]{0,3}[ ]?$")
-_IS_NAME = regex(r"\\{0,8}[\"'][ ]?:")  # what follows the name of the next value
+_IS_NAME = regex(r"\\{0,8}[\"'][ ]?:")  # follows a name in JSON
 _PUBLIC = regex(r"[Pp]ublic[ _-](?:key[ _-])?$")
 _HEADING = regex(r"(?:^|\n|\\n)#{1,6} [\w ]{0,30}$")
 _ENDS_LINE = regex(r"[ \t]*(?:$|[\r\n]|\\{1,4}[rn])")
@@ -108,7 +108,7 @@ _IN_CALL = regex(
     r"\([ ]{0,2}(?:[0-9]{1,9},[ ]?)?(?:\\{0,8}[\"'][\w. -]{1,40}\\{0,8}[\"'],[ ]?)?"
     r"\\{0,8}[\"'`]{0,3}(?:\w{0,20}\[\w{1,20}=|[#.])?[\"']?$"
 )
-# A user or a host beside a password that is set.
+# A user or a host. Beside a password, it shows that the text sets the password.
 _COMPANY = regex(
     r"(?<![A-Za-z])(?i:port|[a-z]{0,12}[_.-]?(?:host|hostname|server|user|username|user[_ ]?id|uid|database|db|dbname)"
     r"|benutzer(?:name)?|usuario|utilisateur)[\"']?(?:[ ]?(?:=>|[:=])[ ]?[\"']?|[ ][\"'])"
@@ -117,15 +117,15 @@ _COMPANY = regex(
 )
 _SIGNS = regex("(?:JWT|SESSION|COOKIE|APP|AUTH)_SECRET$")  # people invent those, too
 _APP_PASSWORD = regex(r"(?![a-z ]*\b(?:your|this|with|must|from))[a-z]{4}(?: [a-z]{4}){3}")
-# The fields of a form, not of a login.
+# The fields of a form that isn't a login.
 _FIELDS = regex(
     r"(?i)\b(?:error|icon|label|route|tab|step|message|hint|title|field)s?\b|\be?mail[\"']?[ ]?[:=](?!.{0,40}@)"
 )
-_SERVICE = regex(  # before or in the name of a setting, on its line
+_SERVICE = regex(  # a service that a setting's name, or the text before the name, mentions
     r"(?i)(?:admin|root|db|sql|database|postgres|redis|mongo|mq|smtp|imap|mail|ftp|ssh|sudo|become|ldap|wi-?fi|wpa|vpn|store|source)[\w.-]*$"
 )
 _OPTION = regex(r"--[\w-]{1,30}[= ][\"']?(?:[\w-]{1,30}\.){0,5}$")
-_STATE = regex("(?:ed|able|ible|ing|ly)$")  # what is said about a password
+_STATE = regex("(?:ed|able|ible|ing|ly)$")  # the end of a word that describes a password
 _NO_VALUE = regex(r".*\.[a-z]{1,5}|[(\[{].*")  # a file, a remark
 _PARTS = regex(r"[a-z][A-Z]|[A-Za-z][_-]")  # a name of several words
 _CLASS = regex(r"[a-z]\w*__[A-Za-z0-9_-]{5,6}$")
@@ -148,7 +148,7 @@ _SETS = regex(r"(?:^|[\s\"'(])(?:ENV|ARG|setenv|set(?: -\w+)*|setx|SET|\#define)
 
 
 def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
-    """Yield the values in *text* that look like secrets and whose names, with a stem at *stems*, mean a secret."""
+    """Yield the secrets in *text* that have a name beside them. *stems* are the places of stems of such names."""
     done = 0
     for begin, stem_end in stems:
         value = _value(text, begin, stem_end) if begin >= done else None
@@ -165,7 +165,7 @@ def assignments(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]
 
 
 def _value(text: str, start: int, end: int) -> Secret | None:
-    """Return the value after the name with a stem at *start*, and its kind, "" if it doesn't look like a secret.
+    """Return the value beside the name whose stem is at *start*. Its kind is "" if it doesn't look like a secret.
 
     Return None if there is no value, or the name doesn't mean a secret.
     """
@@ -200,23 +200,23 @@ def _value(text: str, start: int, end: int) -> Secret | None:
 
 
 def _is_name(text: str, begin: int, name: str, to_value: re.Match[str]) -> bool:
-    """Return whether *name* at *begin* isn't a file, a passed test, a class of a style sheet, or public."""
+    """Return whether *name* at *begin* can name a secret. Files, test results, CSS classes and public keys can't."""
     before = text[max(begin - 100, 0) : begin]
     is_of_aws = "arn:" in before and " " not in before[before.rindex("arn:") :]
     is_file = before.endswith("/") and to_value["assign"] == ":" and not before.endswith(" /")
     is_test = name == "PASS" and to_value["assign"] == ": "
     is_piped = "|" in (to_value["assign"] or "") and text.rfind("{{", max(begin - 100, 0), begin) >= 0
-    is_class = _CLASS.search(name) is not None  # of a style sheet
+    is_class = _CLASS.search(name) is not None  # in a style sheet
     is_public = before.endswith("checksum/") or ("ublic" in before and _PUBLIC.search(before) is not None)
     return not (is_file or is_test or is_piped or is_class or is_of_aws or is_public)
 
 
 class _Value:
-    """The value after the *name* at *begin*. *to_value* is the match between name and value."""
+    """The value after the *name* at *begin*. *to_value* is the match of the text between name and value."""
 
     def __init__(self, text: str, begin: int, name: str, kind: str | None, to_value: re.Match[str]) -> None:
         before = text[max(begin - 100, 0) : begin]
-        if before.endswith("."):  # the name is the last of a path
+        if before.endswith("."):  # the name is the last part of a dotted path
             before = before.rstrip(names.NAME_SIGNS + ".")
         self.name = name
         self.before = text[max(begin - 200, 0) : begin]
@@ -224,12 +224,12 @@ class _Value:
         self.is_key = before.endswith(('"', "'"))  # the name itself is in quotes
         self.kind = kind or "secret"
         self.is_weak = kind is None  # the name only contains a word for secrets
-        self.is_password = kind == "password"  # which people invent
+        self.is_password = kind == "password"  # people invent passwords, so they look less random than tokens
         self.how = next(way for way in _WAYS if to_value[way] is not None)
         self.sign = to_value["assign"] or ""
         self.is_quoted = to_value["open"] is not None or self.how == "xml"
-        self.is_loose = not _may_follow(text, begin, before, to_value)  # the name isn't at the place of a name
-        # In a shell, after an option or a variable, or alone on its line, a value needs no quotes and isn't code.
+        self.is_loose = not _may_follow(text, begin, before, to_value)  # the name may be a word of a sentence
+        # A value in a shell, after an option or a variable, or alone on its line needs no quotes and isn't code.
         is_parameter = self.sign in ("=", ": ") and (name.isupper() or _IN_PARAMETERS.search(before) is not None)
         is_set = self.how == "space" and _SETS.search(before) is not None
         self.is_bare = name.startswith("-") or before.endswith(" /") or is_parameter or is_set
@@ -245,7 +245,7 @@ class _Value:
         if self.how in ("prose", "talk", "space") and not self.is_quoted:
             value = value.rstrip(".:?,;)]}>")
         self.end = self.start + len(value)
-        # A final sign is redacted with the value, as it may belong to it; but it isn't a part of a path.
+        # A final sign may belong to the value, so it is redacted too, but the rules don't see it.
         self.text = entropy.in_ascii(value.rstrip(";,"))
         self.after = text[self.end : self.end + 200]
         self.digits = len(_HAS_DIGIT.findall(value))
@@ -254,16 +254,16 @@ class _Value:
 
 
 def _fills_line(value: str, *, is_password: bool, is_first: bool) -> bool:
-    """Return whether *value*, at the end of a line of settings, isn't code. *is_first*: its name begins the line."""
+    """Return whether *value* at the end of a line is a literal, not code. *is_first*: its name begins the line."""
     is_mixed = len(_HAS_DIGIT.findall(value)) > 1 or _NO_CODE.search(value)
     if is_password and is_mixed and not entropy.is_code(value.rstrip(";,")):
         return True
     return is_first and entropy.is_random(value) and not set("(.[{").intersection(value)
 
 
-# The rules in order: the first one that doesn't return None says whether a value is a secret.
+# The rules in order. The first result that isn't None says whether a value is a secret.
 def _under_a_weak_name(value: _Value) -> bool | None:
-    """Decide for a weak name: only a certainly random value is a secret. The name of the next value never is."""
+    """Decide about a value whose name only hints at a secret: the value must be clearly random."""
     is_remark = value.how == "space" and not value.is_quoted and _REMARK.match(value.text) is not None
     is_public = not value.sign or "GPG" in value.name
     is_fingerprint = value.kind == "key" and is_public and _FINGERPRINT.fullmatch(value.text) is not None
@@ -273,7 +273,7 @@ def _under_a_weak_name(value: _Value) -> bool | None:
 
 
 def _after_a_word(value: _Value) -> bool | None:
-    """Decide if the name may be any word of a sentence."""
+    """Decide about a value whose name may be just a word of a sentence."""
     if not value.is_loose:
         return None
     if entropy.is_code(value.text) or _NO_VALUE.fullmatch(value.text):
@@ -289,7 +289,7 @@ def _after_a_word(value: _Value) -> bool | None:
 
 
 def _passphrase(value: _Value) -> bool | None:
-    """Decide for words in quotes: a few words are a passphrase, unless they are about passwords."""
+    """Decide about words in quotes: a few words are a passphrase, unless they talk about passwords."""
     if not value.is_quoted:
         return True if value.is_line and " " in value.text and entropy.is_passphrase(value.text) else None
     if value.kind in ("password", "secret") and (value.sign or value.how in ("xml", "space")):
@@ -297,7 +297,7 @@ def _passphrase(value: _Value) -> bool | None:
         is_set = (
             is_set
             and value.is_password
-            and not value.lead.endswith("`")  # a command
+            and not value.lead.endswith("`")  # a backquote begins a command
             and names.may_lead_to_secret(value.name)
             and names.kind_of_name(value.text) is None
         )
@@ -311,12 +311,12 @@ def _passphrase(value: _Value) -> bool | None:
 
 
 def _in_a_sentence(value: _Value) -> bool | None:
-    """Decide for a value in a sentence, in brackets or after more words."""
+    """Decide about a value within a sentence: in brackets, or some words after its name."""
     if value.how != "talk":
         return None
     if value.is_password and (_HAS_SIGN.search(value.lead) or names.is_foreign(value.name.lower())):
         return entropy.is_invented(value.text) and not (entropy.is_code(value.text) or _NO_VALUE.fullmatch(value.text))
-    is_sure = value.lead.endswith(": ") or not _HEX.fullmatch(value.text)  # else it may be a checksum
+    is_sure = value.lead.endswith(": ") or not _HEX.fullmatch(value.text)  # otherwise it may be a checksum
     is_token = len(value.text) > 15 and value.digits > 1 and entropy.is_random(value.text) and value.text.isalnum()
     return is_sure and is_token and names.may_lead_to_secret(value.lead)
 
@@ -334,7 +334,7 @@ def _word_or_pin(value: _Value) -> bool | None:
 
 
 def _is_set(value: _Value) -> bool:
-    """Return whether the text clearly sets a password. If so, the password may be a plain word."""
+    """Return whether the text clearly sets a password, so that even a plain word may be one."""
     sign = value.sign.strip()
     is_element = value.lead.strip() == ">" and value.before.endswith(("<", ":"))
     if is_element or (value.sign and value.name.isupper()) or (value.is_quoted and ("=" in sign or sign == "<-")):
@@ -395,7 +395,7 @@ _RULES = (*_IN_WORDS, _word_or_pin, _word_in_another_language, _is_like_a_secret
 
 
 def _is_clear(value: _Value) -> bool:
-    """Return whether the text before *value* clearly introduces a secret, or *value* looks like one by itself."""
+    """Return whether the text before *value* clearly introduces a secret, or *value* itself looks like a secret."""
     is_option = value.how == "space" and (value.is_quoted or value.is_bare)
     is_setter = value.how in ("call", "comma") and (value.name.isupper() or value.name.startswith("setP"))
     is_sure = is_option or is_setter or value.how in ("assign", "xml")
@@ -411,7 +411,7 @@ def _is_clear(value: _Value) -> bool:
 
 
 def _value_before(text: str, begin: int, kind: str) -> Secret | None:
-    """Return the value of a pair whose name comes last."""
+    """Return the value that a text gives before its name, as in `value: x, name: PASSWORD`."""
     pair = _PAIR.search(text, max(begin - 300, 0), begin)
     if pair is None or not entropy.is_secret(pair["value"], password=kind == "password", literal=True):
         return None
@@ -419,7 +419,7 @@ def _value_before(text: str, begin: int, kind: str) -> Secret | None:
 
 
 def _whole_line(text: str, at: int, value: str, sign: str) -> str:
-    """Return the value at *at*, with all characters to the end of its line if it isn't code."""
+    """Return *value*, which starts at *at*, extended to the end of its line if the longer text looks like a secret."""
     words = _WORDS_AND_NUMBER.match(text, at, at + 100) if sign == "=" else None
     if words and entropy.is_passphrase(words[0]):
         return words[0]
@@ -431,13 +431,13 @@ def _whole_line(text: str, at: int, value: str, sign: str) -> str:
 
 
 def _may_follow(text: str, begin: int, before: str, to_value: re.Match[str]) -> bool:
-    """Return whether the text *before* the name at *begin* fits the match between name and value."""
+    """Return whether a value can follow the name at *begin*, given the text *before* the name."""
     if to_value["space"] is not None:
         if text.startswith("-", begin) or _SETS.search(before) or "authorization" in before[-40:].lower():
             return True
         name = text[begin : to_value.start()].lower()
         if name == "pass" and to_value["open"] == "`":
-            return False  # the verb
+            return False  # the verb "to pass"
         if _BEGINS_LINE.search(before):
             return name.endswith(("pass", "password", "passwd", "passphrase", "pw"))
         is_name = name in ("pass", "password", "passwd", "passphrase", "pw") or names.is_foreign(name)
@@ -453,7 +453,7 @@ def _may_follow(text: str, begin: int, before: str, to_value: re.Match[str]) -> 
 
 
 def _name_start(text: str, start: int) -> int:
-    """Return where the name with a stem at *start* begins. The word before a lone `key` is included: `API key`."""
+    """Return the start of the name that has a stem at *start*. The name `API key` includes the word before `key`."""
     before = text[max(start - 60, 0) : start]
     bare = before.rstrip(names.NAME_SIGNS)
     if len(bare) == len(before) and before.endswith((" ", ".")):

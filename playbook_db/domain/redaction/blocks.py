@@ -1,4 +1,4 @@
-"""Secrets below a heading: in columns of a table, in lists with a name, and in manifests of `kind: Secret`."""
+"""Finding secrets below a heading: in the columns of tables, in named lists, and in Kubernetes `kind: Secret` files."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -8,7 +8,7 @@ from playbook_db.domain.redaction.escapes import Secret, places_of
 from playbook_db.domain.redaction.names import NAME_SIGNS, kind_of_name
 from playbook_db.domain.redaction.tables import regex
 
-# The cells of a line, by the separator; the first one in the line counts.
+# A pattern of the cells of a line for each separator. The first separator in the line counts.
 _CELLS = {sign: regex(rf"(?:^|(?<=[{sign}]))[^{sign}]*") for sign in "|;\t,"}
 _TABBED = regex(r"[^\t]+")
 _SPACED = regex(r"\S+(?: \S+)*")
@@ -54,7 +54,7 @@ _LONGEST_MANIFEST = 20_000  # characters
 
 
 def blocks(text: str, stems: Collection[tuple[int, int]]) -> Iterator[Secret]:
-    """Yield the secrets in *text* below a heading. *stems* are the places of names of secrets."""
+    """Yield the secrets in *text* below a heading. *stems* are the places of stems of secrets' names."""
     yield from _columns(text, stems)
     yield from _manifests(text)
     yield from _lists(text, stems)
@@ -93,7 +93,7 @@ def _lists(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
 
 
 def _inserts(text: str) -> Iterator[Secret]:
-    """Yield the values in an INSERT or a COPY that are in a column whose name means a secret."""
+    """Yield the secrets in INSERT and COPY statements: the values of columns whose names mean a secret."""
     places = (place for word in (" INTO ", " into ", "COPY ", "copy ") for place in places_of(word, text))
     for insert in filter(None, (_INSERT.match(text, place) for place in places)):
         kinds = [kind_of_name(name.strip(' "`[]')) for name in insert[1].split(",")]
@@ -138,7 +138,7 @@ def _columns(text: str, stems: Iterable[tuple[int, int]]) -> Iterator[Secret]:
         head = _HEAD.match(text, begin, begin + _LONGEST_HEAD)
         done = max(head.end() if head else begin, end)
         if head is None or not _BREAK.match(text, head.end()) or head[0].rstrip()[-1:] in ",;":
-            continue  # code goes on after a comma
+            continue  # a line of code may end with a comma, but a heading doesn't
         cells = next((cells for sign, cells in _CELLS.items() if sign in head[0]), _SPACED)
         names = list(cells.finditer(head[0]))
         columns = [(place, cell, kind_of_name(cell[0].strip(" \t\"'`*\\"))) for place, cell in enumerate(names)]

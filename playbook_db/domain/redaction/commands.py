@@ -1,6 +1,6 @@
-"""Passwords on command lines and in calls: after an option, or in a password's position.
+"""Finding passwords on command lines and in function calls, by an option or by the position of the argument.
 
-A short option has another meaning in each command, so `commands.toml` lists the commands.
+A short option means a password in some commands only, so `commands.toml` lists the commands.
 """
 
 import re
@@ -63,7 +63,7 @@ _ARGUMENT = regex(
 
 
 def calls(unescaped: Unescaped) -> Iterator[Secret]:
-    """Yield the passwords in the arguments of calls. The first argument is usually a user, a host or a text."""
+    """Yield the passwords among the arguments of function calls. The first argument rarely is one."""
     text = unescaped.text
     for call, places, word_at in _CALLS.in_text(unescaped):
         for place in places:
@@ -75,7 +75,7 @@ def calls(unescaped: Unescaped) -> Iterator[Secret]:
                 value = argument["text"] or ""
                 is_key = _is_key(value) if number else len(value) > 23 and entropy.is_strong(value)
                 is_plain = "=" not in argument[0]
-                is_told = number > 0 and word_at > 0  # as a password, and not as a user
+                is_told = number > 0 and word_at > 0  # the call takes a password here, not a user
                 is_chosen = is_told and (entropy.is_invented(value) or (is_plain and entropy.is_joined(value)))
                 is_word = is_told and is_plain and number == word_at < 3 and _is_sure(value)
                 if is_key or is_word or is_chosen:

@@ -1,4 +1,4 @@
-"""Distinguishing random values, such as secrets, from placeholders, paths, code and plain words."""
+"""Telling secrets and other random values from placeholders, paths, code and plain words."""
 
 import re
 import unicodedata
@@ -17,15 +17,15 @@ _PLACEHOLDER = regex(
       | (.)\1*$                                   # xxxx, ****, ....
       | [xX*•.]{3,} | \$[A-Za-z_]\w*$ | \$env: | \{ | %\(?\w*\)?[sdrv]?%?$ | @\w+@$
       | [\^~<>=v]{0,3}[0-9]+(?:\.[0-9]+)+(?:[-+~_.][a-z0-9.]+)?$ # a version
-      | [0-9]{1,6}(?:(?:_[0-9]{3})+|\.[a-z]{3,8})$   # a number as code writes it: 60_000, 6.hours
+      | [0-9]{1,6}(?:(?:_[0-9]{3})+|\.[a-z]{3,8})$   # a number in code: 60_000, 6.hours
       | (?:[a-z]{2,8}[-_])?(?:sha|md|aes|des|rsa|ed|hs|rs|es|ps|tls|utf|pbkdf|bcrypt|argon)  # an algorithm
         [-_]?[0-9]{1,4}(?:[-_/][a-z0-9]{1,8}){0,3}$
       | 0x[0-9a-f]{40}$ | Ag[A-D][A-Za-z0-9+/=]{24,}$   # an address, a sealed secret
       | (?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9](?:[T_][0-9:.Z+-]*)?$  # a time
-      | (?:error|vault|env|ssm|op): | projects/[\w-]+/secrets/  # an error of OpenSSL, a place
+      | (?:error|vault|env|ssm|op): | projects/[\w-]+/secrets/  # an error of OpenSSL, a reference to a vault
       | @(?:/[\w/.-]+$|[\w/.-]+\.[a-z]{2,5}$|[A-Z]\w+\.\w+\()       # a file, a vault
       | (?:hmac-)?sha[0-9]{1,3}: | (?:changeme|redacted|dummy|placeholder)[0-9]{0,4}$
-      | (?:required|nullable|sometimes|string)\|  # a rule for what a form takes
+      | (?:required|nullable|sometimes|string)\|  # a validation rule of a form
       | \#[0-9a-f]{3,8}$ | (?:rgb|hsl)a?\(          # a color
       | your | replace_?me | (?:sk-|ghp_)?1234567890?$ | abcdef
       | \w+![rsa]\})                              # a part of an f-string
@@ -35,7 +35,7 @@ _PLACEHOLDER = regex(
     | \(\? | \[\^?[a-z0-9]-[a-z0-9] | \{[0-9]+,[0-9]*\}  # a regular expression
     | (?:\\u[0-9a-f]{4}.*){2}                      # words in another script
     | 0123456789 | abcdefghij
-    | [/:.\#](?:password|passwd|secret|token|key|value)$  # where a secret is kept
+    | [/:.\#](?:password|passwd|secret|token|key|value)$  # a path to a secret
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -45,7 +45,7 @@ _PLACEHOLDER_WORD = regex(
     re.IGNORECASE,
 )
 _CODE = regex(r"[$`&]|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\(|[A-Za-z_.]*[._][A-Za-z_.]*:?$")
-# Words of names with a number: `Copper.Lantern52`, `Kite_on_a_roof7`.
+# Capitalized words with a number: `Copper.Lantern52`, `Kite_on_a_roof7`.
 _INVENTED = regex(
     r"[A-Z][a-z]+(?:[._-][A-Z][a-z]+)*[0-9]{2,4}[.!?]?|[A-Z][a-z]{6,}_?[0-9][.!?]?|(?=.{10})[A-Z][a-z]+(?:[._-][A-Za-z][a-z]*)+[._-]?[0-9]{1,4}[.!?]?"
 )
@@ -86,25 +86,25 @@ _PHRASE = regex(r"[a-z]{4,12}(?: [a-z]{4,12}){2,7}")
 
 
 def in_ascii(value: str) -> str:
-    """Remove the accents from Latin letters in *value*, since the rules know only ASCII: `Ölkanne_7` as `Olkanne_7`."""
+    """Remove accents from Latin letters, since the rules know only ASCII: `Ölkanne_7` becomes `Olkanne_7`."""
     if value.isascii():
         return value
     return "".join(unicodedata.normalize("NFKD", sign)[0] if sign < _NO_LATIN else sign for sign in value)
 
 
 def is_a_word(value: str) -> bool:
-    """Return whether *value* may be a password of a single word: `sunflower`."""
+    """Return whether *value* may be a one-word password: `sunflower`."""
     is_lower = 6 <= len(value) <= 24 and value[1:].islower() and value.isalpha()
     return is_lower and not (is_placeholder(value) or _NAMES_A_VALUE.search(value))
 
 
 def is_phrase(value: str) -> bool:
-    """Return whether *value* may be a password of several words: `lantern candle orchid`."""
+    """Return whether *value* may be a password of at least three words: `lantern candle orchid`."""
     return _PHRASE.fullmatch(value) is not None and SENTENCE_WORDS.isdisjoint(value.split())
 
 
 def is_passphrase(value: str) -> bool:
-    """Return whether *value* may be a passphrase, and isn't a sentence about passwords."""
+    """Return whether *value* may be a passphrase. A sentence about passwords isn't one."""
     words = set(re.findall(r"[^\W_]+", value.lower()))
     is_plain = _PLAIN_WORDS.fullmatch(value) is not None and len(value) < 60
     return is_plain and words.isdisjoint(_WORDS_OF_TALK)
@@ -120,13 +120,13 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_address(value: str) -> bool:
-    """Return whether *value* is a path or a URL. Secrets in a URL have patterns of their own."""
+    """Return whether *value* is a path or a URL. Other patterns find secrets inside a URL."""
     path = value[value.find(":/") + 1 :]  # after a name: `db-password:/etc/creds`
     return bool(_URL.match(value) or (_PATH.match(path) and not _RANDOM_SEGMENT.search(value)))
 
 
 def reads_like_words(value: str) -> bool:
-    """Return whether *value* consists of words, as names in code do, and not of random characters.
+    """Return whether *value* consists of words, like a name in code, and not of random characters.
 
     Words have few digits, few changes of case, and pairs of letters that are common in English. A value without letters
     (a number, a date, a version) isn't random either, so the result is true.
@@ -147,22 +147,22 @@ def reads_like_words(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Return whether *value* may be a token: it is long enough, and neither words nor a placeholder."""
+    """Return whether *value* may be a token: it is long enough, and it is neither words nor a placeholder."""
     if value.islower() and value.isalpha() and len(value) < 16:
         return False
     return _SHORTEST <= len(value) <= _LONGEST and not is_placeholder(value) and not reads_like_words(value)
 
 
 def is_strong(value: str) -> bool:
-    """Return whether *value* is certainly random: it has at least 3 lower-case letters, 3 capitals and 3 digits."""
+    """Return whether *value* is clearly random: it has at least 3 lower-case letters, 3 capitals and 3 digits."""
     return is_random(value) and all(len(re.findall(signs, value)) > 2 for signs in ("[A-Z]", "[a-z]", "[0-9]"))
 
 
 def is_secret(value: str, *, password: bool, literal: bool) -> bool:
-    """Return whether *value*, beside a name that means a secret, is that secret.
+    """Return whether *value* is a secret, given that the name beside it means a secret.
 
-    A *password* may be words with a digit or a sign, as people invent it. A *literal* was in quotes or in a position
-    without code. Other values may be expressions of a program.
+    A *password* may be words with a digit or a sign, since people invent it. A *literal* was in quotes or at a place
+    without code. Any other value may be an expression in a program.
     """
     if password and value.lower() in COMMON_PASSWORDS:
         return True
@@ -189,12 +189,12 @@ def is_secret(value: str, *, password: bool, literal: bool) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Return whether *value* mixes lower-case letters, capitals and digits in a way that code doesn't."""
+    """Return whether *value* mixes lower-case letters, capitals and digits, unlike code."""
     return _MIXED.match(value) is not None and not is_code(value)
 
 
 def is_invented(value: str) -> bool:
-    """Return whether *value* is certainly a password: two or more digits, a digit and a sign, or joined words."""
+    """Return whether *value* is clearly a password: it has two digits, a digit and a sign, or joined words."""
     digits = len(_HAS_DIGIT.findall(value))
     is_likely = digits > 1 or (digits and _SIGN.search(value)) or _JOINED.fullmatch(value) or is_words_and_number(value)
     return (
@@ -206,18 +206,18 @@ def is_invented(value: str) -> bool:
 
 
 def is_words_and_number(value: str) -> bool:
-    """Return whether *value* is capitalized words with a number, in a form unlike code: `Copper.Lantern52`."""
+    """Return whether *value* is capitalized words followed by a number, unlike a name in code: `Copper.Lantern52`."""
     return _INVENTED.fullmatch(value) is not None
 
 
 def is_joined(value: str) -> bool:
-    """Return whether *value* is words joined by signs, and isn't about passwords: `maple-street`."""
+    """Return whether *value* is words with signs between them, none of them about passwords: `maple-street`."""
     says_nothing = _WORDS_OF_TALK.isdisjoint(re.split("[._-]", value.lower()))
     return _NAMED.fullmatch(value) is not None and says_nothing and not _NAMES_A_SECRET.search(value)
 
 
 def is_code(value: str) -> bool:
-    """Return whether *value* begins like an expression of a program: a call, a member, a variable."""
+    """Return whether *value* begins like an expression in code: a call, an attribute or a variable."""
     if _CODE.match(value):
         return True
     if is_words_and_number(value):

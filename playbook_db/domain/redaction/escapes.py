@@ -1,6 +1,6 @@
-"""A text without escapes: without color codes, and with the characters that JSON wrote as `\\u0022`.
+"""Decoding escapes in a text, so that rules can find secrets: `\\u0022` becomes a quote, color codes are dropped.
 
-The rules search this text for secrets. The places of the secrets are then mapped back to the raw text.
+The places of the secrets are then mapped back to the raw text.
 """
 
 import html
@@ -13,26 +13,26 @@ from typing import Generic, TypeVar
 
 from playbook_db.domain.redaction.tables import regex
 
-Secret = tuple[int, int, str]  # its start, its end and its kind
+Secret = tuple[int, int, str]  # the start, the end and the kind of a secret
 _Payload = TypeVar("_Payload")
-_COMMON_LETTERS = "zqjxkvbywgpfmucdlhrsnioate "  # from the rarest
+_COMMON_LETTERS = "zqjxkvbywgpfmucdlhrsnioate "  # the rarest first
 _Triples = frozenset[tuple[str, str, str]]
 MARKER = regex(r"\[masked: [A-Za-z ]{1,30}\]")  # replaces a secret
 
 _ESCAPED = regex(
     r"\\(?:\\{0,7})(?:u(?P<sign>00[2-7][0-9a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]{2}|[1-9abAB][0-9a-fA-F]{3})"
     r"|(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,12}m)|\x1b\[[0-9;]{0,12}m|\[[0-9;]{1,12}m|&(?P<entity>lt|gt|quot|amp|apos|#39|#34);"
-    # Of a whole URL or form in a parameter of another one, the signs that part it.
+    # The separators of a URL or form that is encoded in a parameter of another URL.
     r"|%(?P<part>3[dD]|22|26(?=[\w.-]{1,40}%3[dD])|3[aA](?=%2[fF]%2[fF]|%22|[^\s%&/]{1,64}%40)"
     r"|2[fF](?:(?<=%3[aA]%2[fF])|(?<=%3[aA]%2[fF]%2[fF]))|40(?=\w)|3[fF](?=[\w.-]{1,40}%3[dD]))"
 )
-# Quotes, commas and colons of other languages, with ASCII signs of the same length.
+# Quotes, commas and colons of other languages, and ASCII text of the same length for each.
 _FOREIGN_SIGNS = (
     *((quote, '"') for quote in "„“”«»「」『』"),
     *zip("，、。；：（）＝", ",,;;:()=", strict=True),
     *((" — ", " : "), (" – ", " : ")),
 )
-# Between the parts of a literal: `" + "`, a new line, and the end of a continued line; it begins at one of _JOINS.
+# The text between two parts of a literal: `" + "`, a line break, or the end of a continued line. It begins at a _JOINS.
 _BREAKS = r"(?:\s|\\{1,4}n|\\\r?\n){0,40}"
 _BETWEEN = rf"{_BREAKS}(?:[+&~]|\.\.?|\|\|)[ ]?_?{_BREAKS}|" r"[ ]{0,3}\\?(?:\r?\n|\\{1,3}n)[ ]{2,40}"
 _JOIN = regex(
@@ -44,7 +44,7 @@ _MARKS = ("\\u", "\x1b[", "\\x1b[", "\\033[", "\\e[", "[0m", "%3D", "%3d", "%22"
 
 
 def words_of(literal: str) -> tuple[str, ...]:
-    """Return the parts of *literal*, with spaces around them, that are in `words` of each text that contains it."""
+    """Return the words of *literal* in the form in which `Unescaped.words` has them."""
     return tuple(re.findall("(?=((?:^| )[^ ]+(?: |$)))", literal.encode().translate(_SIGNS).decode()))
 
 
@@ -53,7 +53,7 @@ def _triples(text: str) -> _Triples:
 
 
 class Anchored(Generic[_Payload]):
-    """Literals with payloads. An index by the rarest three letters finds quickly which literals a text contains."""
+    """An index that quickly finds which literals a text contains, by three rare letters. Each has a payload."""
 
     def __init__(self, rows: Iterable[tuple[str, tuple[str, ...], _Payload]]) -> None:
         self.rows = list(rows)
@@ -64,7 +64,7 @@ class Anchored(Generic[_Payload]):
             self._by_triple.setdefault(rarest, []).append(number)
 
     def in_text(self, unescaped: "Unescaped") -> Iterator[tuple[str, list[int], _Payload]]:
-        """Yield each literal in *unescaped*, its places and its payload. An empty literal has no places."""
+        """Yield each literal in *unescaped*, with its places and its payload. An empty literal has no places."""
         present = self._by_triple.keys() & unescaped.triples
         for number in sorted(chain(self._by_triple.get(None, ()), *map(self._by_triple.__getitem__, present))):
             literal, words, payload = self.rows[number]
@@ -73,7 +73,7 @@ class Anchored(Generic[_Payload]):
 
 
 def places_of(literal: str, text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
-    """Yield the places of *literal* in *text*, between *start* and *end*."""
+    """Yield the index of each *literal* in *text* between *start* and *end*."""
     at = text.find(literal, start, end)
     while at >= 0:
         yield at
@@ -86,14 +86,14 @@ def _join(raw: str, place: int) -> re.Match[str] | None:
 
 
 class Unescaped:
-    """The `text` of *raw* without escapes, and its words, which quickly show what it contains."""
+    """A *raw* text, and the same `text` without escapes. `words` tells quickly which literals it can't contain."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self._parts: list[str] = []
-        self._shown: list[int] = []  # the start of each part in `text`,
-        self._begins: list[int] = []  # its start in the raw text,
-        self._ends: list[int] = []  # and its end there
+        self._shown: list[int] = []  # the start of each part in `text`
+        self._begins: list[int] = []  # the start of each part in the raw text
+        self._ends: list[int] = []  # the end of each part in the raw text
         has_marks = any(mark[0] in raw and mark in raw for mark in _MARKS)  # a single character is found faster
         escapes = list(_ESCAPED.finditer(raw)) if has_marks else []
         joins = [join for mark in _JOINS.finditer(raw) if (join := _join(raw, mark.start()))]
@@ -108,13 +108,13 @@ class Unescaped:
 
     @cached_property
     def words(self) -> str:
-        """The words of the text, each once. For each literal in the text, they contain its `words_of`."""
+        """The words of the text, each once. They contain the `words_of` each literal in the text."""
         text = self.text.encode("utf-8", "surrogatepass").replace(b"\\n", b" ")
         return b" ".join([b"", *set(text.translate(_SIGNS).split()), b""]).decode("utf-8", "surrogatepass")
 
     @cached_property
     def triples(self) -> _Triples:
-        """All groups of three adjacent letters in the words."""
+        """All groups of three adjacent letters in `words`."""
         return _triples(self.words)
 
     def _read(self, escapes: list[re.Match[str]]) -> None:
@@ -137,7 +137,7 @@ class Unescaped:
             at = end
 
     def in_raw(self, secrets: Iterable[Secret]) -> Iterator[Secret]:
-        """Map *secrets* in `text` to their places in the raw text."""
+        """Yield *secrets*, whose places are in `text`, with their places in the raw text."""
         if not self._parts:
             yield from secrets
             return

@@ -1,4 +1,4 @@
-"""Names of settings, variables, options, fields and columns whose values are secrets."""
+"""Recognizing names of settings, variables, options, fields and columns that hold secrets."""
 
 import re
 from functools import lru_cache
@@ -9,14 +9,14 @@ from playbook_db.domain.redaction.tables import read_table, read_words, regex
 _TABLE = read_table("words")
 NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 _FOREIGN_WORDS = [*_TABLE["foreign_passwords"], *_TABLE["foreign_secrets"]]
-_STEMS = {  # each name of a secret contains one of them
+_STEMS = {  # each name of a secret contains at least one stem
     stem: words_of(stem) for stem in [*_TABLE["stems"].split(), *(word.rstrip("*") for word in _FOREIGN_WORDS)]
 }
 UNSPACED = "\u3000"  # the first character of Asian scripts without spaces between words
 
 
 def _foreign(words: list[str], suffixes: str) -> re.Pattern[str]:
-    """Build a pattern of whole *words* or *suffixes*. In scripts without spaces, words may be inside other words."""
+    """Build a pattern for whole *words* and *suffixes*. In scripts without spaces, words may be inside other words."""
     spaced = "|".join(word.replace("*", r"[^\W\d_]{0,6}") for word in words if word < UNSPACED)
     unspaced = "|".join(word for word in words if word >= UNSPACED)
     return regex(rf"(?<![^\W\d_])(?:{spaced})(?![^\W\d_])|{unspaced}|{suffixes}")
@@ -40,38 +40,38 @@ _PLURALS = {"keys": "key", "tokens": "token", "secrets": "secret", "apikeys": "a
 
 
 def stems(unescaped: Unescaped) -> list[tuple[int, int]]:
-    """Return the places where the text of *unescaped* has the stem of a name. Such a name may mean a secret."""
+    """Return the start and end of each stem in the text of *unescaped*. A name with a stem may mean a secret."""
     text = MARKER.sub(lambda marker: " " * len(marker[0]), unescaped.text)
-    text, words = (text.replace("\u0130", "i").lower() for text in (text, unescaped.words))  # lower() makes two of it
+    text, words = (text.replace("\u0130", "i").lower() for text in (text, unescaped.words))  # lower() returns two
     present = (stem for stem, parts in _STEMS.items() if all(part in words for part in parts))
     return sorted((place, place + len(stem)) for stem in present for place in places_of(stem, text))
 
 
 def may_name_a_key(word: str) -> bool:
-    """Return whether *word* before `key` makes it a secret, as in `API key`."""
+    """Return whether *word* and a following `key` together name a secret, as in `API key`."""
     return word.lower() in _WORDS["keyed"]
 
 
 def is_foreign(name: str) -> bool:
-    """Return whether *name*, in lower case, means password or secret in a language other than English."""
+    """Return whether *name*, in lower case, is a word for "password" or "secret" in a language other than English."""
     return bool(_FOREIGN.fullmatch(name) or _FOREIGN_SECRET.fullmatch(name))
 
 
 @lru_cache(maxsize=1024)
 def has_word_of_secrets(whole: str) -> bool:
-    """Return whether the name *whole* has a word for secrets, and no word for harmless values: `TOKEN_FOR_CI`."""
+    """Return whether the name *whole* includes a word for secrets, but no word for harmless values: `TOKEN_FOR_CI`."""
     words = {word.lower() for word in _WORD.findall(whole)}
     return not _WORDS["secret_words"].isdisjoint(words) and _NO_SECRETS.isdisjoint(words)
 
 
 def may_lead_to_secret(lead: str) -> bool:
-    """Return false if *lead*, the words between a name and a value, calls the value an id or a checksum."""
+    """Return false if the words in *lead*, between a name and a value, call the value an id or a checksum."""
     return _NO_SECRETS.isdisjoint(re.findall("[a-z]+", lead.lower()))
 
 
 @lru_cache(maxsize=1024)
 def kind_of_name(whole: str) -> str | None:
-    """Return the kind of secret that the name *whole* means, or None."""
+    """Return the kind of secret that a variable with the name *whole* has, or None."""
     folded = whole.lower()
     if _FOREIGN.search(folded):
         return "password"
@@ -85,7 +85,7 @@ def kind_of_name(whole: str) -> str | None:
 
 
 def _kind_of(words: list[str]) -> str | None:
-    """Return the kind of secret that a name with these *words* means, or None."""
+    """Return the kind of secret that a variable with these *words* in its name has, or None."""
     while len(words) > 1 and words[-1] in _WORDS["afterthoughts"]:
         words = words[:-1]
     if not words or words[-1] in _WORDS["about"] or words[0] in ("public", "hashed"):

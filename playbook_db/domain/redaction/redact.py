@@ -1,6 +1,6 @@
-"""Redaction of secrets, and removal of private parts, before a text is stored or sent.
+"""Redacting secrets and removing private parts before a text is stored or sent.
 
-This module decides which values of the environment are secret. The caller reads the environment.
+This module decides which environment variables are secret. The caller reads the environment.
 """
 
 import base64
@@ -22,7 +22,7 @@ from playbook_db.domain.redaction.tables import regex
 
 _BESIDE = token_patterns.by_anchor((*token_patterns.HEADERS, *COMMANDS))
 _VALUE = "environment value"
-MIN_VALUE_CHARS = 8  # texts contain shorter values of the environment by chance
+MIN_VALUE_CHARS = 8  # a text may contain a shorter value of a variable by chance
 MAX_MESSAGE_CHARS = 2000
 
 _SECRET_NAME = regex(r"PASSW|SECRET|TOKEN|PRIVATE|(?:^|[_.-])(?:KEYS?|AUTH|PASS|PWD|PAT|COOKIE|JWT)(?:[_.-]|$)")
@@ -39,8 +39,8 @@ _PRIVATE = regex(r"<(/?)private(?:\s[^<>]*)?>", re.IGNORECASE)
 def redact(text: str, values: Collection[str] = ()) -> str:
     """Replace every secret in *text*, and each of *values*, with `[masked: KIND]`.
 
-    Secrets are found by their form, or by the name beside them. A value of at least MIN_VALUE_CHARS characters is found
-    in plain text, escaped for JSON or a URL, and in base64. Redacting a text again changes nothing.
+    Secrets are found by their form, or by the name beside them. A value of at least MIN_VALUE_CHARS characters is also
+    found if it is escaped for JSON or a URL, or encoded in base64. Redacting a text again changes nothing.
     """
     redacted = _replaced(text, _secrets(text, values))
     if redacted.count(_VALUE) == text.count(_VALUE):
@@ -49,7 +49,7 @@ def redact(text: str, values: Collection[str] = ()) -> str:
 
 
 def _secrets(raw: str, values: Collection[str]) -> Iterator[Secret]:
-    """Yield the secrets in *raw*. If two secrets begin at the same place, the first one's kind counts."""
+    """Yield the secrets in *raw*. If two secrets begin at the same place, the kind of the first one counts."""
     unescaped = Unescaped(raw)
     text, names = unescaped.text, stems(unescaped)
     yield from unescaped.in_raw(
@@ -61,12 +61,12 @@ def _secrets(raw: str, values: Collection[str]) -> Iterator[Secret]:
 
 
 def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX_MESSAGE_CHARS) -> str:
-    """Make at most *max_chars* of *text* safe to store, log or print.
+    """Return at most *max_chars* of *text*, safe to store, log or print.
 
-    Use it for texts that come partly from outside, such as an API's error or a program's output. It removes secrets,
-    secrets of *environs*, and the users of URLs.
+    Use this function for texts that come partly from outside, such as an API's error or a program's output. It removes
+    secrets, secret values of *environs*, and the user names in URLs.
     """
-    cut = text[: 10 * max_chars]  # far more than is shown, as half a secret isn't recognized
+    cut = text[: 10 * max_chars]  # far more than is shown, since half a secret isn't recognized
     values = {value for environ in environs for value in secret_values(environ)}
     values.update(part for environ in environs for value in environ.values() for part in _passwords(value))
     message = redact(_USERINFO.sub("://", cut) if "@" in cut else cut, values)
@@ -74,7 +74,7 @@ def redact_message(text: str, *environs: Mapping[str, str], max_chars: int = MAX
 
 
 def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
-    """Return the values of variables of *environ*, and of headers in variables, whose names mean a secret.
+    """Return the values in *environ* whose names mean a secret: of variables, and of HTTP headers in variables.
 
     Short values, paths, URLs, numbers, placeholders and common words don't count.
     """
@@ -85,7 +85,7 @@ def secret_values(environ: Mapping[str, str]) -> frozenset[str]:
 
 
 def without_private(text: str) -> str:
-    """Remove the `<private>...</private>` parts, which may be nested. A part without an end tag reaches to the end."""
+    """Remove the `<private>...</private>` parts, which may be nested. Without an end tag, a part reaches to the end."""
     parts: list[str] = []
     depth = at = 0
     for tag in _PRIVATE.finditer(text):
@@ -100,14 +100,14 @@ def without_private(text: str) -> str:
 
 
 def _passwords(url: str) -> Iterable[str]:
-    """Return the password in *url*, as written and unquoted."""
+    """Return the password in *url* twice: as it is written, and with its percent signs decoded."""
     userinfo = _USERINFO.search(url)
     password = userinfo[0][3:-1].partition(":")[2] if userinfo else ""
     return {password, unquote(password)} if password else ()
 
 
 def _replaced(text: str, secrets: Iterable[Secret]) -> str:
-    """Replace each of *secrets* in *text* with a marker. Overlapping secrets get one marker."""
+    """Replace each of the *secrets* in *text* with a marker. Overlapping secrets share a marker."""
     parts: list[str] = []
     at = 0
     for start, end, kind in sorted(secrets, key=itemgetter(0)):
@@ -135,7 +135,7 @@ def _values(text: str, values: Collection[str]) -> Iterator[Secret]:
 
 
 def _forms(value: str) -> set[str]:
-    """Return the forms that *value* may have in a text."""
+    """Return *value* in each form that a text may contain: plain, escaped, URL-encoded, in base64."""
     plain = {value, value.strip()}
     escaped = {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in plain for ascii_only in (True, False)}
     twice = {json.dumps(form, ensure_ascii=False)[1:-1] for form in escaped}
@@ -148,7 +148,7 @@ def _forms(value: str) -> set[str]:
 
 
 def _in_base64(data: bytes) -> set[str]:
-    """Return the forms of *data* within a longer text in base64. They depend on its offset modulo 3."""
+    """Return the forms of *data* within longer base64 text. Its offset modulo 3 decides which form occurs."""
     forms = {base64.b64encode(data).decode().rstrip("=")}
     for shift in range(3):
         text = base64.b64encode(b"\0" * shift + data).decode()

@@ -1,6 +1,6 @@
-"""The tables of redaction (TOML files in this folder), and regular expressions that are compiled at their first use.
+"""Reading the TOML files in this folder, and compiling regular expressions only when they are first used.
 
-Compiling all of them at once would take half a second.
+Compiling all regular expressions at once would take half a second.
 """
 
 import functools
@@ -12,22 +12,22 @@ from typing import Any, cast
 
 @functools.cache
 def read_table(name: str) -> dict[str, Any]:
-    """Read the table in the file *name*.toml."""
+    """Return the content of the file *name*.toml."""
     return tomllib.loads((pkgutil.get_data(__package__, f"{name}.toml") or b"").decode())
 
 
 def read_words(name: str) -> dict[str, frozenset[str]]:
-    """Read the file *name*.toml. Return the words of each text by its key."""
+    """Return the texts in the file *name*.toml as sets of words, by key."""
     return {key: frozenset(words.split()) for key, words in read_table(name).items() if isinstance(words, str)}
 
 
 def filled(regex: str, parts: dict[str, str]) -> str:
-    """Replace each `<name>` in *regex* with the expression of that name in *parts*. Unknown names stay."""
+    """Replace each `<name>` in *regex* with `parts[name]`. An unknown name is left as it is."""
     return re.sub("<([a-z_]+)>", lambda part: parts.get(part[1], part[0]), regex)
 
 
 def regex(pattern: str, flags: int = 0) -> "re.Pattern[str]":
-    """Return a regular expression that is compiled at its first use."""
+    """Return a regular expression for *pattern* that is compiled when it is first used."""
     return cast("re.Pattern[str]", _Late(pattern, flags))
 
 

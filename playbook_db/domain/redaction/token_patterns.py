@@ -1,7 +1,7 @@
-"""Secrets that are recognized by their form: tokens with a prefix, headers, passwords in URLs and files, private keys.
+"""Finding secrets by their form: tokens with a prefix, headers, passwords in URLs and files, private keys.
 
-A pattern is tried only at its anchor, a literal, and only in texts that have the anchor's words (`Unescaped`). Each
-pattern has a bound, or starts at the beginning of a run of its characters, so each text takes linear time.
+A pattern is tried only at its anchor, which is a literal, and only in texts that have the anchor's words. The search
+takes linear time: each pattern has a bound, or starts only at the beginning of a run of its characters.
 """
 
 import base64
@@ -19,9 +19,9 @@ _PARTS = _TABLE["parts"]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A kind of secret. `regex` is tried at each `anchor`, or everywhere if `anchor` is "".
+    """A regular expression for one kind of secret. It is tried at each `anchor` in a text, or everywhere without one.
 
-    Group 1 of a match is a secret if `accepts` returns true for it.
+    Group 1 of a match is a secret if `accepts` returns true for the group.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Pattern:
     accepts: Callable[[str], bool]
 
     def matches(self, text: str, places: Iterable[int]) -> Iterator[re.Match[str]]:
-        """Yield the matches in *text* at *places*, where its anchor is. Without an anchor, search everywhere."""
+        """Yield the matches in *text* at *places*, the places of the anchor. Without an anchor, search everywhere."""
         if not self.anchor:
             yield from self.regex.finditer(text)
         done = 0
@@ -41,12 +41,12 @@ class Pattern:
                 done = match.end()
 
 
-WORD = r"(?<![\w-])"  # the beginning of a pattern whose anchor begins a word
+WORD = r"(?<![\w-])"  # begins a pattern whose anchor must be at the beginning of a word
 Table = Anchored[tuple[Pattern, ...]]  # the patterns that are tried at each anchor
 
 
 def by_anchor(patterns: Iterable[Pattern]) -> Table:
-    """Group *patterns* by their anchors, so that each anchor is searched once."""
+    """Group *patterns* by their anchors, so that a text is searched only once for each anchor."""
     groups: dict[str, list[Pattern]] = {}
     for pattern in patterns:
         groups.setdefault(pattern.anchor, []).append(pattern)
@@ -57,7 +57,7 @@ def by_anchor(patterns: Iterable[Pattern]) -> Table:
 
 
 def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
-    """Yield the secrets that the patterns of *table* find in the text of *unescaped*."""
+    """Yield the secrets that the patterns in *table* find in the text of *unescaped*."""
     for _, places, patterns in table.in_text(unescaped):
         for pattern in patterns:
             for match in pattern.matches(unescaped.text, places):
@@ -66,7 +66,7 @@ def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
 
 
 def unknown_tokens(unescaped: Unescaped) -> Iterator[Secret]:
-    """Yield words that have a prefix like providers' keys, and more random characters than an id."""
+    """Yield words that look like a provider's key: a prefix, then more random characters than an id has."""
     for token in filter(_is_unknown, _UNKNOWN.finditer(unescaped.words)):
         for place in places_of(token[0], unescaped.text):
             yield place, place + len(token[0]), "token"
@@ -98,7 +98,7 @@ def _is_mnemonic(value: str) -> bool:
     )
 
 
-_COUNTERS = ("_g", "__utm", "_fbp", "_hj")  # cookies of those who count visitors
+_COUNTERS = ("_g", "__utm", "_fbp", "_hj")  # cookies of web analytics
 _GRAMMAR = {"the", "and", "for", "with", "that", "this", "not", "are", "was", "you", "from", "should", "must", "into"}
 
 
@@ -157,7 +157,7 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
 
 
 def _patterns(name: str) -> Iterator[Pattern]:
-    """Yield one pattern for each anchor, or prefix, of each row of the table *name*."""
+    """Yield a pattern for each anchor in each row of the table *name*."""
     for kind, anchors, pattern, check in _TABLE["tokens"][name]:
         is_prefix = name == "prefixed"
         for anchor in anchors.split() if is_prefix else anchors.split("|"):

@@ -1,7 +1,7 @@
-"""Evidence: words of the session that support a lesson, and how much their source can be trusted.
+"""Evidence: quotes from a session that support a lesson, and how much the source of a quote can be trusted.
 
-The model's claims about a source don't count. A quote has the class of the place where it is found; of several places,
-the lowest class. A quote that is found nowhere has the lowest class of all.
+The model's claims about a source don't count. A quote gets the class of the place where it is found. If it is found in
+several places, the lowest of their classes counts. A quote that isn't found has the lowest class of all.
 """
 
 import json
@@ -10,19 +10,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
-# The classes of places, best first: the user's own words; output of the project's tests, compilers, linters and builds;
-# its files; all else, such as a web page.
+# The classes of trust, best first: the user's own words; output of the project's tests, compilers, linters and builds;
+# the project's files; everything else, such as a web page.
 USER, TESTS, FILES, FETCHED = TRUST = ("user", "tests", "files", "fetched")
-ASSISTANT = "assistant"  # the class of the assistant's own words, which are no evidence
+ASSISTANT = "assistant"  # the class of the assistant's own words, which aren't evidence
 ASSISTANTS_WORDS = "the assistant's own words"
 IN_WORDS = dict(zip(TRUST, ("the user's words", "tests or builds", "the project's files", "fetched"), strict=True))
 
-MAX_QUOTE_CHARS = 300  # of a quote that is kept
-_LEAST_CHARS = 8  # letters and digits of a quote: fewer are found anywhere, unless they are the whole text
-_LEAST_PIECE = 4  # of each piece that is compared
+MAX_QUOTE_CHARS = 300  # a longer quote is cut
+_LEAST_CHARS = 8  # letters and digits in a quote; texts contain a shorter quote by chance
+_LEAST_PIECE = 4  # letters and digits in a piece of a quote; a shorter piece is ignored
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _ELLIPSIS = re.compile(r"\[\.\.\.[^\]\n]{0,60}\]|\.{3,}|…")
-_FRAME = " \t\"'`:>→$-"  # what a model puts around a quote, or between a command and its output
+_FRAME = " \t\"'`:>→$-"  # signs that a model puts around a quote, or between a command and its output
 _SPEAKER = re.compile(r"(?:(?:the )?user(?: said| wrote)?|tool\(\w+\)|tool(?: \(error\))?|bash): ?")
 INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF])
 _COMPARED = str.maketrans("\u2018\u2019\u201c\u201d\xa0", "''\"\" ") | INVISIBLE
@@ -30,7 +30,7 @@ _COMPARED = str.maketrans("\u2018\u2019\u201c\u201d\xa0", "''\"\" ") | INVISIBLE
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A part of a transcript: its class (one of TRUST, or ASSISTANT), a short label, and the text the model saw."""
+    """A part of a transcript: its class (one of TRUST, or ASSISTANT), a short label, and its text as a model saw it."""
 
     trust: str
     label: str
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A `quote`, the label of the `place` where the session has it ("": nowhere), and the class of that place."""
+    """A quote from a session, the label of the place that contains it (or ""), and the trust class of that place."""
 
     quote: str
     place: str
@@ -47,46 +47,46 @@ class Evidence:
 
     @property
     def kind(self) -> str:
-        """The class of the place in words."""
+        """The class of the evidence in words, such as "tests or builds"."""
         return self.place if self.place == ASSISTANTS_WORDS else IN_WORDS.get(self.trust, IN_WORDS[FETCHED])
 
     @property
     def source(self) -> str:
-        """The class of the place and its label in words."""
+        """The class of the evidence and the label of its place, in words."""
         if self.trust == USER or self.place == self.kind:
             return self.kind
         return f"{self.kind}; {self.place or 'in no place of the session'}"
 
 
 def find_evidence(quotes: Iterable[str], places: Sequence[Place]) -> list[Evidence]:
-    """Find each of *quotes* in *places*. If several places have a quote, use the place of the lowest class.
+    """Find each of the *quotes* in *places*. If several places have a quote, use the place with the lowest class.
 
-    White space, case and colors don't matter. If a quote has an ellipsis, one place must have its pieces in order.
+    White space, case and colors don't matter. If a quote has an ellipsis, one place must contain its pieces in order.
     """
     texts = plain_texts(tuple(places))
     return [_evidence(quote, places, texts) for quote in quotes if isinstance(quote, str) and quote.strip()]
 
 
 def lowest(evidence: Iterable[Evidence]) -> str:
-    """Return the lowest class among *evidence*. If there is no evidence, return the lowest class of all."""
+    """Return the lowest class of trust in *evidence*. Without evidence, return the lowest class of all."""
     return max((each.trust for each in evidence), key=TRUST.index, default=TRUST[-1])
 
 
 def as_json(evidence: Sequence[Evidence], *, is_weak: bool = False) -> str | None:
-    """Write *evidence* as a JSON list for the database; None if empty. *is_weak* marks the evidence of a weak vote."""
+    """Encode *evidence* as JSON for the database, or as None if there is none. *is_weak* marks it as a weak vote's."""
     mark = {"weak": True} if is_weak else {}
     return json.dumps([asdict(each) | mark for each in evidence], ensure_ascii=False) if evidence else None
 
 
 def read_json(text: str | None) -> tuple[Evidence, ...]:
-    """Parse the evidence in *text*, which `as_json` wrote. Fields that an erasure removed become ""."""
+    """Parse *text*, which `as_json` wrote. Fields that an erasure removed become ""."""
     listed = json.loads(text or "[]")
     return tuple(Evidence(*(str(item.get(name, "")) for name in ("quote", "place", "trust"))) for item in listed)
 
 
 @lru_cache(maxsize=2)
 def plain_texts(places: tuple[Place, ...]) -> list[str]:
-    """Normalize the texts of a chunk's *places* for comparison. Cached, because each quote of the chunk needs them."""
+    """Return the texts of *places*, normalized for comparison. They are cached, since each quote needs them."""
     return [plain(place.text) for place in places]
 
 
@@ -103,7 +103,7 @@ def _evidence(quote: str, places: Sequence[Place], texts: Sequence[str]) -> Evid
 
 
 def _holds(text: str, pieces: Sequence[str], label: str) -> bool:
-    """Return whether *text* has the *pieces* of a quote in order. The command in the place's *label* may come first."""
+    """Return whether *text* contains the *pieces* of a quote in order. The command in *label* may come first."""
     if pieces == [_bare(text)]:
         return True
     command = plain(label.partition(": ")[2]).removesuffix("…")
@@ -122,7 +122,7 @@ def _holds(text: str, pieces: Sequence[str], label: str) -> bool:
 
 
 def _weight(piece: str) -> int:
-    """Count the letters and digits in *piece*. Letters beyond Latin, such as Chinese, count twice."""
+    """Return the number of letters and digits in *piece*. A letter beyond Latin, such as a Chinese one, counts two."""
     return sum(1 + (char > "\u02ff") for char in piece if char.isalnum())
 
 
@@ -132,5 +132,5 @@ def _bare(piece: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Normalize *text* for comparison."""
+    """Return *text* normalized for comparison: without colors, invisible characters, case and extra spaces."""
     return " ".join(_ANSI.sub("", text).translate(_COMPARED).casefold().split())

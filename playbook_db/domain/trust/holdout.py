@@ -1,6 +1,6 @@
-"""Comparing how often things go wrong if a point is held back from a session, and if it is shown.
+"""Comparing trials in which a point was shown with trials in which it was held back.
 
-Pure. A trial is one point in one session. It goes wrong if the error, command or file that the point names goes wrong.
+A trial is one point in one session. It goes wrong if the point's error occurs, or its command or file causes trouble.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,13 +9,13 @@ from math import ceil, inf, sqrt
 
 from playbook_db.domain.trust.outcomes import CONFIDENCE, FEWEST_SESSIONS, quantile
 
-FEWEST_WRONG = 20  # trials, below which nothing is said
+FEWEST_WRONG = 20  # with fewer trials that went wrong, no conclusion is drawn
 _SURE, _POWER = quantile((1 + CONFIDENCE) / 2, inf), quantile(0.8, inf)
 
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """How many points were `held_back` and `shown`, and how many of each went wrong."""
+    """The numbers of trials with a point `held_back` and with a point `shown`, and how many of each went wrong."""
 
     held_back: int = 0
     held_back_wrong: int = 0
@@ -24,7 +24,7 @@ class Trials:
 
     @property
     def has_both(self) -> bool:
-        """Whether there are both held-back and shown points."""
+        """Whether there are trials of both kinds."""
         return self.held_back > 0 and self.shown > 0
 
     def __add__(self, other: "Trials") -> "Trials":
@@ -33,10 +33,10 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class TrialComparison:
-    """How much higher the rate of going wrong is with the point, and its interval; None if there are too few trials.
+    """The difference between the rates at which trials go wrong: with points shown, minus with points held back.
 
-    `detectable` is the smallest difference that such trials reveal in 4 of 5 cases. `needed` is the number of trials
-    that would reveal that points halve the rate.
+    `low` and `high` are its interval, or None if there are too few trials. `detectable` is the smallest difference that
+    such trials reveal in 4 of 5 cases. `needed`: so many trials would reveal that points halve the rate.
     """
 
     trials: Trials
@@ -47,7 +47,7 @@ class TrialComparison:
     detectable: float | None = None
 
     def in_words(self) -> Iterator[str]:
-        """Yield sentences: the counts, the interval, and the number of trials needed if the interval contains 0."""
+        """Yield sentences about the counts, the interval, and (if the interval contains 0) the trials still needed."""
         held_back, held_back_wrong, shown, shown_wrong = astuple(self.trials)
         yield f"{held_back_wrong:,} of {held_back:,} went wrong without the point, {shown_wrong:,} of {shown:,} with it"
         if self.low is not None and self.high is not None and self.detectable is not None:
@@ -58,10 +58,10 @@ class TrialComparison:
 
 
 def compare(by_session: Iterable[Trials]) -> TrialComparison:
-    """Compare the trials within each session.
+    """Compare shown and held-back points within each session, and combine the differences of all sessions.
 
-    A session's weight depends on its numbers of both kinds (Mantel and Haenszel). So it doesn't matter if some sessions
-    go wrong more often, or have another share held back. The interval is Student's, of the sessions' differences.
+    A session's weight depends on its trials of both kinds (Mantel and Haenszel). So it doesn't matter if some sessions
+    go wrong more often, or held back another share of points. The interval is Student's.
     """
     both = [each for each in by_session if each.has_both]
     trials = sum(both, Trials())
@@ -77,7 +77,7 @@ def compare(by_session: Iterable[Trials]) -> TrialComparison:
 
 
 def compare_point(trials: Trials) -> TrialComparison:
-    """Compare the trials of one point. Both kinds are needed. With few, the interval is rough (Agresti and Caffo)."""
+    """Compare the trials of one point, of which there must be both kinds. The interval is Agresti and Caffo's."""
     kinds = ((trials.shown_wrong + 1, trials.shown + 2), (trials.held_back_wrong + 1, trials.held_back + 2))
     shown, without = (wrong / number for wrong, number in kinds)
     error = sqrt(sum(wrong / number * (1 - wrong / number) / number for wrong, number in kinds))

@@ -1,4 +1,4 @@
-"""Whether a fetched text, such as a web page, may have caused a lesson: the defense behind a lesson's evidence.
+"""Deciding whether a fetched text, such as a web page, may have caused a lesson.
 
 A page can tell the assistant, or the model that learns, which genuine words to quote. So a lesson in a page's words
 counts as the page's. In a chunk with a page, the evidence must be about the lesson's subject. A change against a point
@@ -11,10 +11,10 @@ from functools import lru_cache
 
 from playbook_db.domain.trust.evidence import FETCHED, FILES, TESTS, USER, Evidence, Place, lowest, plain, plain_texts
 
-_RUN = 5  # words in a row that are no coincidence
-_CARRIED = 0.4  # of an operation's words, if the user's words alone carry it
-_ECHO = 0.6  # of an operation's words, if one line of a test says it
-_TELLING = 4  # letters of a word that says something; three of a run's words do
+_RUN = 5  # so many equal words in a row aren't a coincidence
+_CARRIED = 0.4  # the share of an operation's words that the user must have said, to support it alone
+_ECHO = 0.6  # the share of an operation's words in a line of a test's output that says the same
+_TELLING = 4  # letters in a telling word; a run has at least three such words
 
 _WORD = re.compile(r"\w+")
 _ENDING = re.compile(r"(?<=\w{4})(?:s|es|ed|ing)$")
@@ -25,9 +25,9 @@ _STOP_WORDS = frozenset(
      "only", "more", "bash", "user", "read", "grep", "py", "js", "ts", "src", "test", "tests", "passed", "failed",
      "error", "ok", "q")
 )  # fmt: skip
-# A command, URL, path or identifier: what has its own marks within, or stands in backticks.
+# A command, URL, path or identifier: a text in backticks, or with signs such as `/` or `_` inside.
 _CODE = re.compile(r"`([^`\n]{4,80})`|(?<![\w./:@-])((?:[\w@~-]+[./:=_]+)+[\w@~-]+/?|--[\w-]{3,})")
-# Commands that show what somebody else wrote.
+# Commands that may show texts by other people.
 _BRINGS = (
     r"\b(?:curl|wget|https?(?= )|gh|glab|ssh|scp|rsync|nc|lynx|w3m|links|pdftotext|FETCH_HEAD"
     r"|(?:npm|pnpm|yarn|cargo|gem) (?:view|info|show|search)|cat|head|tail|less|more|bat|jq"
@@ -37,11 +37,11 @@ _OWN_SHELL = re.compile(rf"Bash: (?!.*{_BRINGS})")
 
 
 def operation_trust(text: str, names: Iterable[str], evidence: Iterable[Evidence], places: Sequence[Place]) -> str:
-    """Return the class of an operation with this *evidence*.
+    """Return the class of trust for an operation with this *evidence*.
 
-    It is USER if the user's words alone support it, else the class of the worst quote. It is FETCHED if a fetched place
-    of *places* may have caused it, or if a test prints it. *text* is the new text, or the text of the point that the
-    operation removes. *names* are the points that it concerns.
+    It is USER if the user's words alone support the operation, or else the class of the worst quote. It is FETCHED if a
+    fetched place may have caused the operation, or a test printed it. *text* is the operation's new text, or the text
+    of the point that it removes. *names* are the points that it changes.
     """
     evidence = list(evidence)
     is_users = _share(text, [each.quote for each in evidence if each.trust == USER]) >= _CARRIED
@@ -52,19 +52,19 @@ def operation_trust(text: str, names: Iterable[str], evidence: Iterable[Evidence
 
 
 def has_outside(places: Iterable[Place]) -> bool:
-    """Return whether *places* contain a text from outside: a web page, a server's answer or an agent's report."""
+    """Return whether *places* have a text from outside: a web page, a server's answer, or a subagent's report."""
     return any(place.trust == FETCHED and not _OWN_SHELL.match(place.label) for place in places)
 
 
 def is_supported(text: str, evidence: Iterable[Evidence]) -> bool:
-    """Return whether *evidence* is about the subject of *text*: they share a telling word. "12 passed" supports no
+    """Return whether *evidence* and *text* share a telling word, and so have the same subject. "12 passed" supports no
     lesson. An empty *text* needs no evidence."""
     evidence_stems = {word for each in evidence for word in _stems(f"{each.quote} {each.place}")}
     return not text.strip() or not evidence_stems.isdisjoint(_stems(text))
 
 
 def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
-    """Return why an operation on the points *names* may come from a fetched text, in words; "" if it doesn't.
+    """Return the reason, in words, why a fetched text may have caused an operation on the points *names*, or "".
 
     One reason is that a fetched text or a test's output names one of the points. The other is that a fetched text, and
     no better place, has five words in a row of *text* or a piece of its code.
@@ -81,11 +81,11 @@ def doubt(text: str, names: Iterable[str], places: Sequence[Place]) -> str:
 
 
 def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Sequence[Place], *, text: str = "") -> bool:
-    """Return whether a vote *tag* on the point *name* with the text *text* counts without a review.
+    """Return whether a vote counts without a person's review. *name* and *text* are its point's.
 
-    A harmful vote needs *evidence* against the point. A weak vote needs the project's files, and *places* without a
-    text from outside. Any other vote needs evidence only if *places* have such a text. All evidence that it has must
-    come from a better place.
+    A harmful vote needs *evidence* against the point. A weak harmful vote needs evidence from the project's files, and
+    *places* without a text from outside. Any other vote needs evidence only if *places* have such a text, and none of
+    its evidence may be from there.
     """
     evidence, is_open = list(evidence), has_outside(places)
     if tag == "harmful" and lowest(evidence) == FILES and all(each.trust != TESTS for each in evidence):
@@ -100,20 +100,20 @@ def vote_counts(name: str, tag: str, evidence: Iterable[Evidence], places: Seque
 
 
 def is_against(evidence: Iterable[Evidence], places: Iterable[Place]) -> bool:
-    """Return whether *evidence* can show that a point is wrong. Only the user's words can, and only if no place is
-    fetched: a page can cause complaints and failing tests."""
+    """Return whether *evidence* can show that a point is wrong. Only the user's words can, and only without fetched
+    places: a web page can cause complaints and failing tests."""
     return lowest(evidence) == USER and not any(place.trust == FETCHED for place in places)
 
 
 def _share(text: str, quotes: Iterable[str]) -> float:
-    """Return the share, from 0 to 1, of the telling words of *text* that *quotes* contain."""
+    """Return the share (from 0 to 1) of *text*'s telling words that *quotes* contain."""
     words = set(_stems(text))
     return len(words.intersection(*[set(_stems(" ".join(quotes)))])) / len(words) if words else 0.0
 
 
 def _is_mixed(text: str, trust: str, places: Iterable[Place]) -> bool:
-    """Return whether too many words of *text* are in a text from outside and in no better place. Too many means two or
-    more if *trust* is USER, otherwise more than two fifths (at least three)."""
+    """Return whether too many words of *text* are only in texts from outside, and in no better place. Too many means
+    two or more if *trust* is USER, and otherwise more than two fifths (at least three)."""
     words, outside, better = set(_stems(text)), set[str](), set[str]()
     for place in places:
         if place.trust in (USER, TESTS, FILES):
@@ -126,18 +126,18 @@ def _is_mixed(text: str, trust: str, places: Iterable[Place]) -> bool:
 
 
 def _is_echo(text: str, places: Iterable[Place]) -> bool:
-    """Return whether a test printed a line that says *text* by itself. Tests say what failed. A line that says what to
-    do is somebody's text, such as a dependency's."""
+    """Return whether a single line of a test's output says the same as *text*. Tests say what failed. A line that says
+    what to do is somebody's text, such as a dependency's."""
     lines = (line for place in places if place.trust == TESTS for line in place.text.splitlines())
     return any(_share(text, [line]) >= _ECHO for line in lines)
 
 
 @lru_cache(maxsize=2)
 def _fetched_places(places: tuple[Place, ...]) -> list[tuple[str, str, str]]:
-    """Return the label and text of each fetched place, and the better texts to compare it with.
+    """Return the label and the text of each fetched place, and the text of better places to compare with it.
 
-    Better texts are the user's words, and the earlier output of tests and files, with the names of the files. Commands
-    are left out, because they are the assistant's own words.
+    Better places are the user's words, and earlier output of tests and files with their names. Commands are left out,
+    because they are the assistant's own words.
     """
     users = plain(" ".join(place.text for place in places if place.trust == USER))
     fetched, before = [], ""
@@ -151,7 +151,7 @@ def _fetched_places(places: tuple[Place, ...]) -> list[tuple[str, str, str]]:
 
 
 def _common_text(text: str, place: str, better: str) -> str:
-    """Return the code, or five words, that *text* shares with *place* but not with the *better* texts; "" if none."""
+    """Return code, or five words in a row, that *text* shares with *place* but not with *better*, or ""."""
     for match in _CODE.finditer(text):
         code = plain(match[1] or match[2])
         if len(code) >= _TELLING and code in place and code not in better:  # no "e.g."
@@ -166,7 +166,7 @@ def _common_text(text: str, place: str, better: str) -> str:
 
 
 def _stems(text: str) -> Iterator[str]:
-    """Yield the telling words of *text*, without their endings."""
+    """Yield the words of *text* that say something about its subject, without their endings."""
     for word in _words(text.replace("_", " ")):
         if len(word) > 1 and not word.isdigit() and word not in _STOP_WORDS:
             yield _ENDING.sub("", word)

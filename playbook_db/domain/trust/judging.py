@@ -1,7 +1,7 @@
-"""Which votes and operations of the models count, which wait for a person, and which are dropped.
+"""Deciding which votes and operations of the models count, which wait for a person, and which are dropped.
 
-Only points that the session was shown or cited are judged. A change with no better evidence than a page's words is
-proposed. Votes on the user's own points count like votes on the project's; all other changes to them are proposed.
+Votes count only for points that the session was shown or cited. A change whose evidence is only a page's words is
+proposed. Votes on the user's own points count like votes on the project's. All other changes to them are proposed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ from playbook_db.domain.sections import is_users_name
 from playbook_db.domain.trust.evidence import FETCHED, FILES, USER, Evidence, Place, find_evidence, lowest
 from playbook_db.domain.trust.influence import doubt, is_against, operation_trust, vote_counts
 
-Review = Literal["fetched", "all", "none"]  # which changes are proposed first
+Review = Literal["fetched", "all", "none"]  # the changes that a person must review
 _NOT_HAD = f"{NOTE}the session was neither shown {{0}} nor cited it, so it can't judge it"
 _VOTED = f"{NOTE}the session has voted on {{0}} itself, while it ran"
 _ACROSS = "the user's own points and the project's stay apart: a MERGE joins points of one playbook"
@@ -24,8 +24,8 @@ _NO_EVIDENCE = f"{NOTE}the session read what others wrote, and the vote rests on
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """An operation that a person must decide first. A harmful vote is an operation of type `VOTE`. `doubt` says how a
-    page may have caused it, if the evidence doesn't."""
+    """An operation that waits for a person's decision. A harmful vote is an operation of type `VOTE`. The key `doubt`
+    of the operation says how a page may have caused it, even if the evidence is better."""
 
     operation: Mapping[str, Any]
     evidence: tuple[Evidence, ...]
@@ -34,7 +34,7 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class JudgedTags:
-    """The `votes` that count, the `proposed` votes, and the tags that don't count, each with its reason."""
+    """The result for a list of tags: `votes` that count, `proposed` votes, and notes on tags that don't count."""
 
     votes: list[Vote] = field(default_factory=list)
     proposed: list[Proposed] = field(default_factory=list)
@@ -43,8 +43,8 @@ class JudgedTags:
 
 @dataclass(frozen=True, slots=True)
 class JudgedOperations:
-    """The operations on one playbook: those that count, each with its evidence; those `proposed`; and those skipped,
-    each with the reason."""
+    """The result for operations on one playbook: `counting` ones with their `evidence`, `proposed` ones, and `skipped`
+    ones with the reasons."""
 
     counting: list[Any] = field(default_factory=list)
     evidence: list[tuple[Evidence, ...]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class JudgedOperations:
 
 
 def split_tags(playbooks: Sequence[Playbook], tags: Sequence[Any]) -> list[list[Any]]:
-    """Split the reflector's *tags* by *playbooks*: the project's and, if it has points, the user's own."""
+    """Return the reflector's *tags* as one list for each of the *playbooks*: the project's and the user's own."""
     split: list[list[Any]] = [[] for _ in playbooks]
     for tag in tags:
         is_users = isinstance(tag, dict) and is_users_name(str(tag.get("name")))
@@ -71,8 +71,8 @@ def judge_tags(
 ) -> JudgedTags:
     """Decide which of the reflector's *tags* on the points of *playbook* count.
 
-    *had* names the points that the session had. *voted* names those that it voted on itself. *places* are the parts of
-    its transcript.
+    *had* names the points that the session was shown or cited. *voted* names the points on which the session voted
+    itself. *places* are the parts of its transcript.
     """
     judged = JudgedTags()
     for index, tag in enumerate(tags):
@@ -105,11 +105,11 @@ def judge_tags(
 def judge_operations(
     playbooks: Sequence[Playbook], raw: Sequence[Any], places: Sequence[Place], review: Review
 ) -> list[JudgedOperations]:
-    """Decide which of the curator's *raw* operations on each of *playbooks* count. These are the project's and the
-    user's own, and include the session's votes.
+    """Decide which of the curator's *raw* operations count. The *playbooks* are the project's and the personal one, and
+    include the session's votes. Return a result for each playbook.
 
-    An operation is proposed only if it could be carried out; one that breaks a rule is skipped. An ADD is for the
-    user's own playbook only if the user's words alone support it; otherwise it is for the project.
+    An operation that breaks a rule is skipped, not proposed. An ADD is for the personal playbook only if the user's
+    words alone support it. Otherwise it is for the project.
     """
     judged = [JudgedOperations() for _ in playbooks]
     drafts = [Draft(each) for each in playbooks]
@@ -125,7 +125,7 @@ def judge_operations(
             trust = FETCHED
         target = -1 if is_users and (names or trust == USER) else 0
         playbook = playbooks[target]
-        # A user without points can't have meant their own.
+        # A user without personal points can't have meant one of them.
         skipped = judged[target if playbook.points else 0].skipped
         if playbook.is_users and not all(map(is_users_name, names)):
             skipped.append(Skipped(index, operation, _ACROSS))
@@ -154,11 +154,11 @@ def _evidence(item: Any, places: Sequence[Place]) -> tuple[Evidence, ...]:
 
 
 def _text(operation: Any, playbook: Playbook) -> str:
-    """Return the text that *operation* gives a point, else the texts of the points that it removes."""
+    """Return the text that *operation* gives a point. If there is none, return the texts of the points it removes."""
     text = operations.text_of(operation, str(operation.get("type"))) if isinstance(operation, dict) else ""
     return text or "\n".join(playbook.by_name[name].text for name in _names(operation) if name in playbook.by_name)
 
 
 def _names(operation: Any) -> tuple[str, ...]:
-    """Return the names of the points that *operation* concerns."""
+    """Return the names of the points that *operation* changes or removes."""
     return operations.named_points(operation, str(operation.get("type"))) if isinstance(operation, dict) else ()

@@ -1,6 +1,6 @@
-"""How sessions went: their counts, the rule for a correction, and whether two groups of sessions differ.
+"""Measuring how sessions went: counting calls and corrections, and comparing two groups of sessions.
 
-Pure. A difference is an observation, not a proof: see `compare`.
+A difference between groups is an observation, not a proof: see `compare`.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import cache
 from math import isfinite, sqrt
 
 FEWEST_SESSIONS = 20  # of each group; with fewer, no conclusion is drawn
-CONFIDENCE = 0.95  # that all intervals of one comparison contain the true values
+CONFIDENCE = 0.95  # the probability that all intervals of one comparison contain the true values
 EVENTS = {  # the events at which a session is shown points
     "SessionStart": "at the start", "UserPromptSubmit": "by prompt", "PostToolUseFailure": "at an error",
     "SubagentStart": "to a subagent",
@@ -19,7 +19,7 @@ MEASURES = {
     "failed_calls": "failed tool calls", "corrections": "corrections", "turns": "turns", "tokens": "tokens",
 }  # fmt: skip
 
-# Beginnings of a user's turn that corrects the assistant: few, and none that often begins something else.
+# Beginnings of a user's turn that corrects the assistant. Beginnings that other turns often have are left out.
 _ALONE = (  # on their own, or before a comma, a full stop, a dash: "no, the other file", never "no problem"
     "no", "nope", "stop", "wrong", "incorrect", "nein", "stopp", "halt", "falsch", "non", "arrête", "faux", "mal",
     "incorrecto", "sbagliato", "não", "errado", "nee", "fout", "nie", "źle", "нет", "стоп", "неправильно", "неверно",
@@ -34,17 +34,17 @@ _PHRASES = (  # before the end of a word
     "eu disse", "dat klopt niet", "dat is fout", "ik zei", "to nie tak", "to źle", "не так", "это не",
     "я (?:сказал|говорил)",
 )  # fmt: skip
-_CHARACTERS = (  # of scripts that put no blanks between words
+_CHARACTERS = (  # in scripts without spaces between words
     "不对", "错了", "不是这样", "停下", "我说的是", "違う", "違います", "ちがう", "そうじゃない", "いや、", "틀렸",
     "그게 아니",
 )  # fmt: skip
-_MOST_CHARS = 200  # of a turn, in which its beginning is
+_MOST_CHARS = 200  # of a turn; its beginning is within them
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """The counts of a session, or of a part of one: tool calls, failed calls, corrections by the user, turns of the
-    user, and tokens (including cached ones)."""
+    """The counts of a session or of a part of it. `corrections` and `turns` are the user's. `tokens` include cached
+    tokens."""
 
     tool_calls: int = 0
     failed_calls: int = 0
@@ -60,7 +60,7 @@ NOTHING = SessionCounts()
 
 
 def is_correction(text: str) -> bool:
-    """Return whether the user's turn *text* begins like a correction."""
+    """Return whether *text*, a user's turn, begins like a correction of the assistant."""
     return _beginnings().match(text[:_MOST_CHARS].strip().casefold().replace("’", "'")) is not None
 
 
@@ -72,7 +72,7 @@ def _beginnings() -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One number measured in several `sessions`: its sum, and the sum of its squares."""
+    """One measure over several `sessions`: the sum of its values, and the sum of their squares."""
 
     sessions: int
     total: float
@@ -80,20 +80,20 @@ class Sample:
 
     @property
     def mean(self) -> float:
-        """The mean; 0 without sessions."""
+        """The mean of the values, or 0 without sessions."""
         return self.total / self.sessions if self.sessions else 0.0
 
     @property
     def squared_error(self) -> float:
-        """The square of the mean's standard error. Needs at least two sessions."""
+        """The square of the standard error of the mean. It needs at least two sessions."""
         return max(0.0, self.squares - self.total * self.mean) / (self.sessions - 1) / self.sessions
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How sessions that were shown the playbook differ from those `without`.
+    """One measure's means in sessions that were `shown` the playbook and in sessions `without` it.
 
-    `by` is the difference of the means. `low` and `high` are its interval; None if there are too few sessions.
+    `by` is the difference of the means. `low` and `high` are its interval, or None if there are too few sessions.
     """
 
     without: float
@@ -104,14 +104,14 @@ class Difference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Whether the interval of the difference doesn't contain 0."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
 def compare(without: Mapping[str, Sample], shown: Mapping[str, Sample]) -> dict[str, Difference]:
-    """Compare each number between the sessions that were *shown* the playbook and those *without* it.
+    """Compare each measure between the sessions that were *shown* the playbook and those *without* it.
 
-    The intervals are Welch's for two means. All of them hold at once with CONFIDENCE (Bonferroni). The numbers are
+    The intervals are Welch's for two means. All of them hold at once with CONFIDENCE (Bonferroni). The measures are
     skewed, so the intervals are rough if there are few sessions.
     """
     share = (1 - CONFIDENCE) / max(1, len(shown))
@@ -130,8 +130,8 @@ def _difference(without: Sample, shown: Sample, share: float) -> Difference:
 
 
 def quantile(share: float, freedom: float) -> float:
-    """Return Student's t for *freedom* degrees, computed from the normal distribution (Abramowitz and Stegun 26.7.5).
-    It is correct to 0.001 for 19 degrees or more."""
+    """Return the quantile of Student's t with *freedom* degrees of freedom, by Abramowitz and Stegun 26.7.5. It is
+    correct to 0.001 for 19 degrees or more."""
     from statistics import NormalDist  # late: every command loads this module
 
     z = NormalDist().inv_cdf(share)

@@ -1,6 +1,6 @@
-"""Whether a session followed a point, or went wrong about it, by its acts.
+"""Judging from a session's tool calls and corrections whether it followed a point or ignored it.
 
-Pure. Points that were shown and those that weren't are judged alike. Only clear cases count, since a false "ignored" is
+Points that were shown and points that weren't are judged alike. Only clear cases count, since a false "ignored" is
 worse than a missed one. docs/internals/evidence.md says how often the rule is right.
 """
 
@@ -12,7 +12,7 @@ from playbook_db.domain import search_words
 
 FAILED, REFUSED, CORRECTED = "failed", "refused", "corrected"
 _CHANGING = ("Bash", "Edit", "MultiEdit", "Write", "NotebookEdit")
-_MENTIONED, _ADVISED, _AGAINST = range(3)  # by the words before a name
+_MENTIONED, _ADVISED, _AGAINST = range(3)  # what the words before a name say about it
 
 _CODE = r"[A-Z]{1,8}\d{2,}|E(?!RROR)[A-Z]{4,}"  # of an error
 _NAME = re.compile(rf"""`([^`\n]+)`|(?<!\w)('[^'\n]* [^'\n]*'|"[^"\n]* [^"\n]*")(?!\w)|\b({_CODE})\b""")
@@ -25,17 +25,17 @@ _OPPOSING = re.compile(r"\b(?:avoid|instead|never|not?|rather|(?:do|must|should)
 _UNSURE = re.compile(
     r"\b(?:after|before|enough|forget|if|miss|omit|only|skip|unless|until|when|whether|while|without)\b", re.I
 )
-_NEAR = 2  # words between one that opposes and the name
+_NEAR = 2  # at most so many words are between an opposing word and the name
 _COMMAND_START = r"(?:^|[;&|\n])[ \t]*(?:\w+=\S*[ \t]+)*(?:\./)?"
-_SURE = 2  # the least weight of the words that the user's words share with a point
+_SURE = 2  # the least weight of words that a correction must share with a point
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A call of a *tool*, or the user's words that corrected an answer.
+    """A tool call in a session, or the user's correction of an answer.
 
-    `text` is the command, the file or the words. `outcome` is FAILED, REFUSED or CORRECTED, or "" if the call worked.
-    `error` is the output of a failed call. `time` is that of the call, or of the corrected answer: UTC, ISO 8601.
+    `text` is the command, the file or the user's words. `outcome` is FAILED, REFUSED or CORRECTED, or "" if the call
+    worked. `error` is the output of a failed call. `time` is the time of the call or of the answer: UTC, ISO 8601.
     """
 
     time: str
@@ -47,8 +47,8 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What acts show of a point: whether one `followed` it, how many `ignored` it (the thing that it names went wrong),
-    and how many of those were `failed_calls`."""
+    """How a session's acts relate to a point. `followed`: an act followed it. `ignored`: so many acts went wrong in the
+    way that the point warns of. `failed_calls`: so many of these acts were failed calls."""
 
     followed: bool = False
     ignored: int = 0
@@ -57,7 +57,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """In how many sessions a point was shown, `followed` and `ignored`, and how many failed calls that cost."""
+    """In how many sessions a point was shown, followed and ignored, and how many calls failed because of that."""
 
     shown: int = 0
     followed: int = 0
@@ -66,7 +66,7 @@ class Totals:
 
     @property
     def in_words(self) -> str:
-        """A sentence; "" if no session followed or ignored the point."""
+        """The numbers in a sentence, or "" if no session followed or ignored the point."""
         if not self.followed and not self.ignored:
             return ""
         text = f"shown in {self.shown} session{'s' * (self.shown != 1)}, followed in {self.followed}"
@@ -76,13 +76,13 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A command, a file, an error or the like in a point's text, and whether the point advises it."""
+    """A command, a file, an error or the like that a point names. `kind` says whether the point advises it."""
 
     text: str
     kind: int
 
     def is_in(self, act: Act) -> bool:
-        """Whether *act* runs the command, passes the option, or touches the file."""
+        """Return whether *act* runs this command, passes this option, or touches this file."""
         name = self.text.removeprefix("./")
         if act.tool != "Bash":
             return f"/{act.text}".endswith(f"/{name}")
@@ -90,18 +90,18 @@ class _Name:
         return re.search(rf"{start}{re.escape(name)}(?![^\s;&|=])", act.text) is not None
 
     def is_error_of(self, act: Act) -> bool:
-        """Whether *act* failed with the error that is named. An error's class alone is too little."""
+        """Return whether *act* failed with this error. The class of an error alone isn't enough."""
         error = re.escape(self.text.strip("'\""))
         is_error = self.kind == _MENTIONED and _ERROR.match(self.text)
         return bool(is_error and re.search(rf"(?<!\w){error}(?!\w)", act.error, re.I))
 
 
 def judge(text: str, acts: Iterable[Act]) -> Trial:
-    """What *acts*, in order, show of the point *text*.
+    """Return how a session's *acts*, in order, relate to the point *text*.
 
-    A call follows it if it does what the point advises. A session goes wrong about it if a call fails that does what
-    the point advises against, if a call fails with an error that it names, or if the user refuses or corrects such a
-    thing. Such an error doesn't count if the next call about the point does what it advises.
+    A call follows the point if it does something that the point advises. A session ignores the point if a call fails
+    that the point advises against, if a call fails with an error that the point names, or if the user refuses or
+    corrects such an act. The error doesn't count if the next call about the point follows the advice.
     """
     names = list(_names(text))
     followed, ignored, failed, is_open = False, 0, 0, 0
@@ -119,20 +119,20 @@ def judge(text: str, acts: Iterable[Act]) -> Trial:
 
 
 def guard_pattern(text: str) -> str:
-    """The pattern of calls that the point *text* advises against, for a guard; "" if no code in it names such calls."""
+    """Return a guard's pattern for the calls that the point *text* advises against, or "" if it names no such call."""
     against = (name.text for name in _names(text) if name.kind == _AGAINST)
     return next((f"Bash({each} *)" for each in against if re.fullmatch(r"[A-Za-z][\w -]*", each)), "")
 
 
 def _says(text: str, words: str) -> bool:
-    """Whether the user's *words* are about what the point *text* says: most of their terms are in it."""
+    """Return whether the user's *words* repeat the point *text*: it contains most of their terms."""
     terms, text = search_words.terms(words), text.casefold()
     shared = sum(term.weight for term in terms if search_words.has_parts(text, term))
     return shared >= max(_SURE, sum(term.weight for term in terms) * 2 / 3)
 
 
 def _names(text: str) -> Iterator[_Name]:
-    """Yield the things that a point's *text* names."""
+    """Yield the commands, files, errors and the like that a point's *text* names."""
     kind, end, text = _MENTIONED, 0, text.replace("’", "'")
     for match in _NAME.finditer(text):
         between = text[end : match.start()]
@@ -144,7 +144,7 @@ def _names(text: str) -> Iterator[_Name]:
 
 
 def _kind(before: str, after: str) -> int:
-    """How a point names a thing, by the words *before* and *after* it in the same clause."""
+    """Return whether a point advises a thing, judging by the words *before* and *after* it in the same clause."""
     *opposing, between = _OPPOSING.split(before)
     if opposing or after.startswith((" is generated", " are generated")):
         is_sure = len(between.split()) <= _NEAR and not _UNSURE.search(f"{before} {after}")
