@@ -1,7 +1,7 @@
 """Open the database in a hook, and name the database's files.
 
-This module runs on Python 3.8 and later, and imports almost nothing. It never waits long and never migrates. The hook
-handles the driver's errors.
+This module runs on Python 3.8 and later, and imports almost nothing. Opening never waits long and never migrates. The
+hook handles the driver's errors.
 """
 
 import os
@@ -30,7 +30,7 @@ class UnusableError(Exception):
 
 
 def connect(path: str, *, wait_s: float) -> "Connection":
-    """Open the existing database file *path*. Its connection can't write before `allow_writes`.
+    """Open the existing database file *path*. The connection can't write before `allow_writes` is called.
 
     On a full or read-only disk SQLite can't create its own files. The file is then read without them if it has no log.
     Never close the connection: closing the last connection moves the log into the file, which is slow. Raises

@@ -81,7 +81,7 @@ class Store:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Open a read-only transaction. It sees the database at one moment."""
+        """Open a read-only transaction. All its queries see the same state of the database."""
         with self._dialect.explained(), self._readers.connect() as connection:
             connection.begin()
             yield connection  # no commit: after a damaged index it would fail
@@ -125,7 +125,7 @@ class Store:
             return False
 
     def _catch_up_search(self) -> None:
-        """Update the full-text index, or rebuild it. This needs a transaction of its own, which a damaged index ends.
+        """Update the full-text index, or rebuild it. A damaged index ends its transaction, so this uses a separate one.
 
         If both fail, searches work without the index.
         """

@@ -195,7 +195,7 @@ def find_project(connection: "Connection", key: str) -> "StoredProject | None":
 def ranked_points(
     execute: "Callable[[str, dict[str, Any]], Any]", project: StoredProject, *, is_users: bool = False
 ) -> "RankedPoints":
-    """Return the live points for a prompt, best first, without resting ones. They are read one by one on demand."""
+    """Return the live points for a prompt, best first, without resting ones. The points are read on demand."""
     from playbook_db.domain.prompt_text import RankedPoints  # late: most prompts get no points
 
     ranked = map(StoredPoint, execute(RANKED_POINTS, {"playbook_id": project.id}))

@@ -192,7 +192,7 @@ def read_log(
     changes, starting with number *first_change*. If the filter names a point, return all changes of that point and no
     others.
 
-    The same round trip asks the questions *beside*. Their `:oldest` and `:newest` are the range of the revisions.
+    Send the questions *beside* in the same round trip. Their `:oldest` and `:newest` are the range of the revisions.
     """
     matches = list(rows(book, _revisions_query(book, log_filter), **asdict(log_filter), most=limit))
     if not matches:

@@ -87,7 +87,7 @@ def in_revision(table: str) -> tuple[SchemaItem, ...]:
 
 
 def checked(table: str, name: str, kind: TypeEngine[Any], condition: str, default: str) -> sa.Column[Any]:
-    """Return a column that a later migration added. It contains its check, as SQLite's ADD COLUMN needs that."""
+    """Return a column that a later migration added. The column contains its check: SQLite's ADD COLUMN needs that."""
     check = sa.CheckConstraint(f"{name} {condition}", name=f"ck_{table}_{name}")
     return sa.Column(name, kind, check, nullable=False, server_default=sql(default))
 

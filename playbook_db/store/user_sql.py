@@ -110,7 +110,6 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
 
 
 def _require_current(url: str, path: str) -> None:
-    """Raise DatabaseError unless the file *path* is a database with the schema SCHEMA."""
     if os.path.exists(path) and not at_hand.no_regular_file(path) and os.path.getsize(path):
         with closing(files.open_file(path, "read")) as connection:
             version, application, _ = connection.execute(files.VERSIONS).fetchone()
@@ -146,7 +145,7 @@ def _may(action: int, first: str | None, second: str | None, _database: str | No
 
 @contextmanager
 def _explained(connection: sqlite3.Connection, path: str, clock: _Clock) -> Iterator[None]:
-    """Translate the driver's errors into ours. They concern the statement or the file *path*."""
+    """Translate the driver's errors about the statement or the file *path* into errors of `playbook_db`."""
     try:
         yield
     except MemoryError as error:

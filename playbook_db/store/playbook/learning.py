@@ -264,15 +264,15 @@ class LearningRows(PlaybookRows):
         self._execute(_MOVE_CURSOR, path=as_text(path), offset=offset, session_id=session_id, now=self.now, **uuids)
 
     def add_citations(self, names: Sequence[str], *, session_id: str) -> None:
-        """Record that a chunk of the session cited the live or retired points *names*. This ends their rest. Skip
-        points that this transaction added."""
+        """Record that a chunk of the session cited the live or retired points *names*. A citation ends a point's rest.
+        Skip points that this transaction added."""
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]
             self._execute(_CITE, names=some, session_id=session_id, revision=self.revision, now=self.now)
             self.note_use(some)
 
     def note_use(self, names: Sequence[str]) -> None:
-        """Record that the points *names* were used. This ends their rest, and resets their count of unused showings."""
+        """Record a use of the points *names*. A use ends a point's rest, and resets its count of unused showings."""
         self._execute(_NOTE_USE, names=names)
         self._execute(_WAKE, names=names)
 
@@ -283,8 +283,7 @@ class LearningRows(PlaybookRows):
 
     def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
         """Return the live and retired points that the session was shown or that were held back from it, by name. *more*
-        are showings that aren't recorded yet. Each has the time, the shown points and the held-back points (both as
-        JSON)."""
+        are showings that aren't recorded yet. Each has the time, and the shown and held-back points as JSON."""
         showings = [*self._execute(_SHOWN_TO, session_id=session_id), *more]
         first: dict[int, tuple[str, bool | None]] = {}
         for time, shown, held_back in sorted(showings, key=lambda each: each[0], reverse=True):

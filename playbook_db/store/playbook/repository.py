@@ -303,7 +303,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return self._execute(_NAMES_AT, section=SECTION_SLUGS[section], position=position).scalars().all()
 
     def ranked_points(self) -> RankedPoints:
-        """Return the live points for a prompt, best first, without resting ones. They are read one by one on demand."""
+        """Return the live points for a prompt, best first, without resting ones. The points are read one by one."""
         ranked = map(StoredPoint, self._execute(hook_sql.RANKED_POINTS))
         return RankedPoints(ranked, self.count_live(), self.last_time or "", is_users=self.is_users)
 

@@ -122,8 +122,6 @@ class PatientConnection(psycopg.Connection[Any]):
 
 
 class _Cursor(psycopg.Cursor[Any]):
-    """The cursor that SQLAlchemy uses."""
-
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         with _of(self).begun():
             return super().execute(query, params, **options)

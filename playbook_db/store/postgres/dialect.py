@@ -370,7 +370,6 @@ def _drop(connection: Connection, *files: str) -> None:
 
 
 def _make(connection: Connection, *files: str) -> None:
-    """Run the statements in *files*."""
     distributed.let_citus(connection)
     driver = connection.connection.dbapi_connection
     for statement in making_statements(files):

@@ -187,7 +187,6 @@ def _has_points(path: str) -> bool:
 
 
 def _erasures_in(path: str, access: Access) -> int:
-    """Return the number of erasures in the database file *path*."""
     with closing(files.open_file(path, access)) as connection, files.explained(path):
         return int(connection.execute("SELECT count(*) FROM erasures").fetchone()[0])
 

@@ -46,7 +46,7 @@ WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # above this size, a commit moves the w
 
 
 class SqliteDialect(Dialect):
-    """The database in the file `path`. It is only read unless `access` is "write"."""
+    """The database in the file `path`. The file is only read unless `access` is "write"."""
 
     is_shared = False
 

@@ -127,7 +127,6 @@ def _trouble_of_disk(path: str) -> str | None:
 
 
 def _is_damage(error: BaseException) -> bool:
-    """Return whether *error* of the driver means that the file is damaged."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
     says_so = ("no such table", "no such column", "no such index", "Could not decode")
     return isinstance(error, UnicodeDecodeError) or code in _NOT_A_DATABASE or str(error).startswith(says_so)
@@ -308,7 +307,7 @@ def move_leftovers(path: str, *, now: datetime) -> tuple[str, ...]:
 
 
 def with_log(aside: str) -> tuple[str, ...]:
-    """Return the renamed database *aside* and SQLite's files beside it, as far as they exist."""
+    """Return the renamed database *aside* and SQLite's files beside it, if they exist."""
     return tuple(aside + suffix for suffix in ("", *BESIDE) if os.path.lexists(aside + suffix))
 
 

@@ -1,7 +1,7 @@
 """Build, update and check the full-text index in an SQLite file.
 
-Each migration rebuilds the index, as it does the views. Triggers only record which points changed, since some versions
-of SQLite have no FTS5. The next process with FTS5 updates the index.
+Each migration rebuilds the index and the views. Triggers only record which points changed, since some versions of
+SQLite have no FTS5. The next process with FTS5 updates the index.
 """
 
 from importlib import resources
@@ -72,7 +72,7 @@ def catch_up(execute: "Any") -> None:
 
 
 def is_true(execute: "Any") -> bool:
-    """Update the index. Return whether it then matches the live points. If not, this may raise the driver's error."""
+    """Update the index. Return whether it then matches the live points. A mismatch may raise the driver's error."""
     defined = execute(_DEFINITION).fetchone()
     if defined is None or defined[0] != _DEFINED:
         return False

@@ -62,7 +62,7 @@ class Pages:
         return page if len(page) == self.page_size else page.ljust(self.page_size, b"\0")
 
     def kind(self, number: int, page: bytes | None = None) -> int:
-        """Return the kind of the page *number*. *page* may be an older copy to look at instead."""
+        """Return the kind of the page *number*. Pass *page* to use an older copy of the page."""
         return (self.page(number) if page is None else page)[_start(number)]
 
     def tree(self, root: int) -> Iterator[int]:
@@ -81,7 +81,7 @@ class Pages:
             yield number
 
     def records(self, number: int, page: bytes | None = None) -> Iterator[Record]:
-        """Yield the readable rows of the page *number*. *page* may be an older copy to read instead."""
+        """Yield the readable rows of the page *number*. Pass *page* to use an older copy of the page."""
         page = self.page(number) if page is None else page
         start = _start(number)
         kind = page[start]

@@ -81,8 +81,8 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """The points that a session was shown at one `event`, and the points that were `held_back` from it. Both are JSON
-    lists of numbers. `revision` is the playbook's revision."""
+    """The points that a session was shown at one `event`, and the points that were `held_back` from it. `points` and
+    `held_back` are JSON lists of numbers. `revision` is the playbook's revision."""
 
     session_id: str
     time: str

@@ -1,4 +1,4 @@
-"""Limit the time that this process waits for a server. Callers set the limit, which each transaction has for itself.
+"""Limit the time that this process waits for a server. Callers set the limit for each transaction.
 
 If no caller sets a limit (as in the worker, a transfer or a check), each single answer may take LONG_S seconds.
 """
@@ -43,7 +43,7 @@ def started() -> Iterator[None]:
 
 @contextmanager
 def waiting() -> Iterator[float]:
-    """Subtract the time of the `with` block from the transaction's time. Yield the remaining seconds, or FOREVER_S."""
+    """Subtract the time of the `with` block from the remaining time. Yield the remaining seconds, or FOREVER_S."""
     began = monotonic()
     try:
         yield remaining_s()
@@ -64,6 +64,6 @@ def limit_s() -> float:
 
 
 def lock_s() -> float:
-    """Return how many seconds a transaction may wait for a lock. They end before its time limit, so that the server can
-    report the lock."""
+    """Return how many seconds a transaction may wait for a lock. The wait ends before the transaction's time limit, so
+    that the server can report the lock."""
     return min(settings.LOCK_WAIT_S, _limit.get() * _LOCK_SHARE or settings.LOCK_WAIT_S)

@@ -1,8 +1,8 @@
 """The replica: a copy of a team's current playbook in an SQLite file, for hooks to read.
 
-It has the usual tables, but little history: only the revisions that created a point, last changed a point, or last
-learned something. It has the ids of waiting proposals, but not their texts. It is always written as a whole, so readers
-need no lock.
+The replica has the usual tables, but little history: only the revisions that created a point, last changed a point, or
+last learned something. It has the ids of waiting proposals, but not their texts. The file is always replaced as a
+whole, so readers need no lock.
 """
 
 import os

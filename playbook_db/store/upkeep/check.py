@@ -92,7 +92,7 @@ def opened_to_check(url: str) -> Iterator[Store]:
 
 
 def run(connection: Connection, stages: Sequence[Sequence[Check]]) -> list[str]:
-    """Run the checks stage by stage. Stop after a stage with problems, on which later stages rely. Return them."""
+    """Run the checks stage by stage. Return the problems of the first stage that has any; later stages rely on it."""
     for checks in stages:
         problems = [problem for each in checks for problem in _problems(each, connection)]
         if problems:
@@ -111,8 +111,8 @@ def check_file(connection: Connection) -> list[str]:
 
 
 def check_structure(connection: Connection) -> list[str]:
-    """Check that tables, indexes, views and triggers match those of a new database. Further ones are allowed, except
-    triggers. Don't check a server's database, which only its owner can change."""
+    """Check that tables, indexes, views and triggers match those of a new database. Further tables, indexes and views
+    are allowed. Don't check a database on a server, which only its owner can change."""
     dialect = dialect_of(connection)
     if not isinstance(dialect, SqliteDialect):
         return []

@@ -1,6 +1,6 @@
 """Functions on a whole database file, for the services: back it up, replace it, and search or repair its bytes.
 
-For these functions a server has no backups, as servers make their own.
+A database on a server has no such backups, as servers make their own.
 """
 
 import glob
@@ -92,7 +92,7 @@ def rewrite(url: URL | str) -> bool:
     do nothing and return True.
 
     This removes old bytes of changed rows from free pages, unused parts of pages, and the log. While a reader uses the
-    log, it waits up to LOCK_WAIT_S seconds. Raises DatabaseBusyError if a writer takes longer.
+    log, this waits up to LOCK_WAIT_S seconds. Raises DatabaseBusyError if a writer takes longer.
     """
     path = sqlite_path(url)
     if path is None:
@@ -143,8 +143,8 @@ def refusing_repair(path: str) -> AbstractContextManager[None]:
 
 
 def write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite copy *pages*, row by row, into the file *new*. Return whether SQLite can. The header comes from the
-    new database *empty*. This repairs damage in an index, a free page or the header."""
+    """Let SQLite copy *pages*, row by row, into the file *new*. Return whether that succeeded. The header comes from
+    the new database *empty*. This repairs damage in an index, a free page or the header."""
     image = f"{new}.image"
     with open(empty, "rb") as sound, open(image, "wb") as file:
         file.write(pages.with_header_of(sound.read()))

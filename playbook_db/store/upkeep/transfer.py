@@ -82,7 +82,6 @@ def _copy_history(source: Connection, target: Connection, old: int, new: int) ->
 
 
 def _require_equal(source: Connection, target: Connection, old: int, new: int, key: str) -> None:
-    """Raise DatabaseError if a row of the copy differs from the original."""
     own = {"role": None} if dialect_of(target).is_shared else {}  # on a server `role` is the user who copies
     for table in _COPIED:
         with closing(_rows(source, table, old)) as was, closing(_rows(target, table, new)) as now:
