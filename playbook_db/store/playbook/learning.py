@@ -283,7 +283,7 @@ class LearningRows(PlaybookRows):
 
     def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
         """Return the live and retired points that the session was shown or that were held back from it, by name. *more*
-        are showings that aren't recorded yet. Each has the time, and the shown and held-back points as JSON."""
+        are showings that aren't recorded yet: the time, and the shown and held-back points as JSON."""
         showings = [*self._execute(_SHOWN_TO, session_id=session_id), *more]
         first: dict[int, tuple[str, bool | None]] = {}
         for time, shown, held_back in sorted(showings, key=lambda each: each[0], reverse=True):

@@ -84,7 +84,8 @@ class PointRow:
 
     @property
     def newly_helpful(self) -> int:
-        """The change in the number of helpful votes since that earlier time. It is below 0 if votes were undone."""
+        """The change in the number of helpful votes since that earlier time. The number is below 0 if votes were
+        undone."""
         return self.helpful - self.helpful_then
 
     @property

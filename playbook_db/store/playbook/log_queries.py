@@ -118,9 +118,9 @@ class RevisionReflection:
 @dataclass(frozen=True, slots=True)
 class LifeEvent:
     """An event in the life of a point: a change or a vote. `kind` is add, edit, move, retire or restore for a change,
-    and helpful, harmful or neutral for a vote. It is vote if counters changed without a vote, as by an undo. `text` is
-    the new text, a summary of the change, or a vote's reason. `before` is the text before an edit. `ignored` means that
-    the session had the point but didn't follow it."""
+    and helpful, harmful or neutral for a vote. `kind` is vote if counters changed without a vote, as by an undo. `text`
+    is the new text, a summary of the change, or a vote's reason. `before` is the text before an edit. `ignored` means
+    that the session had the point but didn't follow it."""
 
     revision: int
     time: str

@@ -49,7 +49,7 @@ class PlaybookRows:
         return (self._head and self._head.number) or 0
 
     def execute(self, statement: str, values: Mapping[str, Any]) -> Any:
-        """Run *statement*, unless its answer is already known. Return its rows."""
+        """Return the rows of *statement*, which is run unless its answer is already known."""
         expected, answer = self._answers.get(statement, (None, ()))
         if expected is not None and all(values.get(name, value) == value for name, value in expected.items()):
             return answer

@@ -114,7 +114,7 @@ class Mirror:
 class FileFields:
     """The fields of a playbook's file, other than its points.
 
-    `header` is the new header, if any. Its `last_updated` becomes the revision's time, unless the header
+    `header` is the new header, if any. The header's `last_updated` becomes the revision's time, unless the header
     `keeps_last_updated`. `extras` has the new additional fields of points, by name, as JSON.
     """
 
@@ -325,7 +325,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return int(self._execute(_LAST_ERASED_IN).scalar_one())
 
     def extras(self) -> dict[str, str]:
-        """Return the additional fields of live and retired points, by name, as JSON. They come from files."""
+        """Return the additional fields that files gave to live and retired points, by name, as JSON."""
         return dict(self._execute(_EXTRAS).all())
 
     def extra_of(self, name: str) -> str:
@@ -373,7 +373,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         self._execute(_NOTE_MIRROR, path=as_text(path), **asdict(mirror))
 
     def mirror_paths(self) -> list[str]:
-        """Return the paths of all present and former mirrors. Each worktree may have one."""
+        """Return the paths of all present and former mirrors. Each worktree may have a mirror."""
         return [as_path(path) for path in self._execute(_MIRROR_PATHS).scalars()]
 
     def rename(self, key: str) -> None:

@@ -152,7 +152,7 @@ class DayCalls(NamedTuple):
 
 class Citation(NamedTuple):
     """A session that cited a point: the time of the last citation, and the number of chunks that cited the point.
-    `event` first showed the point in the session. It is None if that is no longer recorded."""
+    `event` first showed the point in the session, or is None if that is no longer recorded."""
 
     session_id: str
     time: str

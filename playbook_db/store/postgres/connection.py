@@ -76,7 +76,7 @@ class PatientConnection(psycopg.Connection[Any]):
         return self.info.transaction_status != TransactionStatus.IDLE
 
     def _begin(self) -> None:
-        """Begin a transaction. Its time limits on the server are those of `patience`."""
+        """Begin a transaction with the time limits of `patience`."""
         queue, remaining = psycopg.Cursor(self), patience.remaining_s()
         queue.execute(f"BEGIN {self.mode}".encode())
         if remaining:

@@ -249,8 +249,8 @@ class PostgresDialect(Dialect):
         return [problem for table in metadata.tables.values() for problem in _orphans(connection, table)]
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
-        """Lock the playbook *key* against other writers until this transaction ends. Return its number. Return None if
-        the playbook doesn't exist, or if another transaction has the lock and *waits* is false."""
+        """Lock the playbook *key* against other writers until this transaction ends. Return the playbook's number.
+        Return None if the playbook doesn't exist, or if another transaction has the lock and *waits* is false."""
         number = self._numbers.get(key) or connection.scalar(sql(_FIND), {"key": key})
         if number is None:
             return None
@@ -381,7 +381,7 @@ def _about(number: int, questions: Sequence[Question]) -> list[Question]:
 
 
 def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
-    """Yield the statements in *files*. They create the views, triggers and functions of this version."""
+    """Yield the statements in *files*, by default those for all views, triggers and functions."""
     yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # for functions
     for file in files:
         yield from _statements(file)

@@ -1,6 +1,6 @@
 """Define which characters belong to words. A server's own definition depends on its locale.
 
-`search.sql` uses them in regular expressions. These are the same with every version of Python.
+`search.sql` uses these characters in regular expressions that don't depend on the version of Python.
 """
 
 import functools

@@ -142,8 +142,8 @@ def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showi
 
 
 def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[tuple[str, str, str | None]]:
-    """Return the session's recent showings of the team's points. Each has the time, the shown points and the held-back
-    ones (both as JSON lists of numbers)."""
+    """Return the session's recent showings of the team's points. Each showing has the time, and the shown and held-back
+    points as JSON lists of numbers."""
     rows = connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id})
     return [(time, points, held_back) for time, points, held_back in rows]
 
