@@ -84,13 +84,12 @@ class PointRow:
 
     @property
     def newly_helpful(self) -> int:
-        """The change in the number of helpful votes since that earlier time. The number is below 0 if votes were
-        undone."""
+        """The increase in helpful votes since that earlier time. The number is below 0 if votes were undone."""
         return self.helpful - self.helpful_then
 
     @property
     def newly_harmful(self) -> int:
-        """The change in the number of harmful votes since that earlier time."""
+        """The increase in harmful votes since that earlier time."""
         return self.harmful - self.harmful_then
 
 
