@@ -1,4 +1,4 @@
-"""Runs Alembic's commands: on the connection that the store hands over, else on the database that is configured."""
+"""Run Alembic's commands on the store's connection, or without one on the configured database."""
 
 from alembic import context
 

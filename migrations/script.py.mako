@@ -1,4 +1,4 @@
-"""${message}: what changes, in words; then what happens to the rows that are there."""
+"""${message}. Say what changes, and what happens to existing rows."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -7,8 +7,8 @@ revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
 branch_labels = ${repr(branch_labels)}
 depends_on = ${repr(depends_on)}
-# The oldest program that may still write to the database after this, by the migration that it was written for: first
-# expand, and contract two releases later. A file's views and triggers of ours must be as such a program has them.
+# The oldest program that may still write to the database, named by its newest migration. First expand, and contract two
+# releases later. In a file, that program must have the same views and triggers.
 oldest_program = ${repr(up_revision)}
 
 

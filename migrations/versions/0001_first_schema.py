@@ -1,6 +1,6 @@
-"""The first schema: playbooks, key points, their history, sessions and the work queue. There are no rows before it.
+"""Create the first schema: playbooks, key points, their history, sessions and the work queue.
 
-Fills `sections`. Triggers and views are made after each run of the migrations, from the store's own SQL files.
+Fill `sections`. After each run of the migrations, the store creates the triggers and views from its SQL files.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ SECTIONS = (
 )
 
 COUNT = BigInteger().with_variant(Integer(), "sqlite")
-TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by its characters' numbers, as in SQLite
+TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # compared by code points, as in SQLite
 REAL_NUMBER: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
 _WHITE_SPACE = (
     9,
@@ -68,7 +68,7 @@ metadata = MetaData()
 
 
 def not_blank(table: str, column: str) -> list[CheckConstraint]:
-    """A check that *column* holds more than white space, as `str.strip` understands it, in each database's words."""
+    """Return a constraint for each kind of database: a text of *column* needs more than white space."""
     codes, characters = ", ".join(map(str, _WHITE_SPACE)), "".join(f"\\u{code:04x}" for code in _WHITE_SPACE)
     words = {"sqlite": f"char({codes})", "postgresql": f"E'{characters}'"}
     name = f"ck_{table}_{column}_not_blank"
@@ -88,7 +88,7 @@ def at_least(table: str, column: str, least: int) -> CheckConstraint:
 
 
 def partial_index(name: str, *columns: Any, where: ColumnElement[bool], unique: bool = False) -> Index:
-    """An index of the rows for which *where* holds."""
+    """Return an index of the rows that match *where*."""
     return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
 
 
@@ -217,7 +217,7 @@ partial_index(
     key_points.c.id,
     where=key_points.c.retired_in.is_(None),
 )
-Index("ix_key_points_position", key_points.c.playbook_id, key_points.c.position)  # the last position, at once
+Index("ix_key_points_position", key_points.c.playbook_id, key_points.c.position)  # to find the last position
 
 changes = table(
     "changes",

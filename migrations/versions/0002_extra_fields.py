@@ -1,4 +1,4 @@
-"""A table for what a playbook file's entries say of points beside what a point is. What is there stays as it is."""
+"""Add a table for the additional fields of points in playbook files. Existing rows don't change."""
 
 from alembic import op
 from sqlalchemy import BigInteger, Column, ForeignKeyConstraint, Integer, PrimaryKeyConstraint, Text

@@ -1,6 +1,6 @@
-"""Indexes for what is asked; which revisions are taken back now; in how many sessions each point was shown.
+"""Add indexes for queries, a table of undone revisions, and a table that counts the sessions that saw each point.
 
-Both are filled from the revisions and the sessions that are there; nothing else changes.
+Both tables are filled from the existing revisions and sessions. Existing rows don't change.
 """
 
 import json
@@ -60,13 +60,13 @@ def upgrade() -> None:
     ):
         condition = sa.text(where)
         op.create_index(name, table, ["playbook_id", column], sqlite_where=condition, postgresql_where=condition)
-    if not op.get_context().as_sql:  # `--sql` begins with an empty database, or later
+    if not op.get_context().as_sql:  # `--sql` starts with an empty database, or at a later revision
         _fill_taken_back(op.get_bind())
         _fill_showings(op.get_bind())
 
 
 def _fill_taken_back(connection: sa.Connection) -> None:
-    """Keep the stretch of each undo that no later one, itself in force, took back, as a whole or in part."""
+    """Store the range of each undo that is in force: no later undo in force undid it, or a part of it."""
     undos = connection.execute(
         sa.text(
             "SELECT playbook_id, took_back_from, took_back_to, number FROM revisions"
@@ -87,8 +87,8 @@ def _fill_taken_back(connection: sa.Connection) -> None:
 
 
 def _fill_showings(connection: sa.Connection) -> None:
-    """Count in how many sessions each point was shown. Grouping the numbers of all lists in SQL takes three times as
-    long; hooks and commands wait meanwhile."""
+    """Count the sessions that were shown each point. Hooks and commands wait meanwhile, and grouping the numbers of all
+    lists in SQL would take three times as long."""
     sessions: defaultdict[int, Counter[int]] = defaultdict(Counter)
     last_at: defaultdict[int, dict[int, str]] = defaultdict(dict)
     by_session = "SELECT playbook_id, session_id, points FROM injections ORDER BY playbook_id, session_id"

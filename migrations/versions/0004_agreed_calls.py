@@ -1,6 +1,6 @@
-"""A column: which calls of a model the user agreed to beforehand, so that the day's budget doesn't count them.
+"""Add a column for model calls that the user agreed to beforehand. The day's budget doesn't count them.
 
-Of the calls that are there none is known to be one.
+Existing calls count as calls without such an agreement.
 """
 
 import sqlalchemy as sa

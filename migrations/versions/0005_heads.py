@@ -1,7 +1,7 @@
-"""What every commit changes of a playbook besides its points goes into a table of its own, filled from `playbooks`.
+"""Move the columns of `playbooks` that every commit changes into a table `heads`, and add two tables for teams.
 
-Its row is what writers lock, one after the other, where a database locks rows; so `playbooks` can be on every server of
-those that share the rest. Two tables more, empty as yet, are for the members of a team.
+In a database that locks rows, writers lock a playbook's row in `heads`. So each server of a distributed database can
+have a copy of `playbooks`. The tables for teams are empty at first.
 """
 
 import sqlalchemy as sa
@@ -34,7 +34,7 @@ def upgrade() -> None:
 
 
 def _make_tables_of_members() -> None:
-    """Which projects have joined a team, and what their sessions were shown that the team's database hasn't yet."""
+    """Create the tables for projects in teams, and for showings that the team's database hasn't stored yet."""
     op.create_table(
         "memberships",
         sa.Column("playbook_id", sa.Integer, nullable=False),
@@ -80,7 +80,7 @@ def _make_heads() -> None:
 
 
 def _make_playbooks_anew(connection: sa.Connection) -> None:
-    """Without three columns: SQLite takes none away that a check names. References to the table stay as they are."""
+    """Rebuild `playbooks` without three columns: SQLite can't drop a column with a check. References stay unchanged."""
     rows = connection.execute(sa.text(f"SELECT {_KEPT} FROM playbooks")).mappings().all()
     op.drop_table("playbooks")
     white_space = ", ".join(map(str, _WHITE_SPACE))

@@ -1,8 +1,8 @@
-"""What learning rests on: evidence, proposals that wait for a person, which points are pinned, rest and were confirmed.
+"""Add evidence, proposals that wait for a person, and columns for pinned, resting and confirmed points.
 
-Of the points that are there, each was confirmed when it came, was last reworded or was last voted helpful; their ranks
-become those of the upper bound, and how often each was shown in vain is counted from here on. Beside them:
-which points nearly say the same and stay apart, and how sessions went.
+An existing point counts as confirmed when it was added, last reworded or last voted helpful. Ranks change to the upper
+bound. Showings without use are counted from now on. Also add tables for similar points that stay separate, and for the
+results of sessions.
 """
 
 import sqlalchemy as sa
@@ -31,7 +31,7 @@ def upgrade() -> None:
     _add_columns()
     op.execute(sa.text(_CONFIRMED))
     op.execute(sa.text("UPDATE showings SET used_at = sessions"))
-    if not op.get_context().as_sql:  # `--sql` begins with an empty database, or later
+    if not op.get_context().as_sql:  # `--sql` starts with an empty database, or at a later revision
         _rank_by_upper_bound(op.get_bind())
     op.drop_index("ix_key_points_rank", "key_points")
     shown = sa.text("retired_in IS NULL AND resting = 0")
@@ -59,7 +59,7 @@ def _add_columns() -> None:
 
 
 def _rank_by_upper_bound(connection: sa.Connection) -> None:
-    """Raise each rank from the lower bound of what its votes say to the upper one."""
+    """Raise each rank from the lower bound of its votes' interval to the upper bound."""
     ranked = connection.execute(sa.text("SELECT playbook_id, id, helpful, harmful FROM key_points")).all()
     rows = [
         {"playbook": playbook, "point": point, "more": _width(helpful, harmful)}
@@ -71,7 +71,7 @@ def _rank_by_upper_bound(connection: sa.Connection) -> None:
 
 
 def _width(helpful: int, harmful: int) -> float:
-    """How far the bounds of Wilson's interval lie apart: one standard deviation, an imagined vote on either side."""
+    """Return the width of Wilson's interval for one standard deviation, with one vote added on each side."""
     votes = helpful + harmful + 2
     share = (helpful + 1) / votes
     spread: float = (share * (1 - share) / votes + 1 / (4 * votes * votes)) ** 0.5

@@ -1,8 +1,8 @@
-"""By which event of a session points were shown; those that are there were shown at its start. What was
-shown more than a year ago gets a place where it is counted, without a row for each time. And when a team's database
-had what a session was shown, which is kept here for a while: none of those that are there.
+"""Add a column for the event at which a session was shown points. Existing showings were at the session's start.
+Showings from more than a year ago get tables that only count them. Showings for a team's database get the time when
+they were sent; existing ones are unsent.
 
-The index for full text comes with it: it is no table of a migration but made after each, as views and triggers are.
+The full-text index is new, too. Like views and triggers, it is created after each run of the migrations.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
-"""Which role of the server wrote each revision; nobody knows it of those that are there, nor of any in a file.
+"""Add a column for the server's role that wrote a revision. It is NULL for existing revisions and in files.
 
-With it comes a trigger that the server makes after each migration: a point is what its last change says.
+From this version on, a server's trigger checks that each point matches its last change.
 """
 
 import sqlalchemy as sa

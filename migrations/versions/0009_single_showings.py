@@ -1,6 +1,6 @@
-"""Showings stay single rows: the tables that counted those of more than a year ago go, and their counts with them.
+"""Drop the tables that counted the showings from more than a year ago, and their counts. Showings stay single rows.
 
-With it come triggers, made after each migration: no text is blank, and the sections stay.
+From this version on, triggers refuse blank texts and changes of sections.
 """
 
 import sqlalchemy as sa

@@ -1,6 +1,6 @@
-"""Names for good: of two tables, of their columns and of others', and of the constraints on them.
+"""Give two tables, some columns and their constraints their final names.
 
-SQLite can't rename a constraint, so it gets each of these tables anew, with its rows.
+SQLite can't rename a constraint, so these tables are rebuilt there, with their rows.
 """
 
 import re
@@ -60,13 +60,13 @@ def _rename(table: str) -> None:
 
 
 def _rebuild(table: str) -> None:
-    """Make *table* again with the new names, and its indexes; its rows keep their order of columns."""
+    """Rebuild *table* and its indexes with the new names. The order of columns stays."""
     connection = op.get_bind()
     names = _CONSTRAINTS[table] | _COLUMNS.get(table, {}) | _TABLES
     made = sa.text("SELECT type, sql FROM sqlite_master WHERE tbl_name = :table AND sql IS NOT NULL ORDER BY type DESC")
     (_, create), *indexes = connection.execute(made, {"table": table}).all()
     new = _TABLES.get(table, table)
-    # So that no view or trigger of the user's is looked through, which may name the table that is away meanwhile.
+    # So SQLite doesn't check the user's views and triggers, which may name the table that is missing meanwhile.
     op.execute("PRAGMA legacy_alter_table = ON")
     op.execute(f"ALTER TABLE {table} RENAME TO renamed_{table}")
     op.execute(_with(names, create))

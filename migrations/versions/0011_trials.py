@@ -1,6 +1,6 @@
-"""A table: the sessions that followed a point, or ignored it, and the failed calls that this took.
+"""Add a table for the sessions that followed a point or ignored it, with their failed calls.
 
-Nothing is known of earlier sessions.
+The table is empty at first: nothing is known about earlier sessions.
 """
 
 import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""Which points were held back from a session, for comparison. NULL if none could be, as in the rows that are there."""
+"""Add a column for points that were held back from a session, for comparison. It is NULL in existing rows."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,7 +1,7 @@
-"""Ranks become those of a narrower bound, .75 standard deviations above the share of helpful votes instead of 1.
+"""Change the ranks to a lower bound: .75 instead of 1 standard deviation above the share of helpful votes.
 
-Points that rest because sessions were shown them in vain are shown again. Those whose last three votes were harmful
-still rest. Votes and history stay.
+Points that rest because sessions saw but didn't use them are shown again. Points whose last three votes were harmful
+still rest. Votes and history don't change.
 """
 
 import math
@@ -45,7 +45,7 @@ UPDATE key_points SET resting = 0 WHERE resting = 1 AND 3 > (
 
 
 def upgrade() -> None:
-    if op.get_context().dialect.name == "sqlite":  # which needn't have it
+    if op.get_context().dialect.name == "sqlite":  # which may have no sqrt()
         op.get_bind().connection.create_function("sqrt", 1, math.sqrt)
     op.execute(sa.text(_RANK))
     op.execute(sa.text(_WAKE))

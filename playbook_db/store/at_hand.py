@@ -1,7 +1,7 @@
-"""Opening the database in a hook, and the names of its files.
+"""Open the database in a hook, and name the database's files.
 
-Without SQLAlchemy and most other imports, on any Python from 3.8 on. It never waits long and never migrates. Errors are
-the driver's own; the hook handles them.
+This module runs on Python 3.8 and later, and imports almost nothing. Opening never waits long and never migrates. The
+hook handles the driver's errors.
 """
 
 import os
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from sqlite3 import Connection as Connection
     from typing import Any
 
-SCHEMA = 13  # the migration that this code is written for, as in PRAGMA user_version
-# If older programs may write, PRAGMA user_version is this times the oldest such, plus the schema.
+SCHEMA = 13  # the newest migration that this code knows, as in PRAGMA user_version
+# If older programs may write, PRAGMA user_version is the oldest such program times WINDOW, plus the schema.
 WINDOW = 10_000
 
 OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
-# The end of a backup's name, after that of its database.
+# A backup's name ends with this, after its database's name.
 BACKUP_NAME = r"-(?P<time>\d{8}T\d{6}Z)(-(?P<number>\d+))?(\.(?P<kind>daily|before-restore|schema-\d+))?\.db"
 
 
 class UnusableError(Exception):
-    """This code can't use the database. The text says why, and what to do. If it `is_old`, it needs a migration."""
+    """An error for a database that this program can't use. If the database `is_old`, it needs a migration."""
 
     def __init__(self, text: str, *, is_old: bool = False) -> None:
         self.is_old = is_old
@@ -30,11 +30,11 @@ class UnusableError(Exception):
 
 
 def connect(path: str, *, wait_s: float) -> "Connection":
-    """Open the existing database file at *path*, at our schema, for reading only until `allow_writes`.
+    """Open the existing database file *path*. The connection can't write before `allow_writes` is called.
 
-    On a full or read-only disk SQLite can't create its own files. The file is then read alone, if it has no log. Never
-    close the connection: closing the last one moves the log into the file, which takes longer than everything else.
-    Raises UnusableError or the driver's Error.
+    On a full or read-only disk SQLite can't create its own files. The file is then read without them if it has no log.
+    Never close the connection: closing the last connection moves the log into the file, which is slow. Raises
+    UnusableError or the driver's Error.
     """
     try:
         return _open_file(path, "mode=rw", wait_s)
@@ -45,8 +45,8 @@ def connect(path: str, *, wait_s: float) -> "Connection":
 
 
 def file_of(url: str) -> "str | None":
-    """Return the file of the SQLite database at *url*, or None for another database. Needs no SQLAlchemy. Links are
-    resolved: SQLite keeps its log beside the real file."""
+    """Return the path of the SQLite database at *url*, or None for another kind of database. Resolve links, as SQLite
+    keeps its log beside the real file. Needs no SQLAlchemy."""
     from playbook_db import settings
 
     path = settings.sqlite_file(url)
@@ -54,14 +54,14 @@ def file_of(url: str) -> "str | None":
 
 
 def is_at_rest(path: str) -> bool:
-    """Return whether the file *path* is the whole database, without a log or an unfinished transaction."""
+    """Return whether the database file *path* has neither a log nor an unfinished transaction."""
     beside = [path + suffix for suffix in ("-wal", "-journal")]
     return not any(os.path.exists(each) and os.path.getsize(each) for each in beside)
 
 
 def no_regular_file(path: str) -> "str | None":
-    """Return the first path that is not a regular file, of the database file *path* and SQLite's files beside it.
-    Opening a pipe would block."""
+    """Return the database file *path* or a file beside it, if that is not a regular file. Opening a pipe would
+    block."""
     files = (path, f"{path}-journal", f"{path}-wal", f"{path}-shm")
     return next((file for file in files if os.path.exists(file) and not os.path.isfile(file)), None)
 
@@ -70,7 +70,7 @@ def _open_file(path: str, options: str, wait_s: float) -> "Connection":
     sqlite = driver()
     if tuple(map(int, sqlite.sqlite_version.split("."))) < OLDEST_SQLITE:
         raise UnusableError(
-            f"{sys.executable} brings SQLite {sqlite.sqlite_version}; playbook-db needs 3.37 or later. "
+            f"{sys.executable} has SQLite {sqlite.sqlite_version}; playbook-db needs 3.37 or later. "
             "Install a newer Python, then run: playbook install"
         )
     if odd := no_regular_file(path):
@@ -88,7 +88,7 @@ def _open_file(path: str, options: str, wait_s: float) -> "Connection":
 
 
 def loss_of(path: str) -> str:
-    """Return what to do if the database file *path* is missing or empty but has a log or a backup, else `""`."""
+    """Return an error message if the file *path* is missing or empty but a log or a backup exists, else `""`."""
     if os.path.exists(path) and (os.path.getsize(path) or not os.path.isfile(path)):
         return ""
     path = os.path.realpath(path) if os.path.islink(path) else path  # other files are beside the real one
@@ -101,11 +101,11 @@ def loss_of(path: str) -> str:
 
     if backup:
         return str(errors.DatabaseLostError(path, backup))
-    return str(errors.DamagedError(path, "it is missing or empty, and its log is not"))
+    return str(errors.DamagedError(path, "the file is missing or empty, but its log is not"))
 
 
 def newest_backup(path: str) -> "str | None":
-    """Return the newest backup of the database file *path*, by the time in its name, or None."""
+    """Return the newest backup of the database file *path*, or None. The time is in the backup's name."""
     folder, stem = backups_of(path)
     try:
         names = [name for name in os.listdir(folder) if name.startswith(f"{stem}-")]
@@ -121,21 +121,21 @@ def newest_backup(path: str) -> "str | None":
 
 
 def backups_of(path: str) -> "tuple[str, str]":
-    """Return the folder of the backups of the database file *path*, and the prefix of their names."""
+    """Return the folder for backups of the database file *path*, and the prefix of their names."""
     name = os.path.basename(path)
     stem = name[: -len(".db")] if name.endswith(".db") else name
     return os.path.join(os.path.dirname(os.path.abspath(path)), "backups"), stem
 
 
 def replica_of(path: str, playbook_id: int) -> str:
-    """Return the path of the replica of a team's playbook. It is for readers that can't wait for a network.
-    *playbook_id* is the number of the project's own playbook in the database file *path*."""
+    """Return the path of the replica of a team's playbook. *playbook_id* is the number of the project's own playbook in
+    the database file *path*."""
     backups, stem = backups_of(os.path.realpath(path) if os.path.islink(path) else path)
     return os.path.join(os.path.dirname(backups), "teams", f"{stem}-{playbook_id}.db")
 
 
 def open_replica(path: str) -> "Connection":
-    """Open the replica in the file *path* for reading. Raises UnusableError or the driver's Error."""
+    """Open the replica *path* for reading. Raises UnusableError or the driver's Error."""
     try:
         return _open_file(path, "mode=ro&immutable=1", 0.0)
     except UnusableError:
@@ -145,19 +145,18 @@ def open_replica(path: str) -> "Connection":
 
 
 def usable_schema(version: int) -> int:
-    """Return the schema in PRAGMA user_version. If it is newer, but allows writes by this program, return our own
-    schema."""
+    """Return the schema that PRAGMA user_version names. If a newer schema lets this program write, return SCHEMA."""
     oldest, schema = divmod(version, WINDOW)
     return SCHEMA if schema > SCHEMA >= oldest > 0 else schema
 
 
 def marked_version(schema: int, oldest: int) -> int:
-    """Return the PRAGMA user_version for a *schema* that allows writes by programs from *oldest* on."""
+    """Return the value of PRAGMA user_version for *schema* if programs older than *oldest* must not write."""
     return schema if oldest >= schema else oldest * WINDOW + schema
 
 
 def _require_schema(connection: "Connection", path: str) -> None:
-    """Forbid writes, and raise UnusableError unless the database in *path* is ours and at our schema."""
+    """Forbid writes. Raise UnusableError unless the file *path* is a playbook-db database with the schema SCHEMA."""
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA trusted_schema = OFF")  # the file may be anybody's
     version = usable_schema(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -179,7 +178,7 @@ def allow_writes(connection: "Connection") -> None:
 
 
 def driver() -> "Any":
-    """Return the driver's C module, as `import sqlite3` takes four times as long."""
+    """Return the C module of SQLite's driver. (`import sqlite3` takes four times as long.)"""
     if "functools" in sys.modules:
         import _sqlite3
 
@@ -194,7 +193,7 @@ def driver() -> "Any":
 
 
 def _driver_alone() -> "Any":
-    """Import the driver without `functools` and its many imports. The driver needs only `lru_cache` from it."""
+    """Import the driver without the slow `functools`, from which it needs only `lru_cache`."""
     from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
 
     class OnlyLruCache:

@@ -1,4 +1,4 @@
-"""The choice of the dialect for a database's URL."""
+"""Choose the dialect for a database's URL."""
 
 from sqlalchemy.engine import URL
 
@@ -10,8 +10,8 @@ from playbook_db.store.urls import described, parsed, sqlite_path
 
 
 def dialect_for(url: URL | str) -> Dialect:
-    """Return the dialect of the database at *url*. Raises SettingError for an invalid URL, DatabaseError for an
-    unsupported kind."""
+    """Return the dialect for the database at *url*. Raises SettingError for an invalid URL, DatabaseError for an
+    unsupported kind of database."""
     parsed_url = parsed(url)
     if parsed_url.get_backend_name() == "postgresql":
         from playbook_db.store.postgres.dialect import PostgresDialect  # late: its driver may be missing
@@ -20,8 +20,8 @@ def dialect_for(url: URL | str) -> Dialect:
     path = sqlite_path(parsed_url)
     if not path or path == ":memory:":
         raise DatabaseError(
-            f"{described(parsed_url)} is neither an SQLite file nor on PostgreSQL. Name one of these with --db or "
-            "PLAYBOOK_DB_URL, or leave both out for the default."
+            f"{described(parsed_url)} is neither an SQLite file nor a PostgreSQL database. Name one of these with "
+            "--db or PLAYBOOK_DB_URL, or omit both to use the default database."
         )
     if odd := at_hand.no_regular_file(path):
         raise DatabaseError(f"{odd} is not a regular file. Move it away, or name another database with --db.")

@@ -1,4 +1,4 @@
-"""The operations that differ between kinds of databases, and the dialect of a connection."""
+"""The operations that differ between SQLite and PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -11,13 +11,13 @@ from playbook_db.domain.search_words import Term
 if TYPE_CHECKING:
     from playbook_db.store.hook_sql import Matching
 
-Question = tuple[str, Mapping[str, Any]]  # a statement that reads, and its values by their names
-Answers = Mapping[str, tuple[Mapping[str, Any], Sequence[Any]]]  # by statement: its values, and the rows
+Question = tuple[str, Mapping[str, Any]]  # a statement that reads, and its parameters
+Answers = Mapping[str, tuple[Mapping[str, Any], Sequence[Any]]]  # by statement: its parameters, and the rows
 
 
 class Dialect(Protocol):
-    """One database. `SqliteDialect` explains the methods. The defaults are for a server, which makes its own backups
-    and maintains its indexes and files."""
+    """One database of either kind. `SqliteDialect` explains the methods. Methods with a body here suit a server, which
+    maintains its own backups, indexes and files."""
 
     @property
     def where(self) -> str: ...
@@ -27,11 +27,11 @@ class Dialect(Protocol):
     def explained(self) -> AbstractContextManager[None]: ...
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]: ...
     def role(self, connection: Connection) -> str:
-        """Return the server's role of this connection, or `""` for a file."""
+        """Return the connection's role on the server, or `""` for a file."""
         return ""
 
     def known_number(self, key: str) -> int | None:
-        """Return the number of the playbook *key*, if a server has already sent it."""
+        """Return the number of the playbook *key* if a server has already sent that number, else None."""
         return None
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None: ...
@@ -47,15 +47,15 @@ class Dialect(Protocol):
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None: ...
     def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
-        """Lock a playbook and answer *question* in one round trip, on a server, given the playbook's *number*."""
+        """Lock the playbook *number* on a server, and return the row for *question*, all in one round trip."""
         return None
 
     def gather(self, connection: Connection, number: int, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """Return the rows for each of *questions* about the playbook *number*, from a server in one round trip."""
+        """Run *questions* about the playbook *number* on a server in one round trip. Return the rows for each."""
         return []
 
     def pipeline(self, connection: Connection) -> AbstractContextManager[object]:
-        """Send the statements inside together. No answer can be read before the end."""
+        """Send the statements of the `with` block together. Read their answers only after the block."""
         return nullcontext()
 
     def has_search(self, connection: Connection) -> bool: ...
@@ -66,11 +66,11 @@ class Dialect(Protocol):
 
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]: ...
     def savepoint(self, connection: Connection) -> AbstractContextManager[object]:
-        """Keep a failed statement from ending the transaction. In SQLite it never does."""
+        """Keep the transaction open if a statement fails in the `with` block. SQLite does so by itself."""
         return nullcontext()
 
     def close(self) -> None:
-        """Close the dialect's own connections, if it has any."""
+        """Close the dialect's own connections."""
         return
 
     def back_up_before_migration(self, version: int) -> str | None:
@@ -99,6 +99,6 @@ class Dialect(Protocol):
 
 
 def dialect_of(database: Connection | Engine) -> Dialect:
-    """Return the dialect whose `make_engine` made *database*."""
+    """Return the dialect of *database*."""
     dialect: Dialect = database.get_execution_options()["playbook_dialect"]
     return dialect

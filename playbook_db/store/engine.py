@@ -1,4 +1,4 @@
-"""The database of one user or one team, and its transactions. Begin with `open_store`.
+"""Open the database of a user or a team, and its transactions. Begin with `open_store`.
 
 Writers take the write lock before they read, so that no update is lost. A transaction rolls back on any exception. No
 model call, file access or sleep belongs inside one.
@@ -31,22 +31,22 @@ _SEARCH_WAIT_S = 0.02  # for the write lock: longer than a hook holds it; anothe
 
 
 class Store:
-    """An open database. Use as a context manager, or call `close`."""
+    """An open database. Use it as a context manager, or call `close`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._dialect = dialect_of(engine)
         self._readers = engine.execution_options(writes=False)
-        self.has_written = False  # since a replica was last brought up to date
+        self.has_written = False  # since the last update of a replica
 
     @property
     def url(self) -> URL:
-        """The database's URL. As text it hides a password."""
+        """The database's URL. `str(url)` hides the password."""
         return self._engine.url
 
     @property
     def where(self) -> str:
-        """The database for messages: its path, or its URL without the password."""
+        """The database's name in messages: its path, or its URL without the password."""
         return self._dialect.where
 
     @property
@@ -56,7 +56,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Open a transaction that writes all or nothing.
+        """Open a transaction for writing. An exception rolls it back.
 
         Raises DatabaseBusyError if another process holds the lock for longer than LOCK_WAIT_S seconds, ServerAwayError
         if the server can't be used. If the connection was lost during the commit, the error says so.
@@ -70,8 +70,8 @@ class Store:
         except ServerAwayError:
             if is_at_end:
                 raise ServerAwayError(
-                    f"The connection to {self.where} was lost at the very end: the change was stored whole, or not at "
-                    "all. Check before you try again: playbook log"
+                    f"The connection to {self.where} was lost during the commit, so the change may or may not have "
+                    "been saved. Check before you try again: playbook log"
                 ) from None
             raise
         self.has_written = True
@@ -81,16 +81,16 @@ class Store:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Open a transaction that only reads, and sees one state of the database."""
+        """Open a read-only transaction. All its queries see the same state of the database."""
         with self._dialect.explained(), self._readers.connect() as connection:
             connection.begin()
             yield connection  # no commit: after a damaged index it would fail
 
     @contextmanager
     def write(self, key: str, *, now: datetime | None = None, dry_run: bool = False) -> Iterator[PlaybookRepository]:
-        """Open the playbook of the project *key*, created if needed, in a `transaction`.
+        """Open the playbook of the project *key* in a `transaction`. Create the playbook if needed.
 
-        *now* is the time of the revision. A dry run uses a snapshot, and `commit` writes nothing.
+        *now* is the time of the revision. In a dry run `commit` writes nothing.
         """
         if dry_run:
             with self.snapshot() as connection:
@@ -101,24 +101,23 @@ class Store:
 
     @contextmanager
     def read(self, key: str) -> Iterator[PlaybookRepository]:
-        """Open the playbook of the project *key* in a transaction that only reads. It is empty if it doesn't exist."""
+        """Open the playbook of the project *key* in a read-only transaction. A missing playbook is empty."""
         with self.snapshot() as connection:
             yield PlaybookRepository(connection, key)
 
     def knowing(self, answers: Answers) -> "Store":
-        """Return the same database for reading, with a server's *answers* to some questions already known."""
+        """Return this database for reading, with the *answers* that a server has already given."""
         return Store(self._readers.execution_options(answers=answers))
 
     def ask(self, key: str, *questions: Question) -> "list[Sequence[Any]]":
-        """Return the rows for each of *questions* about the playbook *key* (its number is `:playbook_id`), from one
-        state.
+        """Return the rows for each of *questions* about the playbook *key*. `:playbook_id` is bound to its number.
 
-        A server gets them in one round trip.
+        A server gets all questions in one round trip.
         """
         return self._dialect.ask(self._readers, key, questions)
 
     def can_write(self, *, wait_s: float) -> bool:
-        """Return whether the write lock is free within *wait_s* seconds, without writing anything."""
+        """Return whether a writer would get the write lock within *wait_s* seconds. Writes nothing."""
         try:
             with self._dialect.explained(), self._engine.execution_options(lock_wait_s=wait_s).begin():
                 return True
@@ -126,10 +125,9 @@ class Store:
             return False
 
     def _catch_up_search(self) -> None:
-        """Update the full-text index, or rebuild it. This has its own transaction, as a damaged index would end another
-        one.
+        """Update the full-text index, or rebuild it. A damaged index ends its transaction, so this uses a separate one.
 
-        If both fail, the index stays behind, and searches do without it.
+        If both fail, searches work without the index.
         """
         engine = self._engine.execution_options(lock_wait_s=_SEARCH_WAIT_S)
         for way in (self._dialect.catch_up_search, self._dialect.rebuild_search):
@@ -143,25 +141,25 @@ class Store:
                 self._engine.dispose()  # FTS5's failure stays with its connection
 
     def is_current(self, key: str = "", ahead: Sequence[Question] = ()) -> bool:
-        """Return whether the database can be reached and has our schema. On a server, the same round trip also looks up
-        the number of the playbook *key*. If that was known, it also gets the answers to the questions *ahead*, for an
-        `ask`."""
+        """Return whether the database can be reached and has the schema SCHEMA. On a server, the same round trip also
+        looks up the number of the playbook *key*. If that was known, the round trip also answers the questions *ahead*
+        for `ask`."""
         try:
             return self._dialect.schema_version(key, ahead) == SCHEMA
         except DatabaseError:
             return False
 
     def to_disk(self) -> None:
-        """Wait until all commits are on the disk. Raises OSError."""
+        """Wait until all commits are saved to disk. Raises OSError."""
         self._dialect.to_disk()
 
     def tidy(self) -> None:
-        """Close all connections. Unless others use the file, move its log into it, so that a single file remains."""
+        """Close all connections. If no other process uses the SQLite file, move its log into the file."""
         self._engine.dispose()
         self._dialect.tidy()
 
     def close(self) -> None:
-        """Close every connection. A later use opens new ones."""
+        """Close all connections. If the store is used again, it opens new connections."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -172,9 +170,9 @@ class Store:
 
 
 def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:
-    """Run *use_case* again if another writer interrupted it: none of its changes were stored.
+    """Retry *use_case* if another writer interrupted it. An interrupted transaction stores nothing.
 
-    Outside its transaction it may only do what can be done twice.
+    Code outside the transaction must be safe to run twice.
     """
 
     @functools.wraps(use_case)
@@ -190,10 +188,10 @@ def retry_on_conflict(use_case: Callable[P, T]) -> Callable[P, T]:
 
 
 def open_store(url: str, *, begins_anew: bool = False, key: str = "") -> Store:
-    """Open the database at *url*. If needed, create it, or migrate it after a backup.
+    """Open the database at *url*. If needed, create it, or back it up and migrate it.
 
-    On a server this looks up the number of the playbook *key*, too, which saves a round trip. Raises SchemaTooNewError,
-    DatabaseLostError if it is gone but has backups (unless it *begins_anew*), DatabaseError.
+    On a server this also looks up the number of the playbook *key*, which saves a round trip. Raises SchemaTooNewError,
+    DatabaseError, or DatabaseLostError if the database is missing but has backups, unless it *begins_anew*.
     """
     dialect = dialect_for(url)
     try:

@@ -1,6 +1,6 @@
-"""The statements of the hooks, as SQL text with `:name` parameters, and the functions that run them.
+"""The SQL of the hooks, with `:name` parameters, and the functions that run it.
 
-It imports almost nothing. The services use the same statements.
+This module imports almost nothing. The services use the same statements.
 """
 
 from playbook_db.domain.sections import SLUG_SECTIONS
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from playbook_db.domain.search_words import Term
     from playbook_db.store.at_hand import Connection
 
-    Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int]]  # finds the points with a term
+    Matching = Callable[[Callable[..., Any], int, Term, int], Collection[int]]  # numbers of the points with a term
 
 POINT_COLUMNS = "k.id, k.name, k.text, k.section, k.helpful, k.harmful, k.position, k.pinned, k.confirmed_at"
 
@@ -35,8 +35,8 @@ LAST_TIME = """
 SELECT r.time FROM revisions AS r WHERE r.playbook_id = :playbook_id ORDER BY r.number DESC LIMIT 1
 """
 
-# The live points with a term. `search.sql` numbers the points of a playbook in a row. The index has old texts of the
-# points that wait for it.
+# The live points with a term. `search.sql` numbers each playbook's points consecutively. For points in
+# `point_search_waiting` the index has old texts.
 MATCHING = """
 SELECT rowid - :before FROM point_search
 WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :highest
@@ -44,11 +44,11 @@ WHERE point_search MATCH :term AND rowid BETWEEN :before + 1 AND :before + :high
 LIMIT :most
 """
 _OF_PLAYBOOK = 1 << 32  # numbers
-_MOST_FREQUENT = 20_000  # points with a frequent word that a search looks at
+_MOST_FREQUENT = 20_000  # points that a search reads for one frequent word
 POINTS = f"""
 SELECT {POINT_COLUMNS} FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN
 """
-FITTING = POINTS.replace("AND k.id", "AND k.resting = 0 AND k.id")  # those that may be shown unasked
+FITTING = POINTS.replace("AND k.id", "AND k.resting = 0 AND k.id")  # for texts that nobody asked for
 
 TEXTS = "SELECT id, text FROM key_points WHERE playbook_id = :playbook_id AND id IN"
 
@@ -59,14 +59,14 @@ SELECT m.size_bytes, m.mtime_ns, coalesce(m.revision, 0) FROM mirrors AS m
 WHERE m.playbook_id = :playbook_id AND m.path = :path
 """
 
-# Whether the worker has a job of this project that is due.
+# Whether a job of this project is due.
 DUE_JOB = """
 SELECT EXISTS (SELECT 1 FROM jobs AS j WHERE j.playbook_id = :playbook_id AND j.state = 'queued'
                AND (j.not_before IS NULL OR j.not_before <= :now))
 """
 
 MOST_NEW = 1000  # points that `learned_points` reads
-# All points, newest first, and whether learning added the point after a time.
+# All points, newest first, each with a flag: whether learning added it after a time.
 NEWEST_POINTS = """
 SELECT k.created_in, k.name, k.text, k.retired_in IS NULL AND r.source = 'learn' AND r.time > :after
 FROM key_points AS k
@@ -85,7 +85,7 @@ _PROPOSALS_WAITING_FOR = PROPOSALS_WAITING.replace(
 
 JOINED_AT = "SELECT t.joined_at FROM memberships AS t WHERE t.playbook_id = :playbook_id"
 
-WAITS = "waits: "  # begins the error of a job that is not at fault; it waits until a worker starts
+WAITS = "waits: "  # begins the error of a job that isn't to blame for it; such a job waits until a worker starts
 # The errors of waiting jobs, then those of failed jobs with their times, newest first.
 JOB_ERRORS = """
 SELECT j.error, j.finished_at FROM jobs AS j
@@ -127,7 +127,7 @@ ON CONFLICT (playbook_id, kind, transcript_path) WHERE state = 'queued' DO NOTHI
 
 
 class StoredPoint:
-    """A live key point, in the form that `domain.prompt_text` needs."""
+    """A live key point, as `domain.prompt_text` expects it."""
 
     __slots__ = ("confirmed_at", "harmful", "helpful", "id", "name", "pinned", "position", "section", "text")
 
@@ -147,8 +147,8 @@ class StoredPoint:
 
 
 class StoredProject:
-    """The state of a project's playbook. `revision` is its last one, and `mirror` the state of its mirror. If it has
-    joined a team, `team_name` is its name in the team's database."""
+    """The state of a project's playbook. `revision` is the number of its last revision, and `mirror` its mirror's
+    state. If the project has joined a team, `team_name` is its name in the team's database."""
 
     __slots__ = ("id", "is_ignored", "live_points", "mirror", "revision", "team_name")
 
@@ -164,7 +164,7 @@ class StoredProject:
 
 
 class Book:
-    """A playbook in a database file. It is also a `quick_sql.Reader`."""
+    """A playbook in an SQLite file. It can be used as a `quick_sql.Reader`."""
 
     __slots__ = ("connection", "execute", "playbook_id", "project")
     index_hint = staticmethod("INDEXED BY {}".format)
@@ -174,11 +174,11 @@ class Book:
         self.execute, self.playbook_id = connection.execute, project.id
 
     def foresee(self, *questions: object) -> None:
-        """Do nothing: only a server is asked several questions at once."""
+        """Do nothing: a file needs no round trips."""
 
 
 class MirrorFile:
-    """A mirror's file after the last sync. `revision` is 0 if the file had none of our revisions."""
+    """The mirror's size and time of change at the last sync. `revision` is 0 if the file matched no revision."""
 
     __slots__ = ("mtime_ns", "revision", "size_bytes")
 
@@ -187,7 +187,7 @@ class MirrorFile:
 
 
 def find_project(connection: "Connection", key: str) -> "StoredProject | None":
-    """Return the state of the project *key*'s playbook, or None if it has none."""
+    """Return the state of the playbook of the project *key*, or None if the project has no playbook."""
     row = connection.execute(PROJECT, {"key": key}).fetchone()
     return StoredProject(row) if row else None
 
@@ -195,7 +195,7 @@ def find_project(connection: "Connection", key: str) -> "StoredProject | None":
 def ranked_points(
     execute: "Callable[[str, dict[str, Any]], Any]", project: StoredProject, *, is_users: bool = False
 ) -> "RankedPoints":
-    """Return the points for `domain.prompt_text` to choose from, best first, each read when it is needed."""
+    """Return the live points for a prompt, best first, without resting ones. The points are read on demand."""
     from playbook_db.domain.prompt_text import RankedPoints  # late: most prompts get no points
 
     ranked = map(StoredPoint, execute(RANKED_POINTS, {"playbook_id": project.id}))
@@ -203,13 +203,13 @@ def ranked_points(
 
 
 def last_time(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int) -> str:
-    """Return the time of the playbook's last revision, or `""` if there is none."""
+    """Return the time of the playbook's last revision, or `""` if it has no revision."""
     (time,) = execute(LAST_TIME, {"playbook_id": playbook_id}).fetchone() or ("",)
     return str(time)
 
 
 def matching(execute: "Callable[..., Any]", playbook_id: int, term: "Term", most: int) -> "list[int]":
-    """Return the numbers of at most *most* live points with *term*, by the full-text index."""
+    """Use the full-text index to find at most *most* live points with *term*. Return their numbers."""
     values = {"before": playbook_id * _OF_PLAYBOOK, "highest": _OF_PLAYBOOK - 1, "term": term.quoted(), "most": most}
     return [number for (number,) in execute(MATCHING, values)]
 
@@ -223,7 +223,7 @@ def search(
     matching: "Matching" = matching,
 ) -> "list[tuple[StoredPoint, float]]":
     """Return the live points that match *question*, each with its score, best first. *live* is the number of live
-    points. If the driver raises an error, the index is missing or damaged."""
+    points. An error of the driver means that the index is missing or damaged."""
     from playbook_db.domain import search_words
 
     return _ranked(execute, playbook_id, live, search_words.terms(question), POINTS, matching)
@@ -232,8 +232,8 @@ def search(
 def fitting(
     execute: "Callable[..., Any]", playbook_id: int, live: int, question: str, *, strongly: bool = False
 ) -> "list[tuple[StoredPoint, float]]":
-    """Return the live points that match *question* well enough to be shown without a request, as `search` returns them.
-    Resting points are left out. With *strongly*, as for an error, points must match better."""
+    """Return the live points that match *question* so well that a hook may show them, each with its score, best first.
+    Leave out resting points. With *strongly*, as for an error, points must match better."""
     from playbook_db.domain import search_words
 
     terms = search_words.terms(question)
@@ -250,9 +250,9 @@ def _ranked(
     matching: "Matching",
     least: float = 0.0,
 ) -> "list[tuple[StoredPoint, float]]":
-    """Return the points with *terms* that *query* reads, each with a score of at least *least*. The best come first,
-    and of two equal ones the shorter. Frequent terms count only if there are no others. With a *least*, as in a hook,
-    few points with frequent terms are read."""
+    """Run *query* for the points that match *terms* with a score of at least *least*. The best come first, and the
+    shorter of two equal ones. Frequent terms count only if there are no others. If *least* is set, as in a hook, few
+    points with frequent terms are read."""
     from playbook_db.domain import search_words
 
     most = search_words.most_matching(live)
@@ -272,13 +272,13 @@ def _ranked(
 
 
 def named(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, name: str) -> "str | None":
-    """Return the text of the live point *name*, or None if there is none."""
+    """Return the text of the live point *name*, or None if there is no such point."""
     row = execute(NAMED, {"playbook_id": playbook_id, "name": name}).fetchone()
     return row and str(row[0])
 
 
 def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "MirrorFile | None":
-    """Return the mirror at *path* after its last sync, or None before the first."""
+    """Return the mirror *path* as it was at its last sync, or None if it was never synced."""
     row = connection.execute(MIRROR_FILE, {"playbook_id": playbook_id, "path": path}).fetchone()
     return row and MirrorFile(row)
 
@@ -292,8 +292,8 @@ def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool
 def learned_points(
     connection: "Connection", playbook_id: int, *, since: int, after: str = ""
 ) -> "list[tuple[str, str]]":
-    """Return the names and texts of the live points that learning added after the revision *since* and the time
-    *after*, newest first. Only the MOST_NEW newest points are read, as more would take a hook too long."""
+    """Return the name and text of each live point that learning added after the revision *since*, newest first. Leave
+    out points added before the time *after*. Read only the MOST_NEW newest points: more would slow down a hook."""
     points = []
     rows = connection.execute(NEWEST_POINTS, {"playbook_id": playbook_id, "after": after})
     for number, (created_in, name, text, is_learned) in enumerate(rows):
@@ -305,26 +305,25 @@ def learned_points(
 
 
 def proposals_waiting(connection: "Connection", playbook_id: int) -> "tuple[int, int]":
-    """Return how many proposals wait for a person, and the highest of their numbers (0 if none)."""
+    """Return the number of proposals that wait for a person, and the highest id among them (0 if there are none)."""
     row: tuple[int, int] = connection.execute(PROPOSALS_WAITING, {"playbook_id": playbook_id}).fetchone()
     return row
 
 
 def proposals_waiting_for(connection: "Connection", key: str) -> "tuple[int, int]":
-    """Return the same for the playbook *key*, which may be missing."""
+    """Return the result of `proposals_waiting` for the playbook *key*, which need not exist."""
     row: tuple[int, int] = connection.execute(_PROPOSALS_WAITING_FOR, {"key": key}).fetchone()
     return row
 
 
 def joined_at(connection: "Connection", playbook_id: int) -> str:
-    """Return when the project joined a team, or `""` if it hasn't."""
+    """Return the time when the project joined a team, or `""` if it hasn't joined one."""
     (time,) = connection.execute(JOINED_AT, {"playbook_id": playbook_id}).fetchone() or ("",)
     return str(time)
 
 
 def add_injection(connection: "Connection", playbook_id: int, showing: "Mapping[str, Any]") -> None:
-    """Record a *showing*, in the form of `hooks.showing`, in the project's own playbook, which has the number
-    *playbook_id*."""
+    """Record a *showing* of `hooks.showing` in the project's own playbook, whose number is *playbook_id*."""
     statement = ADD_INJECTION if showing["team"] is None else ADD_UNSENT_INJECTION
     if "held_back" in showing:
         statement = statement.replace("event)", "event, held_back)").replace(":event", ":event, :held_back")
@@ -335,8 +334,8 @@ def add_injection(connection: "Connection", playbook_id: int, showing: "Mapping[
 def shown_to(
     execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, session_id: str, *, by_team: bool
 ) -> "list[tuple[str, str, str, str]]":
-    """Return what the session was shown of the playbook, or of its team's (*by_team*). Each row has the time, the
-    event, its source, and the numbers of the points as a JSON list."""
+    """Return the showings of the session: of the project's own playbook, or with *by_team* of its team's. Each row has
+    the time, the event, its source, and the points' numbers as a JSON list."""
     query = SHOWN_BY_TEAM if by_team else SHOWN_TO
     rows: list[tuple[str, str, str, str]] = execute(
         query, {"playbook_id": playbook_id, "session_id": session_id}
@@ -345,19 +344,18 @@ def shown_to(
 
 
 def text_units(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, numbers: "Sequence[int]") -> int:
-    """Return the total length of the texts of the points *numbers*, in UTF-16 units. Numbers given twice count
-    twice."""
+    """Return the total length of the texts of the points *numbers*, in UTF-16 units. A repeated number counts again."""
     listed = ",".join(map(str, numbers))
-    rows = execute(f"{TEXTS} ({listed})", {"playbook_id": playbook_id})  # numbers of our own records alone
+    rows = execute(f"{TEXTS} ({listed})", {"playbook_id": playbook_id})  # safe: the numbers come from our own records
     units = {number: len(text.encode("utf-16-le")) // 2 for number, text in rows}
     return sum(units.get(number, 0) for number in numbers)
 
 
 def add_job(connection: "Connection", key: str, job: "dict[str, str | None]", *, now: str) -> bool:
-    """Queue *job* for the project *key*, which is created if needed. Return False if the project is ignored.
+    """Queue *job* for the project *key*. Create the project if needed. Return False if the project is ignored.
 
     *job* has `session_id`, `transcript_path`, `parent_path`, `agent_id` and `reason`. A waiting transcript isn't queued
-    twice. Afterwards the whole change is on the disk, or nothing.
+    twice. When this returns, the job is saved to disk.
     """
     # The session ends now, so the job must survive a power cut: this commit waits for the disk.
     connection.execute("PRAGMA synchronous = FULL")

@@ -13,29 +13,29 @@ from playbook_db.store.tables import jobs, playbooks
 
 _ADD_JOB = sql(hook_sql.ADD_JOB)
 _OPEN = ("queued", "running", "failed")
-_MOST_LOOKED_AT = 50  # projects with a due job, to claim one
+_MOST_LOOKED_AT = 50  # projects with a due job, before one is claimed
 _COLUMNS = [playbooks.c.key, *(jobs.c[name] for name in Job._fields if name != "key")]
 
 
 def add(connection: Connection, playbook_id: int, job: Mapping[str, str | None], *, now: str) -> None:
-    """Queue *job* unless its transcript is waiting already."""
+    """Queue *job* unless its transcript is already waiting in the queue."""
     fields = {name: job.get(name) for name in ("session_id", "transcript_path", "parent_path", "agent_id", "reason")}
     columns = {name: value if value is None else as_text(value) for name, value in fields.items()}
     connection.execute(_ADD_JOB, {**columns, "playbook_id": playbook_id, "now": now})
 
 
 def read_all(connection: Connection, key: str | None = None) -> list[Job]:
-    """Return the jobs of the project *key*, or of all, oldest first."""
+    """Return the jobs of the project *key*, or of all projects, oldest first."""
     return _read(connection, true() if key is None else playbooks.c.key == key)
 
 
 def read_open(connection: Connection, key: str, *, most: int, offset: int) -> list[Job]:
-    """Return at most *most* unfinished jobs of the project *key*, from *offset* on, oldest first."""
+    """Return at most *most* unfinished jobs of the project *key*, oldest first, after skipping *offset* jobs."""
     return _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN), limit=most, offset=offset)
 
 
 def count_open(connection: Connection, key: str) -> dict[str, int]:
-    """Return the number of unfinished jobs of the project *key* in each state."""
+    """Count the unfinished jobs of the project *key* by state."""
     of_project = select(playbooks.c.id).where(playbooks.c.key == key).scalar_subquery()
     counted = select(jobs.c.state, func.count()).where(jobs.c.playbook_id == of_project, jobs.c.state.in_(_OPEN))
     rows = connection.execute(counted.group_by(jobs.c.state))
@@ -43,9 +43,9 @@ def count_open(connection: Connection, key: str) -> dict[str, int]:
 
 
 def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
-    """Mark the oldest due job as running until *lease_until*, and return it. Return None if none is due.
+    """Mark the oldest due job as running until *lease_until*, and return it. Return None if no job is due.
 
-    Ignored projects, and those with a running job, are skipped. Claiming locks the playbook, so no two claims get the
+    Ignored projects and projects with a running job are skipped. Claiming locks the playbook, so no two workers get the
     same job.
     """
     due = _is_due(now)
@@ -59,7 +59,7 @@ def claim(connection: Connection, *, now: str, lease_until: str) -> Job | None:
 
 
 def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
-    """Lock the project with the oldest *due* job that is unlocked, else the first that becomes free. Return its key."""
+    """Lock the project with the oldest *due* job, and return its key. Wait only if every such project is locked."""
     waiting = select(playbooks.c.key).join(jobs, playbooks.c.id == jobs.c.playbook_id).where(due)
     waiting = waiting.group_by(playbooks.c.key).order_by(func.min(jobs.c.created_at), playbooks.c.key)
     keys = connection.scalars(waiting.limit(_MOST_LOOKED_AT)).all()
@@ -74,55 +74,55 @@ def _lock_first(connection: Connection, due: ColumnElement[bool]) -> str | None:
 
 
 def finish(connection: Connection, job: Job, *, now: str, error: str | None = None) -> None:
-    """Mark *job* as done or, with an *error*, as failed for good."""
+    """Mark *job* as done, or as failed if there is an *error*."""
     state = "done" if error is None else "failed"
     _update(connection, job, state=state, finished_at=now, lease_until=None, error=error)
 
 
 def trim(connection: Connection, *, before: str) -> None:
-    """Delete the jobs that were done *before* a time. Failed jobs stay."""
+    """Delete the jobs that were done before the time *before*. Failed jobs stay."""
     connection.execute(delete(jobs).where((jobs.c.state == "done") & (jobs.c.finished_at < before)))
 
 
 def put_off(connection: Connection, job: Job, *, not_before: str | None, error: str, counts: bool) -> None:
-    """Queue *job* again, and let it wait until a time. If the try *counts*, `release` can't end the wait earlier."""
+    """Queue *job* again for the time *not_before*. If the try *counts* as one, `release` can't end the wait earlier."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
     error = error if counts else hook_sql.WAITS + error
     _queue_again(connection, job, attempts=attempts, not_before=not_before, lease_until=None, error=error)
 
 
 def release(connection: Connection) -> None:
-    """Make jobs due whose wait doesn't count as a try, since its cause may be gone."""
+    """Make the jobs due that `put_off` queued again without counting the try: their problem may be solved by now."""
     waiting = (jobs.c.state == "queued") & jobs.c.error.startswith(hook_sql.WAITS, autoescape=True)
     connection.execute(update(jobs).where(waiting).values(not_before=None))
 
 
 def bring_back(connection: Connection, *, lease_over: str, now: str, most_attempts: int) -> int:
-    """Queue again the jobs that a worker left running and whose lease is over. Return their number. A job that was
-    started *most_attempts* times has failed, as it may be what kills the workers."""
+    """Queue jobs again that a dead worker left running: their leases have expired. Return the number of these jobs. A
+    job that was started *most_attempts* times is marked as failed, as it may have killed the workers."""
     is_expired = (jobs.c.state == "running") & (jobs.c.lease_until <= lease_over)
     expired = [job for job in _read(connection, is_expired) if _is_still(connection, job, is_expired)]
     for job in expired:
         if job.attempts >= most_attempts:
-            finish(connection, job, error=f"the worker ended in the middle of it, {job.attempts} times", now=now)
+            finish(connection, job, error=f"the worker stopped in the middle of the job, {job.attempts} times", now=now)
         else:
-            put_off(connection, job, not_before=None, error="the worker ended in the middle of it", counts=True)
+            put_off(connection, job, not_before=None, error="the worker stopped in the middle of the job", counts=True)
     return len(expired)
 
 
 def is_any_due(connection: Connection, *, now: str) -> bool:
-    """Return whether a job is due."""
+    """Return whether a job of any project is due."""
     return bool(_read(connection, _is_due(now), limit=1))
 
 
 def retry(connection: Connection, key: str, number: int) -> bool:
-    """Queue the failed or waiting job *number* of the project *key* again. Return False if there is none."""
+    """Queue the failed or waiting job *number* of the project *key* again. Return False if there is no such job."""
     is_it = (playbooks.c.key == key) & (jobs.c.id == number) & jobs.c.state.in_(("failed", "queued"))
     return bool(_retry(connection, is_it))
 
 
 def retry_all(connection: Connection) -> int:
-    """Queue again all jobs that failed or wait for their next try. Return their number."""
+    """Queue all jobs again that failed or wait for their next try. Return the number of these jobs."""
     return _retry(connection, (jobs.c.state == "failed") | ((jobs.c.state == "queued") & jobs.c.error.is_not(None)))
 
 
@@ -134,7 +134,7 @@ def _retry(connection: Connection, which: ColumnElement[bool]) -> int:
 
 
 def drop(connection: Connection, key: str, number: int) -> Job | None:
-    """Remove and return the job *number* of the project *key*. Return None if there is none, or if it is running."""
+    """Remove and return the job *number* of the project *key*. Return None if the job is missing or running."""
     for job in _read(connection, (playbooks.c.key == key) & (jobs.c.id == number) & (jobs.c.state != "running")):
         connection.execute(delete(jobs).where(_is(job)))
         return job
@@ -142,7 +142,7 @@ def drop(connection: Connection, key: str, number: int) -> Job | None:
 
 
 def known_paths(connection: Connection, key: str) -> frozenset[str]:
-    """Return the transcripts of the project *key* with unfinished jobs."""
+    """Return the paths of the project's transcripts that have unfinished jobs."""
     waiting = _read(connection, (playbooks.c.key == key) & jobs.c.state.in_(_OPEN))
     return frozenset(job.transcript_path for job in waiting if job.transcript_path)
 
@@ -180,7 +180,7 @@ def _is(job: Job) -> ColumnElement[bool]:
 
 
 def _is_still(connection: Connection, job: Job, condition: ColumnElement[bool]) -> bool:
-    """Lock the playbook. Return whether *condition* still holds for *job*."""
+    """Lock the playbook of *job*. Return whether *condition* is still true for *job*."""
     dialect_of(connection).lock_playbook(connection, job.key)
     return bool(_read(connection, condition & _is(job)))
 
@@ -190,7 +190,7 @@ def _update(connection: Connection, job: Job, **columns: object) -> None:
 
 
 def _queue_again(connection: Connection, job: Job, **columns: object) -> None:
-    """Queue *job* with *columns*. If the same transcript was queued meanwhile, remove *job* instead."""
+    """Queue *job* again, and set *columns*. If its transcript was queued meanwhile, delete *job* instead."""
     dialect_of(connection).lock_playbook(connection, job.key)
     is_twin = (playbooks.c.key == job.key) & (jobs.c.id != job.id) & (jobs.c.kind == job.kind)
     is_twin &= (jobs.c.transcript_path == as_text(job.transcript_path or "")) & (jobs.c.state == "queued")

@@ -1,4 +1,4 @@
-"""Creating a database, migrating it to our schema, and refusing a newer one."""
+"""Create a database, migrate it to the schema SCHEMA, or refuse it."""
 
 import functools
 import os
@@ -14,14 +14,14 @@ from playbook_db.store.dialect import Dialect, dialect_of
 from playbook_db.store.sqlite import full_text
 from playbook_db.store.urls import sqlite_path
 
-_ROWS_READ_BY = 6  # the last migration that computes what it writes
+_ROWS_READ_BY = 6  # the last migration that computes new values from rows
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
 def ensure_current(url: str) -> str | None:
-    """Create or migrate the database at *url* for a command; see `bring_to_schema`."""
+    """Create or migrate the database at *url* because the user asked for it. See `bring_to_schema`."""
     with closing(dialect_for(url)) as dialect:
         return bring_to_schema(url, dialect, by_hand=True)
 
@@ -29,11 +29,10 @@ def ensure_current(url: str) -> str | None:
 def bring_to_schema(
     url: str, dialect: Dialect, *, begins_anew: bool = False, by_hand: bool = False, key: str = ""
 ) -> str | None:
-    """Create or migrate the database at *url*, that of *dialect*, if needed. Return the path of the backup, if one was
-    made.
+    """Create or migrate the database at *url* if needed. Return the path of the backup, or None if no backup was made.
 
-    A lost database is created if it has no backups, or if it *begins_anew*. A shared one is migrated only *by_hand*.
-    Several processes may call this at once. Raises SchemaTooNewError, SchemaTooOldError, DatabaseLostError.
+    A missing database that has backups is created only if it *begins_anew*. A shared database is migrated only
+    *by_hand*. Several processes may call this at once. Raises SchemaTooNewError, SchemaTooOldError, DatabaseLostError.
     """
     version = _version(dialect, key)
     if version and begins_anew:
@@ -57,20 +56,20 @@ def bring_to_schema(
 
 
 def require_current(url: str) -> None:
-    """Raise SchemaTooOldError or SchemaTooNewError unless the database is at our schema."""
+    """Raise SchemaTooOldError or SchemaTooNewError unless the database has the schema SCHEMA."""
     with closing(dialect_for(url)) as dialect:
         version = _version(dialect)
     if not version:
         refuse_lost(url)
         no_database = f"There is no database at {dialect.where}."
-        problem = no_database if version is None else f"{dialect.where} is empty: no playbook is in it."
+        problem = no_database if version is None else f"{dialect.where} is empty: it contains no playbook."
         raise errors.DatabaseError(problem, errors.Remedy("Run: {}", ("init",)))
     if version != SCHEMA:
         raise errors.SchemaTooOldError(dialect.where, version, SCHEMA, is_shared=dialect.is_shared)
 
 
 def refuse_lost(url: str) -> None:
-    """Raise DatabaseLostError if the missing or empty database at *url* has backups."""
+    """Raise DatabaseLostError if there are backups of the missing or empty database at *url*."""
     path = sqlite_path(url)
     backup = newest_backup(path) if path else None
     if path and backup:
@@ -78,13 +77,13 @@ def refuse_lost(url: str) -> None:
 
 
 def refuse_newer(where: str, version: int) -> None:
-    """Raise SchemaTooNewError if *version*, the schema of the database *where*, is newer than ours."""
+    """Raise SchemaTooNewError if *version* is newer than SCHEMA. *version* is the schema of the database *where*."""
     if version > SCHEMA:
         raise errors.SchemaTooNewError(where, version, SCHEMA)
 
 
 def refuse_unreleased(dialect: Dialect) -> None:
-    """Raise DatabaseError if the database has tables of ours that differ from those of the first migration."""
+    """Raise DatabaseError if a checkout from before the first migration created the database."""
     from sqlalchemy import inspect
 
     with dialect.unchanged() as connection:
@@ -93,15 +92,14 @@ def refuse_unreleased(dialect: Dialect) -> None:
             return
         if not any(column["name"] == "actor" for column in tables.get_columns("revisions")):
             raise errors.DatabaseError(
-                f"{dialect.where} was made by a checkout from before version 0.1.0, and can't be migrated; it was left "
-                "as it is. With that checkout run `playbook export -o playbook.json` in each project; then move the "
-                "database away. With this one run `playbook init --new` once, then `playbook import playbook.json` in "
-                "each."
+                f"{dialect.where} was created before version 0.1.0, and can't be migrated. It was not changed. With "
+                "the old version run `playbook export -o playbook.json` in each project, then move the database away. "
+                "With this version run `playbook init --new`, then `playbook import playbook.json` in each project."
             )
 
 
 def migrate(url: str) -> None:
-    """Run all migrations on the database at *url* in one transaction. Nobody else may use the database meanwhile."""
+    """Migrate the database at *url* in one transaction. No other process may use the database meanwhile."""
     with closing(dialect_for(url)) as dialect:
         dialect.prepare()
         with dialect.make_engine(foreign_keys=False).begin() as connection:
@@ -109,7 +107,7 @@ def migrate(url: str) -> None:
 
 
 def run_migrations(connection: "Connection") -> None:
-    """Run all migrations on *connection*, inside its open transaction."""
+    """Run all migrations in the open transaction of *connection*."""
     from alembic import command
     from alembic.config import Config
 
@@ -119,8 +117,8 @@ def run_migrations(connection: "Connection") -> None:
 
 
 def run_alembic_command(context: Any, url: str | None) -> None:
-    """Run a command of Alembic on the database at *url*. The command calls `migrations/env.py` with its *context*. The
-    default is the configured database. Commands that only read change nothing and create no file."""
+    """Run an Alembic command on the database at *url*, by default the configured one. `migrations/env.py` passes the
+    command's *context*. Commands that only read change nothing and create no file."""
     from alembic.util import CommandError
     from sqlalchemy.exc import DBAPIError
 
@@ -132,7 +130,7 @@ def run_alembic_command(context: Any, url: str | None) -> None:
                 with dialect.unchanged() as connection:
                     run_alembic(context, connection)
                 return
-            version = dialect.schema_version()  # which raises if the database isn't ours
+            version = dialect.schema_version()  # raises if the database is another program's
             if not version:
                 refuse_lost(url)
             refuse_unreleased(dialect)
@@ -146,24 +144,24 @@ def run_alembic_command(context: Any, url: str | None) -> None:
         raise CommandError(str(error)) from error
     except DBAPIError as error:
         raise CommandError(
-            f"{error.orig}. Nothing was changed. If the tables are not those of the revision that the database is "
-            "stamped with, stamp the right one: alembic stamp REVISION"
+            f"{error.orig}. Nothing was changed. If the database is stamped with the wrong revision, correct that: "
+            "alembic stamp REVISION"
         ) from error
 
 
 def print_sql(context: Any, url: str | None) -> None:
-    """Print the statements that Alembic would run on a server, for `alembic upgrade --sql`. Raises CommandError."""
+    """Print the statements that `alembic upgrade --sql` would run on a server. Raises CommandError."""
     from alembic.util import CommandError
 
     from playbook_db.store.postgres import dialect
 
     url = settings.database_url(url)
     if sqlite_path(url):
-        raise CommandError("--sql prints statements for a server; name it: alembic -x db=postgresql://HOST/NAME ...")
+        raise CommandError("--sql works only for a server. Name the server: alembic -x db=postgresql://HOST/NAME ...")
     start = context.get_starting_revision_argument()
     if start and int(start) < _ROWS_READ_BY:
         raise CommandError(
-            f"The migrations up to {_ROWS_READ_BY:04d} compute values from the present rows. Begin later, as in "
+            f"The migrations up to {_ROWS_READ_BY:04d} compute values from existing rows. Start later, such as at "
             f"{_ROWS_READ_BY:04d}:head, or run the upgrade without --sql."
         )
 
@@ -184,8 +182,8 @@ def print_sql(context: Any, url: str | None) -> None:
 
 
 def run_alembic(context: Any, connection: "Connection") -> None:
-    """Run Alembic's *context* on *connection*, inside its open transaction. Views and triggers are dropped before
-    migrations, and created again at the newest schema."""
+    """Run the command of Alembic's *context* in the open transaction of *connection*. Drop views and triggers before
+    migrations, and create them again at the newest schema."""
     from alembic.util import CommandError
     from sqlalchemy import inspect
 
@@ -195,7 +193,7 @@ def run_alembic(context: Any, connection: "Connection") -> None:
         if migrates:
             dialect.drop_views_and_triggers(connection)
         elif not inspect(connection).has_table("revisions"):
-            raise CommandError(f"{dialect.where} has no tables to stamp. Make them: alembic upgrade head")
+            raise CommandError(f"{dialect.where} has no tables yet. Create them: alembic upgrade head")
 
     migrations = _configure(
         context,
@@ -212,13 +210,13 @@ def run_alembic(context: Any, connection: "Connection") -> None:
         broken = dialect.broken_references(connection)
         if broken:
             raise errors.DatabaseError(
-                f"The migration would leave {len(broken)} rows without their parents, so nothing was changed."
+                f"The migration would leave {len(broken)} references to missing rows, so nothing was changed."
             )
 
 
 def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> list[Any]:
-    """Configure Alembic's *context* to call *begin* before its steps. *begin* is told whether there are migrations.
-    Return a list that gets those migrations."""
+    """Configure Alembic's *context*. Before its steps Alembic calls *begin*, with True if there are migrations among
+    the steps. Return a list to which Alembic's migrations are added later."""
     from alembic.runtime.migration import RevisionStep
     from alembic.util import CommandError
 
@@ -231,7 +229,7 @@ def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> l
         migrations.extend(step for step in steps if isinstance(step, RevisionStep))
         if any(step.is_downgrade for step in migrations):
             raise CommandError(
-                "playbook-db doesn't migrate down, which would lose later changes; restore the backup from before the "
+                "playbook-db can't downgrade a database without losing changes. Restore the backup from before the "
                 "upgrade: playbook restore-backup FILE"
             )
         if steps:
@@ -246,12 +244,12 @@ def _configure(context: Any, begin: Callable[[bool], None], **options: Any) -> l
 
 
 def _is_read_only(options: dict[str, Any]) -> bool:
-    """Return whether an Alembic command with these *options* only reads. Upgrade, downgrade and stamp have a target."""
+    """Return whether Alembic's command only reads. A command that writes has a target revision in its *options*."""
     return "destination_rev" not in options
 
 
 def migrations_folder() -> str:
-    """Return the folder of the migrations, from the installed package or else from the repository."""
+    """Return the folder of the migrations: in the installed package, else in the repository."""
     return os.path.dirname(shipped_file("migrations", "env.py", what="its migrations", error=errors.DatabaseError))
 
 
@@ -262,24 +260,24 @@ def _version(dialect: Dialect, key: str = "") -> int | None:
 
 
 def _is_of_migrations(name: str | None, kind: str, _parents: Any) -> bool:
-    """Return whether migrations create the table or index *name*. The full-text index is created after them."""
+    """Return whether a migration creates the table or index *name*. The full-text index is created later."""
     return (kind, name) != ("index", "ix_key_points_search") and not (kind == "table" and name in full_text.TABLES)
 
 
 def _number(context: Any, _migration_context: Any, _revision: Any, scripts: "list[Any]") -> None:
-    """Number a new migration unless `--rev-id` did."""
+    """Give a new migration the next number unless the user passed `--rev-id`."""
     for script in scripts:
         if not getattr(context.config.cmd_opts, "rev_id", None):
             script.rev_id = f"{int(context.script.get_current_head() or 0) + 1:04d}"
 
 
 def _mirror_version(scripts: Any, *, ctx: Any, heads: Iterable[str], **_: Any) -> None:
-    """Write the schema's version outside Alembic's table, so that it can be read without Alembic."""
+    """Copy the schema's version from Alembic's table to a place that is read without Alembic."""
     version = int(max(heads, default="0"))
     dialect_of(ctx.connection).mark_version(ctx.connection, version, _oldest_program(scripts, version))
 
 
 def _oldest_program(scripts: Any, version: int) -> int:
-    """Return the oldest program that may write at *version*. The strictest migration decides."""
+    """Return the oldest program that may write to the schema *version*. The strictest migration decides."""
     stated = {each.revision: getattr(each.module, "oldest_program", each.revision) for each in scripts.walk_revisions()}
     return max((int(oldest) for revision, oldest in stated.items() if int(revision) <= version), default=version)

@@ -1,7 +1,7 @@
--- Statistics for SQLite's planner, in the form of its own ANALYZE: rows, then rows for each further column of the index.
--- Without them it assumes that a playbook's number finds ten rows. The figures are those of a large database, so that a
--- query has the same plan on every machine. Those for a point's rows are too high on purpose: a query for all points
--- reads them in their stored order.
+-- Statistics for SQLite's planner, as ANALYZE writes them: the number of rows, then the average number of rows with the
+-- same value of one column, of two columns, and so on. Without statistics the planner assumes that ten rows have the
+-- same playbook. The figures are those of a large database, so that a query has the same plan on every machine. Figures
+-- for the rows of a point are too high on purpose, so that a query for all points reads the rows in their stored order.
 
 ANALYZE playbooks;
 DELETE FROM sqlite_stat1;

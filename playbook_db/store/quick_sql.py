@@ -1,6 +1,6 @@
-"""The statements of commands that only read, as SQL text, and the functions that run them on a `Reader`.
+"""The SQL of commands that only read, and the functions that run it on a `Reader`.
 
-They need no SQLAlchemy. Commands read the file with them; the services read an open database with the same ones.
+This module needs no SQLAlchemy. Commands use it to read the file, and services to read an open database.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from playbook_db.domain.proposals import ReviewItem
     from playbook_db.store.at_hand import Connection
 
-    Question = tuple[str, Mapping[str, Any]]  # a statement that reads, and its values by their names
-    Execute = Callable[[str, Mapping[str, Any]], Any]  # runs a statement with its values; returns its rows
+    Question = tuple[str, Mapping[str, Any]]  # a statement that reads, and its parameters
+    Execute = Callable[[str, Mapping[str, Any]], Any]  # runs a statement with its parameters; returns its rows
 
     class Reader(Protocol):
-        """A playbook for reading: a `hook_sql.Book` of the file, or a `PlaybookRepository`."""
+        """A playbook to read from: a `hook_sql.Book` or a `PlaybookRepository`."""
 
         playbook_id: int
 
@@ -36,7 +36,8 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL
 ORDER BY s.position, k.position
 """
 
-# How many sessions were shown a point, cited it, ignored it, and have ignored it since its text last changed.
+# The number of sessions that were shown a point, that cited it, that ignored it, and that ignored it since its last
+# change of text.
 SESSIONS_SHOWN = """
 coalesce((SELECT w.sessions FROM showings AS w WHERE w.playbook_id = :playbook_id AND w.point_id = k.id), 0)
 """
@@ -72,7 +73,7 @@ SELECT {POINT_COLUMNS}, k.retired_in, k.retired_reason, k.forgotten FROM key_poi
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
-OFTEN = 3  # sessions that ignored a point, before a better wording or a guard is proposed
+OFTEN = 3  # sessions must ignore a point before a better wording or a guard is proposed
 OFTEN_IGNORED = f"""
 SELECT name, text, sessions FROM (
     SELECT k.id, k.name, k.text, {IGNORED_SINCE} AS sessions FROM key_points AS k
@@ -81,13 +82,13 @@ SELECT name, text, sessions FROM (
 WHERE sessions >= {OFTEN} ORDER BY sessions DESC, id
 """
 
-# The other fields of a point's entry in a file.
+# The additional fields of a point that came from a file.
 EXTRA = """
 SELECT e.fields FROM key_points AS k JOIN extra_fields AS e ON e.playbook_id = k.playbook_id AND e.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
-# The evidence of sessions for or against a point: for its changes, and for votes.
+# The evidence of sessions about a point: for its changes and for its votes.
 EVIDENCE = """
 SELECT c.revision, c.kind, 0, c.evidence FROM key_points AS k
 JOIN changes AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id AND c.evidence IS NOT NULL
@@ -99,7 +100,8 @@ WHERE k.playbook_id = :playbook_id AND k.name = :name
 ORDER BY 1
 """
 
-# The revisions that added and last changed a point, and their times; when it was last confirmed, and its marks.
+# The lifespan of a point: the revisions that added it and last changed it, their times, the time of its last
+# confirmation, and its marks.
 LIFESPAN = """
 SELECT f.number, f.time, l.number, l.time, k.confirmed_at,
     (SELECT a.reason FROM changes AS a WHERE a.playbook_id = :playbook_id AND a.point_id = k.id
@@ -112,13 +114,13 @@ JOIN revisions AS l ON l.playbook_id = k.playbook_id
 WHERE k.playbook_id = :playbook_id AND k.name = :name
 """
 
-# The revisions that a file's `last_updated` may name: by their time, or by that of a file whose header they kept.
+# The revisions whose files have a given `last_updated`: their own time, or the time in a header that they kept.
 NAMED_BY_TIME = """
 SELECT time, number FROM revisions
 WHERE playbook_id = :playbook_id AND header IS NULL AND time IN (SELECT value FROM json_each(:times))
 """
 NAMED_BY_HEADER = "SELECT number, header FROM revisions WHERE playbook_id = :playbook_id AND header IS NOT NULL"
-# Those that merged a file but differ from it; their message ends with its `last_updated`.
+# Revisions that merged a file but differ from it. Their message ends with the file's `last_updated`.
 MERGED_FILES = """
 SELECT number, message FROM revisions WHERE playbook_id = :playbook_id AND source = 'sync' AND message LIKE '% of %'
 """
@@ -141,8 +143,8 @@ WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND r.source = 'lear
 
 JOBS_BY_STATE = "SELECT j.state, count(*) FROM jobs AS j WHERE j.playbook_id = :playbook_id GROUP BY j.state"
 
-# The cost of learning since a time: tokens of the day's budget, tokens that the user agreed to besides, and US dollars,
-# of one project and of all.
+# The cost of learning since a time: tokens of the day's budget, further tokens that the user agreed to, US dollars of
+# one project, and US dollars of all projects.
 USED_SINCE = """
 SELECT coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * (1 - m.agreed)), 0),
        coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * m.agreed), 0),
@@ -150,7 +152,7 @@ SELECT coalesce(sum((m.input_tokens + m.cached_tokens + m.output_tokens) * (1 - 
 FROM model_calls AS m WHERE m.time >= :since
 """
 
-# The jobs of one project, or of all; the oldest first.
+# The jobs of one project or of all projects, oldest first.
 JOBS = """
 SELECT p.key, j.id, j.kind, j.session_id, j.transcript_path, j.parent_path, j.agent_id, j.reason, j.state, j.attempts,
        j.error, j.created_at, j.finished_at, j.not_before
@@ -184,7 +186,7 @@ FROM playbooks AS p LEFT JOIN heads AS h ON h.playbook_id = p.id WHERE p.kind = 
 PROPOSAL_COLUMNS = (
     "id, kind, operation, evidence, trust, session_id, sessions, created_at, state, decided_at, decided_by, revision"
 )
-# The proposals that nobody has decided yet, and the live points that they name.
+# The proposals that wait for a decision, and the live points that they name.
 WAITING = f"""
 SELECT {PROPOSAL_COLUMNS} FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting' ORDER BY id
 """
@@ -193,7 +195,7 @@ SELECT name, text, section, helpful, harmful, position FROM key_points
 WHERE playbook_id = :playbook_id AND name IN (SELECT value FROM json_each(:names)) AND retired_in IS NULL
 """
 
-# The fields of the playbook's file, and its last revision.
+# The top-level fields of the playbook's file, and the playbook's last revision.
 HEAD = """
 SELECT h.header, h.final_newline, r.number, r.time
 FROM heads AS h LEFT JOIN revisions AS r ON r.playbook_id = h.playbook_id
@@ -204,7 +206,7 @@ STORED = PROJECT.replace("p.key = :key", "p.id = :playbook_id")
 
 LAST_REVISION = "SELECT coalesce(max(number), 0) FROM revisions WHERE playbook_id = :playbook_id"
 
-# Whether a vote is weak. No quote can contain the mark: JSON escapes quotation marks.
+# Whether a vote is weak. A quote can't contain this text, as JSON escapes its quotation marks.
 IS_WEAK = """coalesce(instr(v.evidence, '"weak": true'), 0) > 0"""
 POINT_ID = "SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name = :name"
 
@@ -212,7 +214,7 @@ NO_PLAYBOOK = StoredProject((0, 0, "undecided", 0, 0, None))  # for a project wi
 
 
 class StoredMarks(NamedTuple):
-    """More facts about a live point. `pinned` and `resting` are 1 or 0. `created_in` is a revision."""
+    """Details of a live point for lists. `pinned` and `resting` are 1 or 0. `created_in` is a revision's number."""
 
     name: str
     pinned: int
@@ -225,14 +227,14 @@ class StoredMarks(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Return the marks for a list, such as `pinned, ignored 3`."""
+        """The marks as a list shows them, such as `pinned, ignored 3`."""
         ignored = f"ignored {self.sessions_ignored}" if self.sessions_ignored else ""
         return ", ".join(filter(None, ("pinned" if self.pinned else "rests" if self.resting else "", ignored)))
 
 
 class Job(NamedTuple):
-    """A job for the project `key`: learn from `transcript_path`. A subagent's job has its session's `parent_path`.
-    `state` is queued, running, done or failed; times are UTC, ISO 8601."""
+    """A job of the project `key`: to learn from `transcript_path`. A subagent's job also has the `parent_path` of its
+    session. `state` is queued, running, done or failed. Times are in UTC, ISO 8601."""
 
     key: str
     id: int
@@ -251,7 +253,7 @@ class Job(NamedTuple):
 
 
 class SessionSummary(NamedTuple):
-    """The number of revisions from a session, and its model calls, tokens and US dollars."""
+    """The number of revisions that a session led to, and the cost of learning from it."""
 
     session_id: str
     first_at: str
@@ -273,15 +275,15 @@ class ListedProject(NamedTuple):
 
 
 class Retirement(NamedTuple):
-    """The revision that retired a point, and the reason."""
+    """The revision that retired a point, and its reason."""
 
     revision: int
     reason: "str | None"
 
 
 class PointEvidence(NamedTuple):
-    """A session's evidence (JSON) for a change or vote of this `kind`. `ignored` is 1 if the session had the point but
-    didn't follow it."""
+    """A session's evidence (JSON) for a change of a point or a vote on it. `kind` is that of the change or vote.
+    `ignored` is 1 if the session had the point but didn't follow it."""
 
     revision: int
     kind: str
@@ -290,8 +292,8 @@ class PointEvidence(NamedTuple):
 
 
 class PointLifespan(NamedTuple):
-    """The times when a point was created, last changed and last confirmed, and whether it is pinned or resting (1 or
-    0). `origin` describes the playbook from which it was promoted or demoted."""
+    """When a point was created, last changed and last confirmed. `origin` describes the playbook from which it was
+    promoted or demoted. `pinned` and `resting` are 1 or 0."""
 
     created_in: int
     created_at: str
@@ -304,7 +306,7 @@ class PointLifespan(NamedTuple):
 
 
 class PointRecord(NamedTuple):
-    """A live or retired point in full. `extra` has the other fields of the point in a file, as JSON."""
+    """A live or retired point with all details. `extra` has the additional fields that came from a file, as JSON."""
 
     point: StoredPoint
     retirement: "Retirement | None"
@@ -314,15 +316,15 @@ class PointRecord(NamedTuple):
 
 
 def find_in_replica(connection: "Connection", name: str) -> "StoredProject | None":
-    """Return the team's playbook *name* in its replica. Return None if the replica lacks it or is damaged. The whole
-    file is read."""
+    """Return the team's playbook *name* in its replica, or None if the replica lacks it or is damaged. This reads the
+    whole file."""
     project = find_project(connection, name)
     is_sound = project is not None and connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
     return project if is_sound else None
 
 
 def all_texts(connection: "Connection", playbook_id: int) -> "dict[int, str]":
-    """Return the texts of all points, live and retired, by their numbers."""
+    """Return the text of each live and retired point, by the point's number."""
     return dict(connection.execute(ALL_TEXTS, {"playbook_id": playbook_id}))
 
 
@@ -332,12 +334,12 @@ def live_points(book: "Reader") -> "list[StoredPoint]":
 
 
 def marks(book: "Reader") -> "dict[str, StoredMarks]":
-    """Return the marks of all live points, by name."""
+    """Return the marks of each live point, by name."""
     return {row[0]: StoredMarks._make(row) for row in rows(book, MARKS)}
 
 
 def marks_of(book: "Reader", answers: "Iterable[Sequence[tuple[StoredPoint, float]]]") -> "dict[str, StoredMarks]":
-    """Return the marks of the points in *answers*, by name."""
+    """Return the marks of each live point in the search results *answers*, by name."""
     listed = ",".join(str(number) for number in sorted({point.id for points in answers for point, _ in points}))
     matches = rows(book, f"{MARKS} AND k.id IN ({listed})") if listed else ()
     return {row[0]: StoredMarks._make(row) for row in matches}
@@ -350,7 +352,7 @@ def retired_points(book: "Reader") -> "list[tuple[StoredPoint, Retirement]]":
 
 
 def jobs(execute: "Execute", playbook_id: "int | None") -> "list[Job]":
-    """Return the jobs of one project, or of all, oldest first."""
+    """Return the jobs of the project *playbook_id*, or of all projects, oldest first."""
     matches = map(Job._make, execute(JOBS, {"playbook_id": playbook_id}))
     return [job._replace(transcript_path=job.transcript_path and as_path(job.transcript_path)) for job in matches]
 
@@ -361,14 +363,14 @@ def sessions(book: "Reader") -> "list[SessionSummary]":
 
 
 def projects(execute: "Execute") -> "list[ListedProject]":
-    """Return all projects with a playbook, by key. Leave out empty playbooks of projects that have moved."""
+    """Return all projects with a playbook, by key. Leave out empty playbooks whose project's folder is missing."""
     matches = map(ListedProject._make, execute(PROJECTS, {}))
     listed = (each._replace(is_ignored=bool(each.is_ignored)) for each in matches)
     return [each for each in listed if each.revisions or has_folder(each.key)]
 
 
 def waiting(book: "Reader", *, is_users: bool) -> "list[ReviewItem]":
-    """Return the proposals that wait for a person, oldest first, each with its points."""
+    """Return the proposals that wait for a person, oldest first, each with the live points that it names."""
     import json  # late: few commands need it
 
     from playbook_db.domain.playbook import KeyPoint
@@ -384,17 +386,17 @@ def waiting(book: "Reader", *, is_users: bool) -> "list[ReviewItem]":
 
 
 def point_id(book: "Reader", name: str) -> "int | None":
-    """Return the number of the point *name*, live or retired, or None if there is none."""
+    """Return the number of the live or retired point *name*, or None if there is no such point."""
     return next((number for (number,) in rows(book, POINT_ID, name=name)), None)
 
 
 def lifespan(book: "Reader", name: str) -> "PointLifespan | None":
-    """Return the lifespan of the point *name*, live or retired, or None if there is none."""
+    """Return the lifespan of the live or retired point *name*, or None if there is no such point."""
     return next(map(PointLifespan._make, rows(book, LIFESPAN, name=name)), None)
 
 
 def find_point(book: "Reader", name: str) -> "PointRecord | None":
-    """Return the point *name*, live or retired, or None if there is none."""
+    """Return the live or retired point *name*, or None if there is no such point."""
     span = lifespan(book, name)
     if span is None:
         return None
@@ -406,8 +408,8 @@ def find_point(book: "Reader", name: str) -> "PointRecord | None":
 
 
 def known_times(book: "Reader", times: "Collection[str]") -> "dict[str, tuple[int, bool]]":
-    """Return the revisions of files by their *times*, which are their `last_updated`. A time maps to its last revision
-    and true, or to the first revision that merged the file and false. Unknown times are left out."""
+    """Return the revision that belongs to each file's `last_updated` in *times*. The flag is true for the last revision
+    with this time, and false for the first revision that merged the file. Leave out unknown times."""
     if not times:
         return {}
     import json  # late: few commands need it
@@ -421,5 +423,5 @@ def known_times(book: "Reader", times: "Collection[str]") -> "dict[str, tuple[in
 
 
 def rows(book: "Reader", statement: str, **values: "Any") -> "Any":
-    """Return the result rows of *statement* in *book*. `:playbook_id` is the number of *book*."""
+    """Run *statement* on *book*, and return the rows. `:playbook_id` is bound to the number of *book*."""
     return book.execute(statement, {"playbook_id": book.playbook_id, **values})

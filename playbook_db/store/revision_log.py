@@ -1,4 +1,4 @@
-"""The log of a playbook: its revisions, newest first, and their changes. Needs no SQLAlchemy."""
+"""Read the log of a playbook: its revisions, newest first, and their changes. Needs no SQLAlchemy."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from playbook_db.store.quick_sql import rows
 if TYPE_CHECKING:
     from playbook_db.store.quick_sql import Question, Reader
 
-# The point's change before this one, and its text before: one step down an index each.
+# The point's previous change and its previous text. Each needs one lookup in an index.
 _BEFORE = """
 FROM changes AS b {by_text}
 WHERE b.playbook_id = :playbook_id AND b.point_id = c.point_id AND (b.revision, b.seq) < (c.revision, c.seq)
@@ -39,7 +39,7 @@ LEFT JOIN key_points AS t ON t.playbook_id = :playbook_id AND t.id = m.successor
 LEFT JOIN changes AS w ON w.playbook_id = :playbook_id AND w.revision = m.was_in AND w.seq = m.was_seq
 ORDER BY m.revision, m.seq
 """
-# Each change follows from the one before it; only the first needs _EARLIER.
+# The state before a change is the state after the previous change. Only the first change needs _EARLIER.
 _LIFE = """
 SELECT c.revision, c.kind, c.reason, t.name AS successor, c.evidence,
        c.text, c.section, c.helpful, c.harmful, c.position
@@ -57,7 +57,7 @@ ORDER BY c.revision DESC, c.seq DESC LIMIT 1
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
-    """A change, with the point after it and before it. `before` is None if the point was new."""
+    """A change of a point. `point` is the state after the change, `before` the state before (None: a new point)."""
 
     kind: str
     point: KeyPoint
@@ -68,7 +68,7 @@ class LoggedChange:
 
     @property
     def is_reworded(self) -> bool:
-        """Whether the change set the text, or changed it."""
+        """Whether the change gave the point its first text or a new text."""
         return self.before is None or self.before.text != self.point.text
 
 
@@ -102,7 +102,7 @@ FROM revisions AS r
 WHERE r.playbook_id = :playbook_id AND {which}
 ORDER BY r.number DESC LIMIT :most
 """
-# SQLite merges both halves in index order, so the newest revisions of a long history are found at once.
+# SQLite merges both halves in index order, so it finds the newest revisions of a long history at once.
 _TOUCHING = """r.number IN (
     SELECT c.revision AS number FROM changes AS c
     WHERE c.playbook_id = :playbook_id AND c.point_id = :point_id AND c.revision BETWEEN :first AND :last {of_change}
@@ -124,8 +124,8 @@ _POINT_NAME = "SELECT name FROM key_points WHERE playbook_id = :playbook_id AND 
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """The revisions to read: from `first` to `last`, and if given, only those of a session, source, actor or point. The
-    actor `ann` also matches `ann@laptop`."""
+    """A filter for revisions from `first` to `last`. It may also select those of one session, source, actor or point.
+    The actor `ann` also matches `ann@laptop`."""
 
     first: int
     last: int
@@ -139,10 +139,10 @@ class LogFilter:
 class LoggedRevision:
     """A revision and its changes.
 
-    `role` is the login at the server, None in a file. `unmatched_votes` named no live point; None in the log of one
-    point. `cost_usd` is None if no price is known. `undone_in` is the undo in force that undid the revision. `undoes`
-    are the revisions that it undid itself. `keys` are the file's top-level keys that it changed. `counts` counts all
-    changes by kind; `changes` are the first of them.
+    `role` is the login at the server, or None in a file. `unmatched_votes` named no live point; it is None in the log
+    of one point. `cost_usd` is None if no price is known. `undone_in` is the undo in force that undid the revision.
+    `undoes` are the revisions that this revision undid. `keys` are the top-level keys of the file that it changed.
+    `counts` counts all changes by kind; `changes` has only the first ones.
     """
 
     number: int
@@ -175,7 +175,7 @@ def _logged(row: Sequence[Any], counts: dict[str, int], changes: Sequence[Logged
 
 
 def header_of(fields: str, final_newline: int) -> Header:
-    """Return the header stored in the columns `header` and `final_newline`."""
+    """Return the header, given the values of the columns `header` and `final_newline`."""
     return Header(tuple(read_exact_json(fields).items()), bool(final_newline))
 
 
@@ -189,10 +189,10 @@ def read_log(
     beside: "Sequence[Question]" = (),
 ) -> list[LoggedRevision]:
     """Return the newest *limit* revisions that match *log_filter*, newest first. Each has at most *most_changes*
-    changes, from number *first_change* on. A filter on a point returns all changes of that point and no others.
+    changes, starting with number *first_change*. If the filter names a point, return all changes of that point and no
+    others.
 
-    The questions *beside* are sent in the same round trip. They may also ask about the revisions from `:oldest` to
-    `:newest` in the log.
+    Send the questions *beside* in the same round trip. Their `:oldest` and `:newest` are the range of the revisions.
     """
     matches = list(rows(book, _revisions_query(book, log_filter), **asdict(log_filter), most=limit))
     if not matches:
@@ -225,7 +225,7 @@ def _changes_query(book: "Reader", numbers: str) -> str:
 
 
 def _changes(matches: "Iterable[Any]") -> dict[int, list[LoggedChange]]:
-    """Return the changes in the rows of _CHANGES, by revision."""
+    """Convert the rows of _CHANGES, and group them by revision."""
     changes: dict[int, list[LoggedChange]] = defaultdict(list)
     for number, kind, reason, successor, evidence, name, *states in matches:
         before = _point(name, states[5:]) if states[6] is not None else None
@@ -237,7 +237,7 @@ def _changes(matches: "Iterable[Any]") -> dict[int, list[LoggedChange]]:
 def _changes_of_point(
     book: "Reader", values: "Mapping[str, Any]", beside: "Sequence[Question]"
 ) -> dict[int, list[LoggedChange]]:
-    """Return all changes of the point `:point_id` from the revision `:oldest` to `:newest`, by revision."""
+    """Return all changes of one point, by revision. *values* has `point_id` and the `oldest` and `newest` revision."""
     by_point, by_text = (book.index_hint(index) for index in ("ix_changes_point", "ix_changes_text"))
     states = _EARLIER.format(index_hint=by_point, only_texts="")
     texts = _EARLIER.format(index_hint=by_text, only_texts="AND c.text IS NOT NULL")

@@ -1,6 +1,7 @@
--- The source of the full-text index, `point_search`: live points alone, so that retired ones cost a search nothing. The
--- index holds no texts; it reads them from this view. A row's number combines playbook and point, which limits a search to
--- one range of the index. Scripts without spaces between words are indexed by character: trigrams would miss words of two.
+-- The source of the full-text index, `point_search`. It has only live points, so retired ones don't slow down a search.
+-- The index reads the texts from this view. A row's number combines playbook and point, which limits a search to one
+-- range of the index. Scripts without spaces between words are indexed by character: trigrams would miss words of two
+-- characters.
 
 CREATE VIEW search_texts AS
 SELECT k.playbook_id, k.id AS point_id, k.playbook_id * 4294967296 + k.id AS id, k.name,
@@ -13,5 +14,5 @@ SELECT k.playbook_id, k.id AS point_id, k.playbook_id * 4294967296 + k.id AS id,
                                ELSE letter END, '') FROM letters) END AS text
 FROM key_points AS k WHERE k.retired_in IS NULL;
 
--- The points whose last change the index lacks, with their indexed text, or NULL.
+-- The points whose last change is missing from the index, with the text that the index has for them, or NULL.
 CREATE TABLE IF NOT EXISTS point_search_waiting (id INTEGER PRIMARY KEY, text TEXT) STRICT;

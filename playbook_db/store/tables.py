@@ -1,7 +1,7 @@
-"""All tables in SQLAlchemy: columns, named constraints, indexes.
+"""All tables, for SQLAlchemy: columns, named constraints, indexes.
 
-`migrations/` creates them; a test compares both. Every table but `playbooks` and `sections` has `playbook_id`, which
-begins its unique keys, so that a distributed PostgreSQL can shard by playbook. Times are UTC, ISO 8601, as text.
+`migrations/` creates the tables; a test compares both. Every table except `playbooks` and `sections` has a
+`playbook_id`, with which its unique keys begin, so that Citus can shard by playbook. Times are texts in UTC, ISO 8601.
 docs/sql.md explains each column. The order of texts, partial indexes and some checks differ by database.
 """
 
@@ -16,7 +16,7 @@ from playbook_db.domain.merging.undo import SOURCES
 from playbook_db.domain.sections import SLUG_SECTIONS
 from playbook_db.domain.trust import outcomes
 
-COUNT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # STRICT tables know INTEGER alone
+COUNT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # STRICT tables allow only INTEGER
 TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")  # compared by code points, as in SQLite
 REAL_NUMBER: TypeEngine[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
 EVENTS = tuple(outcomes.EVENTS)
@@ -29,7 +29,7 @@ metadata = sa.MetaData()
 
 
 def not_blank(table: str, column: str) -> list[sa.CheckConstraint]:
-    """Return a check, for each kind of database, that *column* has more than white space (as in `str.strip`)."""
+    """Return a constraint for each kind of database: a text of *column* needs more than white space."""
     codes, characters = ", ".join(map(str, _WHITE_SPACE)), "".join(f"\\u{code:04x}" for code in _WHITE_SPACE)
     words = {"sqlite": f"char({codes})", "postgresql": f"E'{characters}'"}
     name = f"ck_{table}_{column}_not_blank"
@@ -55,9 +55,9 @@ def index(
     where: sa.ColumnElement[bool] | None = None,
     unique: bool = False,
 ) -> None:
-    """Return an index on *columns* in each playbook, of all rows or of those that match *where*."""
+    """Add an index on *columns* to *table*. `playbook_id` comes first. With *where*, only matching rows are indexed."""
     of_table = (table.c[column] if isinstance(column, str) else column for column in ("playbook_id", *columns))
-    info = {} if where is None else {"where": where}  # for PostgreSQL, whose part of SQLAlchemy isn't imported here
+    info = {} if where is None else {"where": where}  # for PostgreSQL; SQLAlchemy's part for it isn't imported here
     sa.Index(name, *of_table, unique=unique, sqlite_where=where, info=info)
 
 
@@ -67,7 +67,7 @@ def table(name: str, *items: SchemaItem, with_rowid: bool = True) -> sa.Table:
 
 
 def in_playbook(table: str, *key: str) -> tuple[SchemaItem, ...]:
-    """Return a column for the number of the playbook, and the primary key of *table*: that number and *key*."""
+    """Return the column `playbook_id` of *table*, and the primary key, which consists of `playbook_id` and *key*."""
     return (
         sa.Column("playbook_id", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("playbook_id", *key, name=f"pk_{table}"),
@@ -76,7 +76,7 @@ def in_playbook(table: str, *key: str) -> tuple[SchemaItem, ...]:
 
 
 def in_revision(table: str) -> tuple[SchemaItem, ...]:
-    """Return the columns for the revision of a row of *table* and its position there, and their primary key."""
+    """Return the columns of *table* for a row's revision and its position in the revision, and the primary key."""
     return (
         sa.Column("playbook_id", sa.Integer, nullable=False),
         sa.Column("revision", COUNT, nullable=False),
@@ -87,7 +87,7 @@ def in_revision(table: str) -> tuple[SchemaItem, ...]:
 
 
 def checked(table: str, name: str, kind: TypeEngine[Any], condition: str, default: str) -> sa.Column[Any]:
-    """Return a column that a later migration added. Its check is part of the column, as SQLite adds it."""
+    """Return a column that a later migration added. The column contains its check: SQLite's ADD COLUMN needs that."""
     check = sa.CheckConstraint(f"{name} {condition}", name=f"ck_{table}_{name}")
     return sa.Column(name, kind, check, nullable=False, server_default=sql(default))
 
@@ -97,7 +97,7 @@ def yes_or_no(table: str, column: str) -> sa.Column[int]:
 
 
 def event(table: str) -> sa.Column[str]:
-    """Return a column for the event of a session that showed points."""
+    """Return the column for the event at which a session was shown points."""
     return checked(table, "event", TEXT, f"IN {EVENTS}", "'SessionStart'")
 
 
@@ -114,7 +114,7 @@ def counted(kind: TypeEngine[Any], *names: str) -> list[sa.Column[Any]]:
 
 
 def refers(table: str, column: str, parent: str) -> sa.ForeignKeyConstraint:
-    """Return a reference to *parent* (such as `revisions.number`) in the same playbook."""
+    """Return a foreign key of *column* to *parent* (such as `revisions.number`) in the same playbook."""
     parent_key = [f"{parent.partition('.')[0]}.playbook_id", parent]
     return sa.ForeignKeyConstraint(["playbook_id", column], parent_key, name=f"fk_{table}_{column}")
 
@@ -142,8 +142,8 @@ playbooks = table(
     sa.CheckConstraint("ignored IN (0, 1)", name="ck_playbooks_ignored"),
 )
 
-# The columns that every commit changes, and the row that a server's writers lock. Apart from `playbooks`, of which each
-# server of a distributed database has a copy.
+# The columns that every commit changes, in a row that a server's writers lock. They aren't in `playbooks`, since each
+# server of a distributed database has a copy of that table.
 heads = table(
     "heads",
     *in_playbook("heads"),
@@ -187,7 +187,7 @@ revisions = table(
 index("ix_revisions_session", revisions, "session_id", where=revisions.c.session_id.is_not(None))
 index("ix_revisions_undo", revisions, "number", where=revisions.c.undoes_from.is_not(None))
 
-# The revisions that undos in force undo: ranges that don't overlap.
+# The revisions that are undone by an undo in force, as ranges that don't overlap.
 undone_ranges = table(
     "undone_ranges",
     *in_playbook("undone_ranges", "first"),
@@ -217,7 +217,7 @@ key_points = table(
     sa.ForeignKeyConstraint(["section"], ["sections.slug"], name="fk_key_points_section"),
     of_revision("key_points", "created_in"),
     of_revision("key_points", "retired_in"),
-    # A check, too: foreign keys are off in a plain `sqlite3` shell.
+    # A check in addition to the foreign key: a plain `sqlite3` shell ignores foreign keys.
     one_of("key_points", "section", *SLUG_SECTIONS),
     *not_blank("key_points", "name"),
     *not_blank("key_points", "text"),
@@ -234,9 +234,9 @@ index(
     "id",
     where=sa.and_(key_points.c.retired_in.is_(None), key_points.c.resting == 0),
 )
-index("ix_key_points_position", key_points, "position")  # for the last position
+index("ix_key_points_position", key_points, "position")  # to find the last position
 
-# Other fields of points in playbook files: a JSON object for each point with any.
+# Additional fields of points in playbook files: a JSON object for each point that has such fields.
 extra_fields = table(
     "extra_fields",
     *in_playbook("extra_fields", "point_id"),
@@ -289,7 +289,7 @@ skipped_operations = table(
     with_rowid=False,
 )
 
-# Changes of learning that a person decides first: operations of the curator, or harmful votes.
+# Changes from learning that a person must decide first: operations of the curator, or harmful votes.
 proposals = table(
     "proposals",
     *in_playbook("proposals", "id"),
@@ -310,7 +310,7 @@ proposals = table(
 )
 index("ix_proposals_waiting", proposals, "id", where=proposals.c.state == "waiting")
 
-# Similar points that stay apart, as somebody decided at that revision.
+# Pairs of similar points that stay separate: somebody decided this at the revision.
 distinct_points = table(
     "distinct_points",
     *in_playbook("distinct_points", "first_id", "second_id"),
@@ -333,7 +333,7 @@ mirrors = table(
     *not_blank("mirrors", "path"),
 )
 
-# The playbooks whose projects have joined a team: its database, without the password, and their names there.
+# The playbooks whose projects have joined a team: the team's database, without a password, and their names in it.
 memberships = table(
     "memberships",
     *in_playbook("memberships"),
@@ -356,7 +356,7 @@ erasures = table(
 )
 
 
-# Sessions: their transcripts, what was learned from them at what cost, and the points that they were shown or cited.
+# Sessions: their transcripts, the lessons from them and their cost, and the points that they were shown or cited.
 
 transcripts = table(
     "transcripts",
@@ -425,7 +425,7 @@ jobs = table(
     *at_least(0, "jobs", "attempts"),
 )
 index("ix_jobs_state", jobs, "state", "id")
-# A transcript waits once, however many hooks have seen it.
+# A transcript waits only once, even if several hooks have queued it.
 index("uq_jobs_waiting", jobs, "kind", "transcript_path", where=jobs.c.state == "queued", unique=True)
 
 injections = table(
@@ -441,11 +441,11 @@ injections = table(
     event("injections"),
     sa.Column("held_back", TEXT),
     *at_least(0, "injections", "left_out"),
-    with_rowid=False,  # one page to write at a session's start, not three
+    with_rowid=False,  # so a session's start writes one page instead of three
 )
 
-# Points of a team's playbook that sessions were shown, until the team's database has them and the session has ended.
-# Points and revision are those of the team.
+# Showings of a team's points, until the team's database has stored them and the session has ended. `points` and
+# `revision` are numbers of the team's playbook.
 unsent_injections = table(
     "unsent_injections",
     *in_playbook("unsent_injections", "session_id", "time"),
@@ -459,8 +459,8 @@ unsent_injections = table(
     with_rowid=False,
 )
 
-# Counts for each point, by a trigger, so that not all lists of `injections` are read. `sessions` are all of them; those
-# in which another event than the start showed the point are also counted by event.
+# Counts for each point. A trigger updates them, so that queries needn't read all of `injections`. `sessions` counts all
+# sessions. Those that first saw the point at another event than their start are also counted by event.
 showings = table(
     "showings",
     *in_playbook("showings", "point_id"),
@@ -487,7 +487,7 @@ citations = table(
 )
 index("ix_citations_point", citations, "point_id")
 
-# The sessions that followed a point, or in which something that it names went wrong.
+# The sessions that followed a point, or in which something that the point names went wrong.
 trials = table(
     "trials",
     *in_playbook("trials", "session_id", "point_id"),
@@ -504,7 +504,7 @@ trials = table(
 )
 index("ix_trials_point", trials, "point_id")
 
-# Counts of how sessions went, from their transcripts.
+# The results of sessions, counted from their transcripts.
 session_outcomes = table(
     "session_outcomes",
     *in_playbook("session_outcomes", "session_id"),

@@ -1,6 +1,6 @@
--- These protect the history: nothing in it is changed or removed, a name is used once, no point is deleted.
--- The only exception is an open erasure: it replaces texts by a mark or NULL, changes nothing else, and stays on record.
--- INSERT OR REPLACE deletes without a DELETE trigger, so each table also refuses to insert over a row.
+-- These triggers protect the history: no row is changed or deleted, no name is used twice, and no point is deleted. The
+-- only exception is an erasure that isn't finished. It may only replace texts with a mark or NULL, and its row stays.
+-- INSERT OR REPLACE deletes a row without firing a DELETE trigger, so each table also refuses to insert over a row.
 
 CREATE TRIGGER revisions_no_update BEFORE UPDATE ON revisions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = OLD.playbook_id AND finished_at IS NULL)
@@ -111,7 +111,7 @@ BEGIN
     SELECT RAISE(ABORT, 'a name is given once in a playbook');
 END;
 
--- Not a check, since an older database may have such a text. Besides white space these characters are invisible.
+-- This is not a check, since an older database may have such a text. The characters are white space or invisible.
 CREATE TRIGGER key_points_not_blank BEFORE INSERT ON key_points WHEN trim(NEW.text, char(
     9, 10, 11, 12, 13, 28, 29, 30, 31, 32, 133, 160, 173, 5760, 8192, 8193, 8194, 8195, 8196, 8197, 8198, 8199,
     8200, 8201, 8202, 8203, 8204, 8205, 8206, 8207, 8232, 8233, 8234, 8235, 8236, 8237, 8238, 8239, 8287, 8288,
@@ -176,7 +176,7 @@ BEGIN
     SELECT RAISE(ABORT, 'an erasure belongs to the last revision');
 END;
 
--- A session that is resumed or compacted is shown its points again, but counts once, for the first event.
+-- A session that is resumed or compacted is shown its points again. It counts only once, for the first event.
 CREATE TRIGGER showings_follow AFTER INSERT ON injections BEGIN
     INSERT INTO showings (playbook_id, point_id, sessions, last_at, by_prompt, at_error, to_subagent)
     SELECT NEW.playbook_id, k.id, 1, NEW.time, NEW.event = 'UserPromptSubmit', NEW.event = 'PostToolUseFailure',

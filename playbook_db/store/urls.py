@@ -1,4 +1,4 @@
-"""The URL of a database: its file, its description in messages, its password."""
+"""Parse the URL of a database: its file, its name in messages, its password."""
 
 import os
 from importlib.util import find_spec
@@ -11,7 +11,7 @@ from playbook_db.errors import MissingExtraError, Remedy, SettingError
 
 
 def described(url: URL | str) -> str:
-    """Return *url* for messages: the path of an SQLite file, or the URL without user and password."""
+    """Return the database's name in messages: the path of an SQLite file, or the URL without user and password."""
     parsed_url = parsed(url)
     backend, place = parsed_url.get_backend_name(), _place(parsed_url)
     plain = URL.create(backend, host=parsed_url.host, port=parsed_url.port, database=parsed_url.database, query=place)
@@ -19,15 +19,15 @@ def described(url: URL | str) -> str:
 
 
 def sqlite_path(url: URL | str) -> str | None:
-    """Return the file of an SQLite database, or None for another one. Links are resolved, as SQLite keeps its log
-    beside the real file."""
+    """Return the path of an SQLite database, or None for another kind of database. Resolve links, as SQLite keeps its
+    log beside the real file."""
     parsed_url = parsed(url)
     path = parsed_url.database if parsed_url.get_backend_name() == "sqlite" else None
     return os.path.realpath(path) if path and os.path.islink(path) else path
 
 
 def without_password(url: URL | str) -> tuple[str, str | None]:
-    """Return *url* as text without its password, and the password (or None). Raises SettingError if *url* has another
+    """Return *url* without its password, and the password (or None). Raises SettingError if *url* has another
     secret."""
     parsed_url = parsed(url)
     if "sslpassword" in parsed_url.query:
@@ -38,12 +38,12 @@ def without_password(url: URL | str) -> tuple[str, str | None]:
 
 
 def with_password(url: URL | str, password: str) -> str:
-    """Return *url* as text with this *password*."""
+    """Return *url* with *password*."""
     return _with(parsed(url), password)
 
 
 def is_same_database(url: URL | str, other: URL | str) -> bool:
-    """Return whether both URLs name the same database, for any user."""
+    """Return whether both URLs name the same database, even if the users differ."""
     first, second = (_with(parsed(each).set(username=""), None) for each in (url, other))
     return first == second
 
@@ -56,13 +56,13 @@ def _with(url: URL, password: str | None) -> str:
 
 
 def dump_of(url: URL | str) -> Remedy:
-    """Return the commands that back up and restore a database on a server. They are the server's own."""
+    """Return the PostgreSQL commands that back up and restore a database on a server."""
     dump = f"pg_dump --format=custom --file=playbooks.dump '{described(url)}'"
     return Remedy(f"Run: {dump} (back, into an empty database: pg_restore --dbname=URL playbooks.dump)")
 
 
 def rewrite_of(url: URL | str) -> Remedy:
-    """Return the commands with which its owner removes the bytes of deleted rows from a server's disk."""
+    """Return the commands that remove deleted rows from a server's disk. They are for the database's owner."""
     where = described(url)
     return Remedy(f"Its owner runs: vacuumdb --analyze-only --dbname='{where}' && vacuumdb --full --dbname='{where}'")
 
@@ -72,7 +72,7 @@ def _place(url: URL) -> dict[str, Any]:
 
 
 def parsed(url: URL | str) -> URL:
-    """Return *url* as a URL object with our driver. Raises SettingError, MissingExtraError."""
+    """Return *url* as a URL object that names our driver. Raises SettingError, MissingExtraError."""
     try:
         parsed_url = make_url(url)
         if parsed_url.drivername.partition("+")[0] in ("postgres", "postgresql"):
@@ -87,7 +87,7 @@ def parsed(url: URL | str) -> URL:
 
 
 def _with_driver(url: URL) -> URL:
-    """Return *url*, which names a PostgreSQL database, with our driver. Raises MissingExtraError."""
+    """Return the PostgreSQL *url* with our driver's name. Raises MissingExtraError."""
     if find_spec("psycopg") is None:
         raise MissingExtraError("A database on PostgreSQL", "psycopg", extra="postgres")
     return url.set(drivername="postgresql+psycopg")

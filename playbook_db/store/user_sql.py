@@ -1,7 +1,7 @@
-"""The user's own SQL: one statement, which can only read.
+"""Run one SQL statement of the user, which can only read.
 
-The file is opened read-only, the connection refuses writes, and an authorizer allows each action. The first two alone
-would let a statement create other files.
+The file is opened read-only, the connection refuses writes, and an authorizer checks each action. Without the
+authorizer, a statement could create other files.
 """
 
 import math
@@ -22,26 +22,26 @@ from playbook_db.store.sqlite import files
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _OUTWARD_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"}
 _READING_PRAGMAS = ("table_list", "table_info", "table_xinfo", "index_list", "index_info", "foreign_key_list")
-_REFUSALS = ("not authorized", "authorization denied")  # some have no error code of their own
+_REFUSALS = ("not authorized", "authorization denied")  # without an error code of their own in some versions
 _OF_THE_FILE = {
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PROTOCOL,
 }  # fmt: skip
-_CELL_BYTES, _MEMORY_BYTES = 64 << 20, 512 << 20  # of one value, of SQLite as a whole
-_STEPS_PER_CHECK = 20_000  # of SQLite's machine between checks of Ctrl-C and the clock; some milliseconds
+_CELL_BYTES, _MEMORY_BYTES = 64 << 20, 512 << 20  # for one value; for all of SQLite
+_STEPS_PER_CHECK = 20_000  # of SQLite's machine (some milliseconds) between checks of Ctrl-C and the clock
 _CHECK_S = 0.1  # between checks of the clock in a thread, for long steps
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The columns' titles, which may repeat, and the rows, which are read on demand."""
+    """The answer to a statement. Titles in `columns` may repeat; `rows` are read on demand."""
 
     columns: tuple[str, ...]
     rows: Iterator[tuple[Any, ...]]
 
 
 class _Clock:
-    """Measures the time that SQLite works on a query. The time of the rows' reader, such as a pager, doesn't count."""
+    """A time limit for SQLite's work on a query. The time of the rows' reader, such as a pager, doesn't count."""
 
     def __init__(self, timeout_s: float) -> None:
         self.timeout_s = timeout_s
@@ -50,7 +50,7 @@ class _Clock:
 
     @contextmanager
     def watching(self, connection: sqlite3.Connection) -> Iterator[None]:
-        """Interrupt *connection* when its time is up. Only a function on one huge text can't be interrupted."""
+        """Interrupt *connection* after its time limit. SQLite can't interrupt a function on one huge text."""
 
         def watch() -> None:
             while not self._is_answered.wait(_CHECK_S):
@@ -77,12 +77,12 @@ class _Clock:
 
 @contextmanager
 def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.QUERY_TIMEOUT_S) -> Iterator[Answer]:
-    """Run one SQL statement in the database at *url*, and return the answer. `:project` in it means *project_key*.
+    """Run the SQL *query* in the database at *url*, and return the answer. `:project` is bound to *project_key*.
 
-    Nothing is migrated, and no file is left. Raises QueryError for invalid SQL, QueryTimeoutError after *timeout_s*
-    seconds, QueryRefusedError if it would do more than read, DatabaseError.
+    This migrates nothing and leaves no new file. Raises QueryError for invalid SQL, QueryTimeoutError after *timeout_s*
+    seconds, QueryRefusedError if the statement would do more than read, DatabaseError.
     """
-    if any(0xD800 <= ord(char) <= 0xDFFF for char in query):  # invalid bytes, in Python
+    if any(0xD800 <= ord(char) <= 0xDFFF for char in query):  # Python's form of invalid bytes
         raise QueryError("the statement is not UTF-8")
     if not query.strip("; \t\r\n"):
         raise QueryError("there is no statement")
@@ -110,7 +110,6 @@ def ask(url: str, query: str, *, project_key: str, timeout_s: float = settings.Q
 
 
 def _require_current(url: str, path: str) -> None:
-    """Raise DatabaseError unless the file *path* is a database at our schema."""
     if os.path.exists(path) and not at_hand.no_regular_file(path) and os.path.getsize(path):
         with closing(files.open_file(path, "read")) as connection:
             version, application, _ = connection.execute(files.VERSIONS).fetchone()
@@ -123,9 +122,9 @@ def _require_current(url: str, path: str) -> None:
 
 def _allow_reading_only(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA query_only = ON")
-    connection.execute("PRAGMA trusted_schema = ON")  # off, SQLite 3.40 refuses JSON in views; `_may` checks all
+    connection.execute("PRAGMA trusted_schema = ON")  # SQLite 3.40 needs this for JSON in views; `_may` checks all
     connection.execute("PRAGMA temp_store = MEMORY")  # a long sort creates no file
-    # SQLite creates these tables at their first use, which `_may` would refuse as a change of the schema.
+    # SQLite creates these tables at their first use. `_may` would refuse that as a change of the schema.
     for table in ("json_each", "json_tree", "dbstat", *(f"pragma_{name}" for name in _READING_PRAGMAS)):
         with suppress(sqlite3.OperationalError):  # not every SQLite has dbstat
             connection.execute(f"SELECT * FROM {table} LIMIT 0")
@@ -136,7 +135,7 @@ def _allow_reading_only(connection: sqlite3.Connection) -> None:
 
 
 def _may(action: int, first: str | None, second: str | None, _database: str | None, _inside: str | None) -> int:
-    """Return whether a statement may do *action*, an SQLite code with up to two names."""
+    """Return whether a statement may do *action*. SQLite passes a code for the action and up to two names."""
     if action == sqlite3.SQLITE_FUNCTION:
         return sqlite3.SQLITE_DENY if (second or "").lower() in _OUTWARD_FUNCTIONS else sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA:
@@ -146,7 +145,7 @@ def _may(action: int, first: str | None, second: str | None, _database: str | No
 
 @contextmanager
 def _explained(connection: sqlite3.Connection, path: str, clock: _Clock) -> Iterator[None]:
-    """Translate the driver's errors about the statement, and about the file *path*, into ours."""
+    """Translate the driver's errors about the statement or the file *path* into errors of `playbook_db`."""
     try:
         yield
     except MemoryError as error:

@@ -1,5 +1,5 @@
--- Stable names for people to query; every column is described in docs/sql.md.
--- Dropped before a migration and created again after it.
+-- Views with stable names for people's queries. docs/sql.md describes every column. Each migration drops the views
+-- first, and creates them again at its end.
 
 CREATE VIEW live_key_points AS
 SELECT p.key AS playbook, k.name, s.name AS section, k.text, k.helpful, k.harmful,
@@ -40,7 +40,7 @@ FROM playbooks AS p
 JOIN revisions AS r ON r.playbook_id = p.id
 WHERE NOT EXISTS (SELECT 1 FROM changes AS c WHERE c.playbook_id = r.playbook_id AND c.revision = r.number);
 
--- The range before or around a revision, one step down the index: ranges of undos in force don't overlap.
+-- Undone ranges don't overlap, so one lookup in the index finds the range before or around a revision.
 CREATE VIEW undos AS
 SELECT p.key AS playbook, r.number AS revision, r.time, r.actor, r.session_id, r.message,
        r.undoes_from, r.undoes_to,
@@ -99,7 +99,7 @@ WHERE coalesce((SELECT t.last FROM undone_ranges AS t
                 ORDER BY t.first DESC LIMIT 1), 0) < v.revision
 GROUP BY p.key, k.name;
 
--- A query for one point skips lists without its number before it parses them.
+-- A query for one point skips lists without the point's number before it parses them.
 CREATE VIEW shown_points AS
 SELECT p.key AS playbook, i.session_id, i.time, i.source, i.revision, k.name, i.event
 FROM playbooks AS p
@@ -114,7 +114,7 @@ FROM citations AS c
 JOIN playbooks AS p ON p.id = c.playbook_id
 JOIN key_points AS k ON k.playbook_id = c.playbook_id AND k.id = c.point_id;
 
--- A session that is resumed or compacted is shown its points again, but counts once.
+-- A session that is resumed or compacted is shown its points again. It counts only once.
 CREATE VIEW point_use AS
 SELECT p.key AS playbook, k.name, s.name AS section, k.text,
        coalesce(w.sessions, 0) AS sessions_shown,
@@ -142,8 +142,9 @@ LEFT JOIN votes AS v ON v.playbook_id = k.playbook_id AND v.point_id = k.id
 WHERE k.retired_in IS NULL
 GROUP BY p.key, k.name, p.id, k.playbook_id, k.id, s.slug, w.playbook_id, w.point_id;
 
--- Rows to sum: for the event that first showed a point, its sessions, citations and votes. Lists of numbers are searched as
--- text, ten times as fast as parsing them; first for a text that a longer number may contain, too, as most lists don't.
+-- Rows to sum up: a point's sessions, citations and votes, for the event that first showed the point. Lists of numbers
+-- are searched as texts, which is ten times as fast as parsing them. A first quick search skips most lists; it may also
+-- match a part of a longer number.
 CREATE VIEW use_by_event AS
 SELECT p.key AS playbook, k.name, e.event, CAST(NULL AS TEXT) AS session_id,
        CASE e.event WHEN 'UserPromptSubmit' THEN w.by_prompt WHEN 'PostToolUseFailure' THEN w.at_error
@@ -215,7 +216,7 @@ LEFT JOIN changes AS c ON c.playbook_id = r.playbook_id AND c.revision = r.numbe
 WHERE r.session_id IS NOT NULL
 GROUP BY p.key, r.session_id;
 
--- Sessions with both: what they were shown, and how they went.
+-- Sessions of which both are known: the points that they were shown, and their results.
 CREATE VIEW session_comparison AS
 SELECT p.key AS playbook, o.session_id, f.time AS first_at,
        CASE WHEN EXISTS (SELECT 1 FROM injections AS i
@@ -227,7 +228,7 @@ FROM session_outcomes AS o
 JOIN playbooks AS p ON p.id = o.playbook_id
 JOIN injections AS f ON f.playbook_id = o.playbook_id AND f.session_id = o.session_id AND f.seq = 1;
 
--- Points that were shown or held back, in the sessions that points could be held back from.
+-- Points that were shown or held back, in sessions where points could be held back.
 CREATE VIEW point_trials AS
 SELECT p.key AS playbook, t.session_id, k.name, t.time, t.held_back AS is_held_back,
        CASE WHEN t.ignored > 0 THEN 1 ELSE 0 END AS went_wrong

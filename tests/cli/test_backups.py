@@ -147,7 +147,7 @@ def test_another_kind_of_database_is_told(playbook: Playbook) -> None:
     ):
         done = playbook(*arguments, "--db", "postgresql://me:secret@host/x")
         assert (done.code, done.out) == (1, "")
-        assert f"postgresql://host/x is on a server, which has backups of its own. Run: {tool} " in done.err
+        assert f"postgresql://host/x is on a server: use the server's own backups. Run: {tool} " in done.err
         assert "secret" not in done.err
 
 

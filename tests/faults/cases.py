@@ -168,7 +168,7 @@ def check(place: Place) -> str:
             if found != "ok":
                 return f"the backup {backup} is no playbook: {found}"
     ended = command("db", "check", place=place)
-    is_not_yet = "is empty: no playbook is in it" in ended.out or "; this playbook-db needs 00" in ended.out
+    is_not_yet = "is empty: it contains no playbook" in ended.out or "; this playbook-db needs 00" in ended.out
     return "" if ended.code == 0 or is_not_yet else ended.out + ended.err
 
 

@@ -85,7 +85,7 @@ def test_where_there_is_no_database_none_is_made(tmp_path: Path, content: bytes 
 
 def test_another_kind_of_database_is_refused_in_words() -> None:
     """Its password isn't shown."""
-    with pytest.raises(DatabaseError, match=r"has backups of its own\. Run: pg_dump") as told:
+    with pytest.raises(DatabaseError, match=r"use the server's own backups\. Run: pg_dump") as told:
         maintenance.take("postgresql://me:secret@host/x")
 
     assert "secret" not in str(told.value)
@@ -291,12 +291,12 @@ def _unindexed(file: Path) -> None:
     [
         (lambda file: file.unlink(), BackupError, "There is no backup .*playbook backup --list"),
         (lambda file: (file.unlink(), file.mkdir()), BackupError, "There is no backup"),
-        (lambda file: file.write_bytes(b""), BackupError, "is not a database of playbooks"),
+        (lambda file: file.write_bytes(b""), BackupError, "is not a playbook database"),
         (lambda file: file.write_text("dear diary " * 999), BackupError, "is damaged or not an SQLite database"),
         (lambda file: file.write_bytes(file.read_bytes()[:30_000]), BackupError, "is damaged"),
         (_torn, BackupError, "is damaged"),
         (_unindexed, BackupError, "is damaged"),
-        (_foreign, BackupError, "is not a database of playbooks"),
+        (_foreign, BackupError, "is not a playbook database"),
         (_newer, SchemaTooNewError, "git pull"),
     ],
     ids=["missing", "folder", "empty", "text", "truncated", "torn", "unindexed", "foreign", "newer"],

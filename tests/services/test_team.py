@@ -348,7 +348,7 @@ def test_a_database_at_another_schema_is_refused_and_left(ann: Member, team_url:
         ("shop", "is a file of this machine"),
         ("sqlite:////tmp/never-made.db", "is a file of this machine"),
         ("postgresql://ann:h0rse@host:port/db", "is not a database"),
-        ("mysql://ann:h0rse@host/db", "is neither an SQLite file nor on PostgreSQL"),
+        ("mysql://ann:h0rse@host/db", "is neither an SQLite file nor a PostgreSQL database"),
     ],
 )
 def test_a_url_that_is_no_servers_is_told(ann: Member, given: str, told: str) -> None:

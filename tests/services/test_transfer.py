@@ -119,7 +119,7 @@ def test_a_playbook_that_is_there_already_is_left_and_nothing_else_comes(lived: 
     """Two histories can't be one."""
     edit.add(Project(store, KEYS[1]), "another history")
 
-    with pytest.raises(DatabaseError, match=r"has a playbook of /work/lighthouse already\. Nothing was copied\."):
+    with pytest.raises(DatabaseError, match=r"already has a playbook of /work/lighthouse\. Nothing was copied\."):
         maintenance.transfer(lived, store.url.render_as_string(hide_password=False))
 
     assert len(_states(store, KEYS[1])) == 2
@@ -135,7 +135,7 @@ def test_what_differs_afterwards_is_not_kept(lived: str, store: Store, monkeypat
 
     monkeypatch.setattr(transfer, "_insert", spoiled)
 
-    with pytest.raises(DatabaseError, match=r"The copy of /work/harbour differs from it \(votes .*\)"):
+    with pytest.raises(DatabaseError, match=r"A copied row of /work/harbour differs \(votes .*\)"):
         maintenance.transfer(lived, store.url.render_as_string(hide_password=False))
 
     with store.snapshot() as connection:
@@ -174,7 +174,7 @@ def test_the_users_own_playbook_is_his_own_in_the_other_database(lived: str, sto
 
     with open_store(back) as target:
         assert list(read_playbook(Project.of_user(target)).by_name) == ["upref-001"]
-    with pytest.raises(DatabaseError, match="has your personal playbook already"):
+    with pytest.raises(DatabaseError, match="already has your personal playbook"):
         maintenance.transfer(lived, url)
     with store.read(KEYS[0]) as book:
         assert not book.playbook_id

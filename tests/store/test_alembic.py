@@ -220,7 +220,7 @@ def test_a_database_without_tables_is_not_stamped(database: Database) -> None:
     """It would be called damaged from then on."""
     said = database.alembic("stamp", "head", code=255)
 
-    assert said.endswith("has no tables to stamp. Make them: alembic upgrade head\n")
+    assert said.endswith("has no tables yet. Create them: alembic upgrade head\n")
     assert len(said.splitlines()) == 1
     database.alembic("upgrade", "head")
     assert database.version() == (SCHEMA, [HEAD])
@@ -236,8 +236,8 @@ def test_a_wrong_stamp_is_explained(database: Database) -> None:
 
     assert " exists" in said or "duplicate column" in said
     assert said.endswith(
-        "Nothing was changed. If the tables are not those of the revision that the database is stamped with, "
-        "stamp the right one: alembic stamp REVISION\n"
+        "Nothing was changed. If the database is stamped with the wrong revision, correct that: "
+        "alembic stamp REVISION\n"
     )
     assert len(said.splitlines()) == 1
     assert database.names() == before
@@ -277,7 +277,7 @@ def test_downgrade_is_refused_in_one_sentence(database: Database, target: str) -
 
     said = database.alembic("downgrade", target, code=255)
 
-    assert said.startswith("FAILED: playbook-db doesn't migrate down")
+    assert said.startswith("FAILED: playbook-db can't downgrade a database")
     assert len(said.splitlines()) == 1
     assert "playbook restore-backup FILE" in said
     assert database.names() == before
@@ -315,7 +315,7 @@ def test_printed_statements_make_and_upgrade_a_server() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("upgrade 0003:head --sql", "Begin later, as in 0006:head, or run the upgrade without --sql."),
+        ("upgrade 0003:head --sql", "Start later, such as at 0006:head, or run the upgrade without --sql."),
         ("downgrade 0009:0008 --sql", "playbook restore-backup FILE"),
     ],
 )
@@ -331,7 +331,7 @@ def test_statements_are_printed_for_a_server_alone(default: Path) -> None:
     """A file is its user's own; a backup is made before it is migrated."""
     said = alembic("upgrade", "head", "--sql", code=255)
 
-    assert said == "FAILED: --sql prints statements for a server; name it: alembic -x db=postgresql://HOST/NAME ...\n"
+    assert said == "FAILED: --sql works only for a server. Name the server: alembic -x db=postgresql://HOST/NAME ...\n"
     assert not default.exists()
 
 

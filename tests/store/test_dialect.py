@@ -94,7 +94,7 @@ def test_a_driver_that_is_missing_is_told_with_what_brings_it(monkeypatch: pytes
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
 def test_a_database_in_memory_is_refused(url: str) -> None:
     """It would be gone with the process."""
-    with pytest.raises(DatabaseError, match="is neither an SQLite file nor on PostgreSQL"):
+    with pytest.raises(DatabaseError, match="is neither an SQLite file nor a PostgreSQL database"):
         dialect_for(url)
 
 

@@ -1,8 +1,7 @@
-"""Erasing texts of people and models from the tables: the columns with texts, and the fields that contain a text to
-erase.
+"""Erase texts from the tables: find the fields that contain a text, and write over them.
 
-The triggers allow a change of the history only while the playbook has a row in `erasures` without `finished_at`.
-`erase` inserts that row and finishes it in one transaction. The row stays, as a trace of the erasure.
+The triggers allow a change of the history only while the playbook has a row in `erasures` without `finished_at`. In one
+transaction `erase` inserts that row and sets `finished_at`. The row stays as a record of the erasure.
 """
 
 import json
@@ -30,7 +29,7 @@ WRITTEN: Mapping[str, Mapping[str, Literal["text", "json", "header"]]] = {
     "key_points": {"text": "text", "retired_reason": "text"},
     "extra_fields": {"fields": "json"},
     "changes": {"text": "text", "reason": "text", "evidence": "json"},
-    "votes": {"name": "text", "rationale": "text", "evidence": "json"},  # a name only if no point had it
+    "votes": {"name": "text", "rationale": "text", "evidence": "json"},  # `name` is set only if no point had it
     "skipped_operations": {"operation": "json", "reason": "text"},
     "proposals": {"operation": "json", "evidence": "json"},
     "reflections": {"analysis": "text", "curator_reasoning": "text", "bullet_tags": "json", "lessons": "json"},
@@ -49,12 +48,12 @@ _OF_FORGOTTEN: Mapping[tuple[str, str], str | None] = {
     ("proposals", "evidence"): "[]",
 }
 REASON = "forgotten"  # why a forgotten point is retired
-_MOST_IDS = 500  # in one condition
+_MOST_IDS = 500  # ids in one condition
 
 
 @dataclass(frozen=True, slots=True)
 class PointText:
-    """A live or retired point for an erasure: its number, name and present text."""
+    """A live or retired point for an erasure, with its present text."""
 
     id: int
     name: str
@@ -63,8 +62,8 @@ class PointText:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field to erase from: its table and column, the row's primary key and revision (None: no revision), and its text
-    `before` and `after` (None: NULL)."""
+    """A field that contains a text to erase. `key` is the row's primary key. `revision` is None if the row belongs to
+    no revision. `after` is the new value (None: NULL)."""
 
     table: str
     column: str
@@ -75,7 +74,7 @@ class Field:
 
     @property
     def name(self) -> str:
-        """The full name of the column."""
+        """The column's name with its table's name."""
         return f"{self.table}.{self.column}"
 
     @property
@@ -85,7 +84,7 @@ class Field:
 
 
 def read_points(connection: Connection, playbook_id: int) -> list[PointText]:
-    """Return the points of a playbook, live and retired, without forgotten ones."""
+    """Return a playbook's live and retired points, without forgotten ones."""
     query = select(key_points.c.id, key_points.c.name, key_points.c.text)
     query = query.where(key_points.c.playbook_id == playbook_id, key_points.c.forgotten == 0)
     rows = connection.execute(query.order_by(key_points.c.id))
@@ -93,8 +92,8 @@ def read_points(connection: Connection, playbook_id: int) -> list[PointText]:
 
 
 def births(connection: Connection, *, forgotten: bool) -> set[tuple[str, str]]:
-    """Return the name and creation time of each point that is *forgotten* (or isn't). Its copy in a backup has the
-    same."""
+    """Return the name and creation time of all forgotten points, or if *forgotten* is false, of all other points. In a
+    backup a point has the same name and time."""
     is_first = and_(revisions.c.playbook_id == key_points.c.playbook_id, revisions.c.number == key_points.c.created_in)
     query = select(key_points.c.name, revisions.c.time).join(revisions, is_first)
     return {(name, time) for name, time in connection.execute(query.where(key_points.c.forgotten == int(forgotten)))}
@@ -118,8 +117,8 @@ def find(
     *,
     tables: Iterable[str] = WRITTEN,
 ) -> Iterator[Field]:
-    """Yield the fields in *tables* that contain a text to erase. Also yield those about the *forgotten* points: texts,
-    reasons of changes and votes, proposals."""
+    """Yield the fields in *tables* that contain a text to erase. Also yield the fields about the *forgotten* points:
+    texts, reasons of changes and votes, proposals."""
     names = {point.id: point.name for point in forgotten}
     for table in (metadata.tables[name] for name in tables):
         columns, key = [table.c[column] for column in WRITTEN[table.name]], list(table.primary_key.columns)
@@ -140,16 +139,16 @@ def find(
 
 
 def count_by_column(fields: Iterable[Field]) -> dict[str, int]:
-    """Count *fields* by the full name of their column."""
+    """Count *fields* by `Field.name`."""
     return dict(sorted(Counter(field.name for field in fields).items()))
 
 
 def erase(
     book: PlaybookRepository, fields: Collection[Field], forgotten: Collection[PointText], *, revision: int, by: str
 ) -> None:
-    """Erase from *fields*. Mark the *forgotten* points, which are retired already, so that they can't be restored.
+    """Erase texts from *fields*. Mark the *forgotten* points, already retired, so that they can't be restored.
 
-    *revision* is the last one, which does this. *by* says how the texts were chosen: by `name` or by `match`.
+    *revision* is the revision of this erasure. *by* says how the texts were chosen: by `name` or by `match`.
     """
     connection, playbook_id, now = book.connection, book.playbook_id, book.now
     last = connection.scalar(select(func.max(erasures.c.id)).where(erasures.c.playbook_id == playbook_id))
@@ -157,7 +156,7 @@ def erase(
     points = json.dumps([point.name for point in forgotten], ensure_ascii=False)
     connection.execute(insert(erasures).values(**trace, revision=revision, selected_by=by, points=points, time=now))
     _write_over(connection, fields)
-    # Nobody should decide on a proposal whose words are gone.
+    # Reject proposals whose texts are erased.
     worded = [field.key[1] for field in fields if field.name == "proposals.operation"]
     book.decide(worded, "rejected", book.actor(), None)
     for some in _in_parts([point.id for point in forgotten]):
@@ -166,22 +165,22 @@ def erase(
             .where(key_points.c.playbook_id == playbook_id, key_points.c.id.in_(some))
             .values(text=MARK, retired_reason=REASON, forgotten=1)
         )
-    # An index keeps removed texts until its segments are merged, so the next backup would have them. A server's index
-    # loses them with the deleted rows.
+    # SQLite's index keeps removed texts until its segments are merged, so the next backup would contain them. A
+    # server's index drops them with the deleted rows.
     if not dialect_of(connection).is_shared:
         dialect_of(connection).rebuild_search(connection)
     connection.execute(update(erasures).filter_by(**trace).values(fields=len(fields), finished_at=now))
 
 
 def waiting(connection: Connection) -> list[tuple[int, int]]:
-    """Return the playbook and number of each erasure whose texts may still be in the bytes of the file."""
+    """Return the erasures whose texts may still be in the file's bytes, as pairs of a playbook's number and an id."""
     is_waiting = and_(erasures.c.finished_at.is_not(None), erasures.c.purged_at.is_(None))
     rows = connection.execute(select(erasures.c.playbook_id, erasures.c.id).where(is_waiting))
     return [(playbook_id, number) for playbook_id, number in rows]
 
 
 def note_done(connection: Connection, done: Iterable[tuple[int, int]], *, now: str) -> None:
-    """Record that the file has no traces left of the erasures *done*."""
+    """Record that the file contains no more traces of the texts that the erasures *done* removed."""
     for playbook_id, number in done:
         is_it = and_(erasures.c.playbook_id == playbook_id, erasures.c.id == number)
         connection.execute(update(erasures).where(is_it, erasures.c.purged_at.is_(None)).values(purged_at=now))
@@ -199,8 +198,8 @@ def _write_over(connection: Connection, fields: Iterable[Field]) -> None:
 def _erased(
     eraser: Eraser, names: Mapping[int, str], column: "Column[Any]", value: str, point_id: int | None
 ) -> str | None:
-    """Return *value* in *column* after the erasure. The row is about the point *point_id* (None: none). *names* are
-    those of the forgotten points, by number."""
+    """Return the erased form of *value* in *column*. The row is about the point *point_id*, if any. *names* has the
+    names of the forgotten points, by number."""
     table, kind = column.table.name, WRITTEN[column.table.name][column.name]
     if point_id in names and (table, column.name) in _OF_FORGOTTEN:
         return _OF_FORGOTTEN[table, column.name]
@@ -215,7 +214,7 @@ def _erased(
 
 
 def _without_rationales(value: str, names: Collection[str]) -> str:
-    """Return the reflector's tags (JSON in *value*) without their reasons for the points *names*."""
+    """Return the reflector's tags (*value*, as JSON) without the reasons for the tags of the points *names*."""
     try:
         tags = json.loads(value)
     except (ValueError, RecursionError):
@@ -228,15 +227,15 @@ def _without_rationales(value: str, names: Collection[str]) -> str:
 
 
 def _point_proposed(values: Iterable[str], names: Mapping[int, str]) -> int | None:
-    """Return the forgotten point that is a target of the operation in the first of *values*. *names* are those of the
-    forgotten points, by number."""
+    """Return the number of the forgotten point that a proposed operation names, if any. The operation is the first of
+    *values*. *names* has the names of the forgotten points, by number."""
     operation = read_operation(next(iter(values)))
     about = {name for kind in TEXT_KEYS.keys() | {"DELETE", "VOTE"} for name in named_points(operation, kind)}
     return next((number for number, name in names.items() if name in about), None)
 
 
 def _without_words(value: str) -> str:
-    """Return the operation (JSON in *value*) without its texts and reasons."""
+    """Return the operation *value* (JSON) without its texts and reasons."""
     operation = read_operation(value)
     words = {key: MARK for key in (*TEXT_KEYS.values(), "reason", "rationale") if operation.get(key)}
     return json.dumps(operation | words, ensure_ascii=False) if words else value

@@ -1,4 +1,4 @@
-"""Learning from transcripts: the cursors, citations, reflections and costs of one playbook."""
+"""Store what was learned from transcripts: cursors, citations, reflections and costs."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from playbook_db.store.playbook.playbook_rows import IN_FORCE, PlaybookRows
 from playbook_db.store.quick_sql import IS_WEAK, SessionSummary
 from playbook_db.store.tables import model_calls, playbooks, reflections, transcripts
 
-_NAMES_AT_ONCE = 500  # in one statement
+_NAMES_AT_ONCE = 500  # names in one statement
 _MOVE_CURSOR = sql("""
 INSERT INTO transcripts (playbook_id, path, session_id, learned_offset, last_uuid, first_uuid, updated_at)
 VALUES (:playbook_id, :path, :session_id, :offset, :last_uuid, :first_uuid, :now)
@@ -51,7 +51,7 @@ _NOTE_USE = sql("""
 UPDATE showings SET sessions_at_last_use = sessions WHERE playbook_id = :playbook_id AND point_id IN (
     SELECT id FROM key_points WHERE playbook_id = :playbook_id AND name IN :names)
 """).bindparams(bindparam("names", expanding=True))
-# The votes that a session cast itself, and that nothing undid.
+# The votes that a session cast itself, without undone ones.
 _VOTED_ON = sql(f"""
 SELECT k.name, v.tag FROM revisions AS r
 JOIN votes AS v ON v.playbook_id = :playbook_id AND v.revision = r.number
@@ -61,7 +61,7 @@ WHERE r.playbook_id = :playbook_id AND r.session_id = :session_id AND r.source =
 _WAKE = sql("""
 UPDATE key_points SET resting = 0 WHERE playbook_id = :playbook_id AND name IN :names AND resting = 1
 """).bindparams(bindparam("names", expanding=True))
-# Points with a harmful vote after a revision, if their last votes, without weak ones, were all harmful.
+# Points whose last votes were all harmful, and that got a harmful vote after a revision. Weak votes don't count.
 _REST_HARMFUL = sql(f"""
 UPDATE key_points SET resting = 1
 WHERE playbook_id = :playbook_id AND retired_in IS NULL AND pinned = 0 AND resting = 0 AND id IN (
@@ -89,7 +89,7 @@ INSERT INTO session_outcomes
 VALUES (:playbook_id, :session_id, :tool_calls, :failed_calls, :corrections, :turns, :tokens, :now)
 {_ADD_TO_COUNTS}
 """)
-# The counts of a playbook that another takes over.
+# Add the counts of an empty playbook to those of the playbook that takes it over.
 TAKE_OVER_COUNTS = sql(f"""
 INSERT INTO session_outcomes
     (playbook_id, session_id, tool_calls, failed_calls, corrections, turns, tokens, updated_at)
@@ -103,7 +103,7 @@ WHERE playbook_id = :playbook_id AND transcript_path = :path AND from_offset = :
     AND finished_at IS NULL
 ORDER BY id DESC LIMIT 1
 """)
-# A session's time is that of its first revision, else of its first call.
+# A session's time is the time of its first revision, else of its first model call.
 SOME_SESSIONS = f"{quick_sql.SESSIONS} LIMIT :most OFFSET :offset"
 _ONE_SESSION = sql(quick_sql.SESSIONS.replace("session_id IS NOT NULL", "session_id = :session_id"))
 COUNT_SESSIONS = """
@@ -126,7 +126,7 @@ _CALLS_OF_SESSION = sql("""
 SELECT kind, model, input_tokens, output_tokens, cached_tokens, cost_usd, duration_ms, time FROM model_calls
 WHERE playbook_id = :playbook_id AND session_id = :session_id ORDER BY id LIMIT :most
 """)
-# Each subquery is a few steps down an index.
+# Each subquery needs only a few lookups in an index.
 _POINT_USE = """
 SELECT k.name, substr(b.time, 1, 10) AS since, substr(k.confirmed_at, 1, 10) AS confirmed,
     v.tag || ' ' || substr((SELECT r.time FROM revisions AS r
@@ -151,7 +151,7 @@ _COUNTED = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "durat
 
 @dataclass(frozen=True, slots=True)
 class ChunkKey:
-    """A chunk of a transcript: the bytes from `start` to just before `end`."""
+    """A chunk of a transcript: the bytes from `start` up to, but not including, `end`."""
 
     path: str
     start: int
@@ -160,8 +160,8 @@ class ChunkKey:
 
 @dataclass(frozen=True, slots=True)
 class ShownPoint:
-    """A point that a session was shown, or that was held back from it: its number, its present text, and the time.
-    `is_held_back` is None if no point could be held back then."""
+    """A point that a session was shown, or that was held back from the session. `text` is its present text.
+    `is_held_back` is None if the showing records no held-back points."""
 
     id: int
     text: str
@@ -171,7 +171,7 @@ class ShownPoint:
 
 @dataclass(frozen=True, slots=True)
 class StoredReflection:
-    """The reflector's answer for a chunk whose votes aren't counted yet. If `id` is 0, it isn't stored. If it
+    """The reflector's answer for a chunk, before its votes are counted. If `id` is 0, the answer isn't stored. If it
     `is_empty`, nothing was learned."""
 
     id: int = 0
@@ -183,8 +183,7 @@ class StoredReflection:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a model. `kind` is reflect or curate. The cost is in tokens, US dollars (None: unknown price) and
-    milliseconds."""
+    """One call of a model. `kind` is reflect or curate. `cost_usd` is None if the model's price is unknown."""
 
     kind: str
     model: str | None
@@ -197,7 +196,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class PointSignals:
-    """The signals of a point, named as in `llm.marks.PointMarks`. Dates are None for never, flags are 1 or 0."""
+    """Facts about a point's use, named as in `llm.marks.PointMarks`. A date of None means never; flags are 1 or 0."""
 
     since: str
     confirmed: str | None
@@ -212,13 +211,13 @@ class PointSignals:
 
 @dataclass(frozen=True, slots=True)
 class SessionCall(Call):
-    """A model call for a session. `time` is its end."""
+    """A model call that learned from a session. `time` is its end."""
 
     time: str
 
 
 def _totals(calls: Sequence[Call]) -> dict[str, Any]:
-    """Return the sums of *calls* as columns of a reflection."""
+    """Sum up *calls* for the columns of a reflection."""
     costs = [call.cost_usd for call in calls if call.cost_usd is not None]
     return {
         "model": next((call.model for call in calls if call.model), None),
@@ -231,7 +230,7 @@ def _totals(calls: Sequence[Call]) -> dict[str, Any]:
 
 
 class LearningRows(PlaybookRows):
-    """The rows of one playbook that concern learning."""
+    """One playbook's rows about learning."""
 
     now: str  # the transaction's time
 
@@ -240,8 +239,7 @@ class LearningRows(PlaybookRows):
         return self.cursor(path)[0]
 
     def cursor(self, path: str) -> tuple[int, str | None]:
-        """Return the byte up to which the transcript at *path* has been learned from. Also return its first entry's
-        uuid, if known."""
+        """Return the result of `learned_to`, and the uuid of the transcript's first entry, if known."""
         query = select(transcripts.c.learned_offset, transcripts.c.first_uuid).where(
             transcripts.c.playbook_id == self.playbook_id, transcripts.c.path == as_text(path)
         )
@@ -250,7 +248,7 @@ class LearningRows(PlaybookRows):
 
     def cursors(self, *, first_uuid: str | None = None) -> dict[str, int]:
         """Return the byte up to which each transcript has been learned from, by path. With *first_uuid*, return only
-        transcripts that begin with this entry."""
+        transcripts whose first entry has this uuid."""
         query = select(transcripts.c.path, transcripts.c.learned_offset).where(
             transcripts.c.playbook_id == self.playbook_id
         )
@@ -266,26 +264,26 @@ class LearningRows(PlaybookRows):
         self._execute(_MOVE_CURSOR, path=as_text(path), offset=offset, session_id=session_id, now=self.now, **uuids)
 
     def add_citations(self, names: Sequence[str], *, session_id: str) -> None:
-        """Record that a chunk of the session cited the points *names*, live or retired. This ends their rest. Points
-        that this transaction adds are skipped."""
+        """Record that a chunk of the session cited the live or retired points *names*. A citation ends a point's rest.
+        Skip points that this transaction added."""
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]
             self._execute(_CITE, names=some, session_id=session_id, revision=self.revision, now=self.now)
             self.note_use(some)
 
     def note_use(self, names: Sequence[str]) -> None:
-        """Record a use of the points *names*. This ends their rest, and resets their count of showings without use."""
+        """Record a use of the points *names*. A use ends a point's rest, and resets its count of unused showings."""
         self._execute(_NOTE_USE, names=names)
         self._execute(_WAKE, names=names)
 
     def rest_points(self) -> None:
-        """Let live points rest if their last votes were harmful, and this transaction added one of them. A resting
-        point isn't shown when a session starts; nothing else changes. Pinned points never rest."""
+        """Mark live points as resting if their last votes were harmful, and this transaction added a harmful vote. A
+        resting point isn't shown when a session starts; nothing else changes. Pinned points never rest."""
         self._execute(_REST_HARMFUL, harmful=operations.REST_HARMFUL, since=self.revision)
 
     def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
-        """Return the points, live or retired, that the session was shown or that were held back, by name. *more* are
-        showings that are not recorded yet. Each has its time, and the numbers of both kinds of points in JSON."""
+        """Return the live and retired points that the session was shown or that were held back from it, by name. *more*
+        are showings that aren't recorded yet: the time, and the shown and held-back points as JSON."""
         showings = [*self._execute(_SHOWN_TO, session_id=session_id), *more]
         first: dict[int, tuple[str, bool | None]] = {}
         for time, shown, held_back in sorted(showings, key=lambda each: each[0], reverse=True):
@@ -295,28 +293,28 @@ class LearningRows(PlaybookRows):
         return {row.name: ShownPoint(row.id, row.text, *first[row.id]) for row in rows}
 
     def add_trial(self, point: int, trial: Trial, *, session_id: str, is_held_back: bool = False) -> None:
-        """Add the outcome of a chunk of the session for the point with that number."""
+        """Add the result of one chunk of the session for the point with the number *point*."""
         known = {"session_id": session_id, "point_id": point, "held_back": int(is_held_back), "now": self.now}
         self._execute(_TRY, **known, **asdict(trial) | {"followed": int(trial.followed)})
 
     def voted_on(self, session_id: str) -> dict[str, str]:
-        """Return the tags of the session's own votes, by point, without those learned from its transcript."""
+        """Return the tags of the votes that the session cast itself, by point. Votes learned from it don't count."""
         return {row.name: row.tag for row in self._execute(_VOTED_ON, session_id=session_id)}
 
     def point_signals(self, names: Sequence[str]) -> dict[str, PointSignals]:
-        """Return the signals of the points *names*, by name."""
+        """Return the signals of each of the points *names*, by name."""
         by_point = self.index_hint("ix_votes_point")
         query = sql(_POINT_USE.format(by_point=by_point, ignored=quick_sql.IGNORED_SINCE))
         rows = self._execute(query, names=json.dumps(list(names)))
         return {name: PointSignals(*values) for name, *values in rows}
 
     def add_counts(self, counts: SessionCounts, *, session_id: str) -> None:
-        """Add the *counts* of a chunk to those of its session."""
+        """Add a chunk's *counts* to the counts of its session."""
         if session_id and any(astuple(counts)):
             self._execute(_ADD_COUNTS, session_id=session_id, now=self.now, **asdict(counts))
 
     def waiting_reflection(self, chunk: ChunkKey) -> StoredReflection | None:
-        """Return the reflector's answer for *chunk* from an earlier, unfinished try, or None."""
+        """Return the reflector's answer for *chunk* if an earlier try stored one but didn't finish, else None."""
         row = self._execute(_WAITING, path=as_text(chunk.path), start=chunk.start, end=chunk.end).first()
         if row is None:
             return None
@@ -333,7 +331,7 @@ class LearningRows(PlaybookRows):
         lessons: Sequence[object] = (),
         calls: Sequence[Call],
     ) -> int:
-        """Store the reflector's answer for *chunk* and the cost of the *calls*. Return its number."""
+        """Store the reflector's answer for *chunk*, and the cost of its *calls*. Return the reflection's number."""
         number = self._next_id(reflections)
         self._execute(
             insert(reflections),
@@ -353,8 +351,8 @@ class LearningRows(PlaybookRows):
     def finish_reflection(
         self, number: int, *, revision: int | None, curator_reasoning: str | None, calls: Sequence[Call]
     ) -> None:
-        """Record that the reflection's votes and operations were applied, in *revision* if any. Add the cost of the
-        *calls*."""
+        """Mark the reflection *number* as applied. *revision* contains its changes, or is None if it made none. Add the
+        cost of the *calls*."""
         more = _totals(calls)
         self.connection.execute(
             update(reflections)
@@ -368,16 +366,16 @@ class LearningRows(PlaybookRows):
         )
 
     def add_call(self, call: Call, *, session_id: str | None, agreed: bool = False) -> None:
-        """Store the cost of *call*. If *agreed*, the user agreed to it beforehand."""
+        """Store the cost of *call*. *agreed* means that the user agreed to the cost beforehand."""
         known = {"id": self._next_id(model_calls), "session_id": session_id, "time": self.now, "agreed": int(agreed)}
         self._execute(insert(model_calls), **known, **asdict(call))
 
     def some_sessions(self, *, most: int, offset: int) -> list[SessionSummary]:
-        """Return at most *most* sessions that were learned from, from *offset* on."""
+        """Return at most *most* sessions that were learned from, newest first, after skipping *offset* sessions."""
         return [SessionSummary(*row) for row in quick_sql.rows(self, SOME_SESSIONS, most=most, offset=offset)]
 
     def session(self, session_id: str) -> SessionSummary | None:
-        """Return the session with exactly that id, or None if nothing was learned from it."""
+        """Return the session *session_id*, or None if nothing was learned from it."""
         row = self._execute(_ONE_SESSION, session_id=session_id).first()
         return SessionSummary(*row) if row else None
 
@@ -387,20 +385,20 @@ class LearningRows(PlaybookRows):
         return int(count)
 
     def taught(self, sessions: Sequence[str]) -> dict[str, dict[str, int]]:
-        """Return each session's changes by kind, without those by votes, and its votes by tag."""
+        """Count the changes that each session made, by kind, and its votes, by tag. Changes by votes aren't counted."""
         taught: dict[str, dict[str, int]] = {session: {} for session in sessions}
         for session, what, count in self._execute(_TAUGHT, sessions=sessions) if sessions else ():
             taught[session][what] = count
         return taught
 
     def calls_of_session(self, session_id: str, *, most: int) -> list[SessionCall]:
-        """Return the first *most* calls of models for a session."""
+        """Return the first *most* model calls for the session *session_id*."""
         return [SessionCall(*row) for row in self._execute(_CALLS_OF_SESSION, session_id=session_id, most=most)]
 
 
 def tokens_since(connection: Connection, time: str, key: str | None = None, *, agreed: bool = False) -> int:
-    """Return all tokens, including cached ones, since *time*, for the project *key* or all projects. Count either those
-    that the user *agreed* to beforehand, or the others."""
+    """Return the number of tokens used since *time*, including cached ones, by the project *key* or by all projects. If
+    *agreed*, count only tokens that the user agreed to beforehand, else only the others."""
     tokens = model_calls.c.input_tokens + model_calls.c.cached_tokens + model_calls.c.output_tokens
     query = select(func.sum(tokens)).where(model_calls.c.time >= time, model_calls.c.agreed == int(agreed))
     if key is not None:

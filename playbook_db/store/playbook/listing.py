@@ -1,4 +1,4 @@
-"""One page of a list of points: their order and details. Only a search for parts of words reads all points' texts."""
+"""Read one page of a list of points. Only a search for parts of words reads the texts of all points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,12 +30,12 @@ _ORDERS: dict[Order, str] = {
     "left": "k.retired_in DESC, k.position",
     "given": "k.id",
 }
-# By an index: the points that don't rest, in most playbooks all of them.
+# Points that don't rest, in the order of an index. In most playbooks no points rest.
 _AWAKE = sql("""
 SELECT k.id FROM key_points AS k WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.resting = 0
 ORDER BY k.pinned DESC, k.rank DESC, k.id LIMIT :limit OFFSET :offset
 """)
-# The counters at a revision, or when the point was added or imported later. The undo of an import counts as one.
+# A counter at the time `:since`, or at a later addition, import or undo of an import.
 _THEN = """
 (SELECT b.{counter} FROM changes AS b {by_point}
  JOIN revisions AS r ON r.playbook_id = b.playbook_id AND r.number = b.revision
@@ -55,7 +55,7 @@ SELECT k.id, k.name, k.section, k.text, k.helpful, k.harmful, k.pinned, k.restin
 FROM key_points AS k JOIN revisions AS b ON b.playbook_id = k.playbook_id AND b.number = k.created_in
 WHERE k.playbook_id = :playbook_id AND k.id IN :ids
 """
-_MOST_WORDS = 8  # of a search for parts of texts
+_MOST_WORDS = 8  # in one search for parts of texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +84,18 @@ class PointRow:
 
     @property
     def newly_helpful(self) -> int:
-        """The number of helpful votes added since then. It is below 0 if earlier ones were undone."""
+        """The increase in helpful votes since that earlier time. The number is below 0 if votes were undone."""
         return self.helpful - self.helpful_then
 
     @property
     def newly_harmful(self) -> int:
-        """The number of harmful votes added since then."""
+        """The increase in harmful votes since that earlier time."""
         return self.harmful - self.harmful_then
 
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """A filter for points: those in a `state`, of a section (its slug), with all `words` in name or text, and with one
-    of `ids`."""
+    """A filter for points. `section` is a slug. A point's name or text must contain each of `words`."""
 
     state: State = "live"
     section: str | None = None
@@ -105,19 +104,19 @@ class RowFilter:
 
     @property
     def is_open(self) -> bool:
-        """Whether the filter passes all live points."""
+        """Whether all live points pass the filter."""
         return self == RowFilter()
 
 
 def ranked_ids(book: PlaybookRepository, *, limit: int, offset: int) -> list[int]:
-    """Return the numbers of *limit* live points from *offset* on, by rank, resting ones last."""
+    """Return the ids of *limit* live points by rank, after skipping *offset* points. Resting points come last."""
     values = {"playbook_id": book.playbook_id, "limit": limit, "offset": offset}
     awake = list(book.connection.execute(_AWAKE, values).scalars())
     return awake if len(awake) == limit else ids_of(book, RowFilter(), "rank")[offset : offset + limit]
 
 
 def ids_of(book: PlaybookRepository, row_filter: RowFilter, order: Order) -> list[int]:
-    """Return the numbers of the points that pass *row_filter*, in *order*."""
+    """Return the ids of the points that pass *row_filter*, in *order*."""
     where, values = _where(row_filter, is_shared=dialect_of(book.connection).is_shared)
     statement = f"SELECT k.id FROM key_points AS k WHERE {where} ORDER BY {_ORDERS[order]}"
     passing = list(_run(book, statement, row_filter.ids, **values).scalars())
@@ -127,7 +126,7 @@ def ids_of(book: PlaybookRepository, row_filter: RowFilter, order: Order) -> lis
 
 
 def rows(book: PlaybookRepository, ids: Sequence[int], *, since: str) -> list[PointRow]:
-    """Return the points *ids* in that order, with their votes at the time *since*."""
+    """Return the points *ids* in the same order, each with its votes now and at the time *since*."""
     if not ids:
         return []
     by_point = book.index_hint("ix_changes_point")
@@ -147,7 +146,7 @@ def _where(row_filter: RowFilter, *, is_shared: bool) -> tuple[str, dict[str, An
     if row_filter.ids is not None:
         conditions.append("k.id IN :ids")
     for place, word in enumerate(row_filter.words[:_MOST_WORDS]):
-        # lower() would take twice as long.
+        # A comparison with lower() would take twice as long.
         conditions.append(rf"(k.name {like} :word{place} ESCAPE '\' OR k.text {like} :word{place} ESCAPE '\')")
         literal = "".join(f"\\{letter}" if letter in "\\%_" else letter for letter in word)
         values[f"word{place}"] = f"%{literal}%"

@@ -1,4 +1,4 @@
-"""One revision in full, the life of one point, and other queries on the history. Needs no SQLAlchemy."""
+"""Queries on the history: a revision with all its details, the life of a point, and more. Needs no SQLAlchemy."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -65,7 +65,7 @@ SELECT revision, tag, rationale, ignored, evidence FROM votes {by_point}
 WHERE playbook_id = :playbook_id AND point_id = :point_id AND revision BETWEEN :oldest AND :newest
 ORDER BY revision, seq
 """
-# Points that were held back, those of them that went wrong, and the same of those shown.
+# The number of held-back points and of failures among them, then the same two numbers for shown points.
 SUMS_OF_TRIALS = ", ".join(
     f"coalesce(sum({each}), 0)"
     for each in ("is_held_back", "is_held_back * went_wrong", "1 - is_held_back", "(1 - is_held_back) * went_wrong")
@@ -93,7 +93,7 @@ ORDER BY k.name
 
 @dataclass(frozen=True, slots=True)
 class SkippedOperation:
-    """An operation that was not applied: its place in the batch (from 1), its JSON, and the reason."""
+    """An operation that was not applied, and the reason. `place` is its position in the batch, from 1."""
 
     place: int
     operation: str
@@ -102,7 +102,7 @@ class SkippedOperation:
 
 @dataclass(frozen=True, slots=True)
 class RevisionReflection:
-    """The answers of the reflector and the curator for a revision, and the cost of both calls."""
+    """The reflector's and the curator's answers that led to a revision, and the cost of both calls."""
 
     session_id: str
     analysis: str | None
@@ -117,10 +117,10 @@ class RevisionReflection:
 
 @dataclass(frozen=True, slots=True)
 class LifeEvent:
-    """An event in the life of a point. `kind` is that of a change (add, edit, move, retire, restore) or of a vote
-    (helpful, harmful, neutral). It is vote if counters changed without a vote, as by an undo. `text` is the new text,
-    else what changed and why, or a vote's rationale. `before` is the text before an edit. `ignored`: the session had
-    the point but didn't follow it."""
+    """An event in the life of a point: a change or a vote. `kind` is add, edit, move, retire or restore for a change,
+    and helpful, harmful or neutral for a vote. `kind` is vote if counters changed without a vote, as by an undo. `text`
+    is the new text, a summary of the change, or a vote's reason. `before` is the text before an edit. `ignored` means
+    that the session had the point but didn't follow it."""
 
     revision: int
     time: str
@@ -138,8 +138,8 @@ class LifeEvent:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """All events of a point, oldest first, and the points that were merged into it (without undone merges). `totals`
-    count whether sessions followed it. `trials` compare sessions that had it with those from which it was held back."""
+    """The events of a point, oldest first. `merged` names the points that were merged into it, without undone merges.
+    `totals` count sessions by whether they followed the point. `trials` compare sessions with and without it."""
 
     events: tuple[LifeEvent, ...]
     merged: tuple[str, ...]
@@ -149,8 +149,8 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class EventUse:
-    """The use of the points that an event first showed in a session. `shown`, `cited` and `voted` count each session
-    once for a point. `helpful` and `harmful` count their votes."""
+    """How sessions used the points that they first saw at one `event`. `shown`, `cited` and `voted` count pairs of a
+    session and a point. `helpful` and `harmful` count the sessions' votes."""
 
     event: str
     shown: int
@@ -160,13 +160,13 @@ class EventUse:
     harmful: int
 
     def share(self, count: int) -> float | None:
-        """Return *count* divided by the sessions, or None if there are too few."""
+        """Return *count* divided by `shown`, or None if `shown` is too small."""
         return count / self.shown if self.shown >= FEWEST_SESSIONS else None
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionDetails:
-    """A revision in full, or a page of it. `items` is the length of its longest list."""
+    """A revision with all its details, or one page of them. `items` is the length of its longest list."""
 
     revision: LoggedRevision
     votes: tuple[Vote, ...]
@@ -176,8 +176,8 @@ class RevisionDetails:
 
 
 def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVERY_CHANGE) -> RevisionDetails:
-    """Return the revision whose number is in *text*. Each list has at most *most* entries, after skipping the first
-    *before*. Raises RevisionNotFoundError."""
+    """Return the revision that *text* names, such as `r12`. Each list has at most *most* entries, after skipping
+    *before* entries. Raises RevisionNotFoundError."""
     number = min(revision_number(text) or 0, MAX_COUNTER)
     log_filter = LogFilter(number, number)
     page = {"revision": number, "before": before, "most": most}
@@ -200,17 +200,17 @@ def read_revision(book: "Reader", text: str, *, before: int = 0, most: int = EVE
 
 
 def revisions_of_session(book: "Reader", session_id: str) -> list[int]:
-    """Return the numbers of the session's revisions, newest first."""
+    """Return the numbers of the revisions that the session made, newest first."""
     return [number for (number,) in rows(book, _OF_SESSION, session_id=session_id)]
 
 
 def sessions_beginning(book: "Reader", beginning: str) -> list[str]:
-    """Return the sessions with revisions whose ids begin with *beginning*."""
+    """Find the sessions whose ids begin with *beginning*. Only sessions with revisions count."""
     return [session for (session,) in rows(book, _SESSIONS, beginning=beginning)]
 
 
 def read_votes(book: "Reader", revision: int, *, before: int = 0, most: int = EVERY_CHANGE) -> tuple[Vote, ...]:
-    """Return at most *most* votes of *revision*, in order, after skipping the first *before*."""
+    """Return at most *most* votes of *revision*, in their order, after skipping *before* votes."""
     matches = rows(book, _VOTES, revision=revision, before=before, most=most)
     return tuple(
         Vote(name, tag, rationale, bool(matched), bool(ignored), read_json(evidence), bool(is_weak))
@@ -221,14 +221,14 @@ def read_votes(book: "Reader", revision: int, *, before: int = 0, most: int = EV
 def read_skipped(
     book: "Reader", revision: int, *, before: int = 0, most: int = EVERY_CHANGE
 ) -> tuple[SkippedOperation, ...]:
-    """Return the operations that *revision* skipped, in order. *before* and *most* are as in `read_votes`."""
+    """Return at most *most* of the operations that *revision* skipped, in order, starting after the first *before*."""
     matches = rows(book, _SKIPPED, revision=revision, before=before, most=most)
     return tuple(SkippedOperation(*row) for row in matches)
 
 
 def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> Life | None:
-    """Return the life of the point *name*, live or retired, in the newest *limit* revisions that touched it, up to
-    *last*. Return None if there is no such point."""
+    """Return the life of the live or retired point *name*: its newest *limit* revisions up to the revision *last*.
+    Return None if there is no such point."""
     point_id = quick_sql.point_id(book, name)
     if point_id is None:
         return None
@@ -263,7 +263,7 @@ def life(book: "Reader", name: str, *, last: int = MAX_COUNTER, limit: int = MAX
 
 
 def _change_text(change: LoggedChange, was_voted: bool) -> str | None:
-    """Return the new text, else the other effects of *change* and its reason."""
+    """Return the new text if *change* set one, else a summary of the change and its reason."""
     point, before = change.point, change.before
     if before is None or change.kind in ("add", "restore") or change.is_reworded:
         return point.text
@@ -277,23 +277,22 @@ def _change_text(change: LoggedChange, was_voted: bool) -> str | None:
 
 
 def use_by_event(book: "Reader", name: str | None = None) -> tuple[EventUse, ...]:
-    """Return the use of all points, or of the point *name*, by event. Events that showed none are left out."""
+    """Return how sessions used all points, or the point *name*, by event. Leave out events that showed no point."""
     return event_uses(rows(book, USE_OF_POINT if name else USE_BY_EVENT, name=name))
 
 
 def event_uses(matches: Iterable[Any]) -> tuple[EventUse, ...]:
-    """Return the rows of USE_BY_EVENT in the order of `outcomes.EVENTS`."""
+    """Convert the rows of USE_BY_EVENT, and sort them as in `outcomes.EVENTS`."""
     uses = (EventUse(event, *map(int, counts)) for event, *counts in matches)
     return tuple(sorted(uses, key=lambda use: [*EVENTS].index(use.event)))
 
 
 def changed_because(book: "Reader", reason: str) -> list[tuple[str, int]]:
-    """Return the points that were changed for this *reason*, each with the revision, newest first."""
+    """Return the names of the points that were changed for *reason*, each with the revision, newest first."""
     return list(map(tuple, rows(book, _CHANGED_BECAUSE, reason=reason)))
 
 
 def reasons_in(book: "Reader", revisions: RevisionRange, beginning: str) -> list[tuple[str, str]]:
-    """Return the points that *revisions* changed for a reason that starts with *beginning*, each with the reason,
-    newest first."""
+    """Return the name and reason of each change in *revisions* whose reason starts with *beginning*, newest first."""
     values = {"first": revisions.first, "last": revisions.last, "beginning": beginning}
     return list(map(tuple, rows(book, _REASONS, **values)))

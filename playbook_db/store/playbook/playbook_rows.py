@@ -1,4 +1,4 @@
-"""The base of all queries on one playbook: the transaction's connection and the playbook's number."""
+"""The base class for all queries on one playbook."""
 
 import functools
 import json
@@ -26,13 +26,13 @@ _WEAK_VOTES = sql(f"""
 SELECT k.name FROM key_points AS k JOIN votes AS v ON v.playbook_id = :playbook_id AND v.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.name IN (SELECT value FROM json_each(:names)) AND {IS_WEAK} AND {IN_FORCE}
 """)
-_FEW_POINTS = 200  # live ones; such a playbook is read whole
-_MOST_COMPARED = 200  # points with a word
+_FEW_POINTS = 200  # live points; of such a playbook all points are read
+_MOST_COMPARED = 200  # points that contain one phrase
 _statement = functools.lru_cache(sql)  # building one takes longer than running it
 
 
 class PlaybookRows:
-    """One playbook inside a transaction. `playbook_id` is 0 if it doesn't exist: no row has that number."""
+    """One playbook inside a transaction. `playbook_id` is 0 if the playbook doesn't exist: no row has that number."""
 
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         self.connection = connection
@@ -45,18 +45,18 @@ class PlaybookRows:
 
     @functools.cached_property
     def revision(self) -> int:
-        """The number of the last revision, or 0 before the first. It is read once."""
+        """The number of the last revision, or 0 before the first revision. It is read only once."""
         return (self._head and self._head.number) or 0
 
     def execute(self, statement: str, values: Mapping[str, Any]) -> Any:
-        """Run a statement of `hook_sql`, `quick_sql` or a log, unless its answer is already known."""
+        """Return the rows of *statement*, which is run unless its answer is already known."""
         expected, answer = self._answers.get(statement, (None, ()))
         if expected is not None and all(values.get(name, value) == value for name, value in expected.items()):
             return answer
         return self.connection.execute(_statement(statement), values)
 
     def foresee(self, *questions: Question) -> None:
-        """Send *questions* to a server in one round trip, so that `execute` knows the answers."""
+        """Send *questions* to a server in one round trip. `execute` then returns the stored answers."""
         dialect = dialect_of(self.connection)
         if dialect.is_shared:
             answers = dialect.gather(self.connection, self.playbook_id, questions)
@@ -64,18 +64,18 @@ class PlaybookRows:
             self._answers = {**self._answers, **known}
 
     def index_hint(self, name: str) -> str:
-        """Return the SQL after a table's name that makes the planner use the index *name*, or "" if it isn't needed."""
+        """Return SQL to put after a table's name: it makes the planner use the index *name*. On a server it is ""."""
         return dialect_of(self.connection).index_hint(name)
 
     def actor(self, name: str | None = None) -> str:
-        """Return the actor of a revision: *name*, by default the user. In a shared database it is the member."""
+        """Return the actor of a revision: *name*, by default the user. In a shared database the actor is the member."""
         dialect = dialect_of(self.connection)
         if dialect.is_shared:
             return settings.member(dialect.role(self.connection))
         return (name or "").strip() or settings.actor()
 
     def strong_votes(self, points: Iterable[KeyPoint], cast: Iterable[Vote] = ()) -> dict[str, int]:
-        """Return the harmful votes of *points* that are not weak, by name. *cast* are votes that are not stored yet."""
+        """Count the harmful votes of *points*, by name, without weak votes. *cast* are votes that aren't stored yet."""
         harmful = {point.name: point.harmful for point in points}
         weak = Counter(vote.name for vote in cast if vote.is_weak)
         if names := [name for name, votes in harmful.items() if votes]:
@@ -83,8 +83,8 @@ class PlaybookRows:
         return {name: max(0, votes - weak[name]) for name, votes in harmful.items()}
 
     def ids_like(self, text: str, live: int) -> list[int] | None:
-        """Return the numbers of all live points with the same `normalised` text as *text*, and perhaps of others.
-        Return None if the full-text index can't tell, or if the playbook has few *live* points: then all are read."""
+        """Return the numbers of all live points with the `normalised` text of *text*, and perhaps of others. Return
+        None if the full-text index can't tell, or if the playbook has few *live* points."""
         phrases = [phrase for phrase in exact_phrases(text) if phrase]
         if live <= _FEW_POINTS or not phrases:
             return None
@@ -98,22 +98,22 @@ class PlaybookRows:
         return None
 
     def _execute(self, statement: Executable | str, **values: Any) -> "CursorResult[*tuple[Any, ...]]":
-        """Run *statement* with *values* and the playbook's number as `playbook_id`."""
+        """Run *statement* with *values*. `:playbook_id` is bound to the playbook's number."""
         statement = _statement(statement) if isinstance(statement, str) else statement
         return self.connection.execute(statement, {"playbook_id": self.playbook_id, **values})
 
     def _next_id(self, table: Table) -> int:
-        """Return the next free number in *table* for a row of the playbook."""
+        """Return the next free id in *table* for a row of the playbook."""
         last = select(func.max(table.c.id)).where(table.c.playbook_id == self.playbook_id)
         return (self.connection.scalar(last) or 0) + 1
 
 
 def runner_of(connection: Connection) -> "Callable[[str, Mapping[str, Any]], CursorResult[*tuple[Any, ...]]]":
-    """Return a function that runs a statement of `hook_sql` or `quick_sql` on *connection*."""
+    """Return a function that runs statements of `hook_sql` and `quick_sql` on *connection*."""
     return lambda statement, values: connection.execute(sql(statement), values)
 
 
 def point_of(row: "Row[*tuple[Any, ...]]") -> KeyPoint:
-    """Return the point in a row that begins with its number, name, text, section (its slug), counters and position."""
+    """Return the point in *row*. The row begins with number, name, text, section slug, counters and position."""
     _, name, text, slug, *numbers = row[:7]
     return KeyPoint(name, text, SLUG_SECTIONS[slug], *numbers)

@@ -1,4 +1,4 @@
-"""People's decisions: on the proposals of learning, and on similar points that stay separate."""
+"""Store proposals, people's decisions on them, and decisions that similar points stay separate."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -22,7 +22,7 @@ _FIELDS = (
     "type", "section", "text", "merged_text", "target_id", "source_ids", "reason", "name", "tag", "rationale",
     "ignored", "doubt",
 )  # fmt: skip
-_MOST_PIECES = 10  # of evidence for a proposal
+_MOST_PIECES = 10  # pieces of evidence for a proposal
 _ONE = sql(f"SELECT {PROPOSAL_COLUMNS} FROM proposals WHERE playbook_id = :playbook_id AND id = :id")
 _OF_KIND = sql(f"""
 SELECT {PROPOSAL_COLUMNS} FROM proposals
@@ -45,7 +45,7 @@ WHERE one.playbook_id = :playbook_id AND one.name IN :names AND other.name IN :n
 ON CONFLICT (playbook_id, first_id, second_id)
 DO UPDATE SET revision = excluded.revision, time = excluded.time, actor = excluded.actor
 """).bindparams(bindparam("names", expanding=True))
-# Until a text of the two changes.
+# A decision holds until the text of one of the two points changes.
 _KEPT_APART = sql("""
 SELECT one.name, other.name
 FROM distinct_points AS a
@@ -59,15 +59,15 @@ ORDER BY a.first_id, a.second_id
 
 
 class ProposalRows(PlaybookRows):
-    """The proposals of one playbook, and the decisions on pairs of its points."""
+    """A playbook's proposals, and the decisions that pairs of its points stay separate."""
 
     now: str  # the transaction's time
 
     def add_proposal(
         self, operation: dict[str, Any], kind: Kind, evidence: Sequence[Evidence], trust: str, session_id: str | None
     ) -> Proposal | None:
-        """Store the *operation* that a session proposed. Return None if the same one was rejected before. If the same
-        one is waiting, add the new evidence and one session to it."""
+        """Store the *operation* that a session proposed. Return None if the same operation was rejected before. If the
+        same operation is already waiting, add the new evidence and one session to that proposal."""
         known = [each for each in self._like(operation, kind) if not each.is_withdrawn]
         if any(each.state == "rejected" for each in known):
             return None
@@ -76,7 +76,7 @@ class ProposalRows(PlaybookRows):
         return self.proposal(self._add(operation, kind, evidence, trust, session_id))
 
     def add_new_points(self, additions: Iterable[tuple[dict[str, Any], Evidence]], trust: str) -> list[int]:
-        """Propose those of *additions* that were never proposed. Each is an ADD with evidence. Return their numbers."""
+        """Propose each ADD operation of *additions* that was never proposed before. Return the proposals' ids."""
         known = {gist(read_operation(row.operation), "ADD") for row in self._execute(_ADDED)}
         numbers = []
         for operation, evidence in additions:
@@ -119,37 +119,37 @@ class ProposalRows(PlaybookRows):
         return counted
 
     def waiting_proposals(self) -> list[Proposal]:
-        """Return the waiting proposals, by number."""
+        """Return the waiting proposals, oldest first."""
         return [Proposal.of_row(row) for row in self._execute(quick_sql.WAITING)]
 
     def proposals_waiting(self) -> tuple[int, int]:
-        """Return the number of waiting proposals, and the highest of their numbers (or 0)."""
+        """Return the number of waiting proposals, and the highest id among them (0 if there are none)."""
         ((count, highest),) = quick_sql.rows(self, hook_sql.PROPOSALS_WAITING)
         return count, highest
 
     def proposal(self, number: int) -> Proposal | None:
-        """Return the proposal with that *number*, waiting or decided, or None."""
+        """Return the proposal *number*, waiting or decided, or None if it doesn't exist."""
         row = self._execute(_ONE, id=number).first()
         return Proposal.of_row(row) if row else None
 
     def matching_proposal(self, operation: dict[str, Any]) -> Proposal | None:
-        """Return the waiting proposal of the same *operation*, or None. Applying the operation decides the proposal."""
+        """Return the waiting proposal of *operation*, or None. If the operation is applied, the proposal is decided."""
         kind = next((each for each in KINDS if each == operation.get("type")), None)
         known = self._like(operation, kind) if kind else []
         return next((each for each in known if each.state == "waiting"), None)
 
     def decide(self, ids: Sequence[int], state: State, by: str, revision: int | None) -> None:
-        """Record that *by* accepted or rejected those of *ids* that wait. *revision* is the one that applies them, if
+        """Record who (*by*) accepted or rejected the waiting proposals among *ids*, and the *revision* that did so, if
         any."""
         if ids:
             self._execute(_DECIDE, ids=list(ids), state=state, now=self.now, by=by, revision=revision)
 
     def withdraw_proposal(self, number: int) -> None:
-        """Record that the session withdraws its own waiting proposal *number*."""
+        """Record that a session withdrew its own waiting proposal *number*."""
         self.decide([number], "rejected", WITHDRAWN, None)
 
     def _like(self, operation: dict[str, Any], kind: Kind) -> list[Proposal]:
-        """Return the waiting or rejected proposals of the same *operation*."""
+        """Return the waiting and rejected proposals that propose the same as *operation*."""
         sought = gist(operation, kind)
         of_kind = map(Proposal.of_row, self._execute(_OF_KIND, kind=kind))
         return [each for each in of_kind if gist(each.operation, kind) == sought]
@@ -157,16 +157,16 @@ class ProposalRows(PlaybookRows):
     def keep_apart(
         self, pairs: Collection[tuple[str, str]], *, actor: str | None = None, judged_in: int | None = None
     ) -> None:
-        """Record that the points in each of *pairs* (of names) stay separate. Unknown names are skipped. The decision
-        is for their texts in the revision *judged_in* (default: the last one). *actor* made it (default: the user)."""
+        """Record that the two points of each pair stay separate. Skip unknown names. *actor* (default: the user)
+        decided this for the points' texts in the revision *judged_in* (default: the last revision)."""
         revision = self.revision if judged_in is None else judged_in
         decided = {"revision": revision, "now": self.now, "actor": self.actor(actor)}
         for pair in pairs:
             self._execute(_KEEP_APART, names=list(pair), **decided)
 
     def distinct_points(self) -> list[tuple[str, str]]:
-        """Return the pairs of live points, by name, that stay separate, as neither text has changed since the
-        decision."""
+        """Return the pairs of live points that stay separate, by name. A pair is left out if a text has changed since
+        the decision."""
         return [(one, other) for one, other in self._execute(_KEPT_APART)]
 
 
@@ -175,5 +175,5 @@ def _written(evidence: Sequence[Evidence]) -> str:
 
 
 def _storable(text: str) -> str:
-    """Return *text*, which is JSON, in a form that every database accepts. PostgreSQL's JSON can't contain NUL."""
+    """Return the JSON *text* in a form that every database accepts. PostgreSQL's JSON can't contain NUL."""
     return storable(text).replace("\\u0000", "\\ufffd")

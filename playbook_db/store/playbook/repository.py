@@ -1,7 +1,7 @@
-"""One playbook inside a transaction, and the list of all playbooks.
+"""Read and write one playbook inside a transaction, and list all playbooks.
 
-`Store.write` and `Store.read` give a `PlaybookRepository`. Callers change its `draft`, and `commit` writes that as one
-revision; nothing else writes the history.
+`Store.write` and `Store.read` open a `PlaybookRepository`. Callers change its `draft`, and `commit` writes the draft as
+one revision. Nothing else writes the history.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ from playbook_db.store.playbook.snapshots import Snapshots
 from playbook_db.store.quick_sql import rows
 from playbook_db.store.revision_log import header_of
 
-# Statements are built once: that costs more than running them.
+# Statements are built only once, as building one takes longer than running it.
 _ADD_PROJECT = sql(hook_sql.ADD_PROJECT)
 _SET_PINNED = sql("UPDATE key_points SET pinned = :pinned WHERE playbook_id = :playbook_id AND name = :name")
 _USED_UP = sql("SELECT name, position FROM key_points WHERE playbook_id = :playbook_id AND retired_in IS NOT NULL")
@@ -51,10 +51,10 @@ SELECT name FROM key_points
 WHERE playbook_id = :playbook_id AND retired_in IS NULL AND section = :section AND position = :position
 """)
 _LAST_POSITION = sql("SELECT coalesce(max(position), 0) FROM key_points WHERE playbook_id = :playbook_id")
-# All other queries use this number, so that Citus knows which server has the playbook.
+# All other queries use the playbook's number, so that Citus knows which server has the playbook.
 _FIND = sql("SELECT id FROM playbooks WHERE key = :project_key")
-# For new points: the last of the longest names with one prefix, the length of the shortest, the last position, the
-# highest id.
+# For new points: the last of the longest names with one prefix, the length of the shortest such name, the last
+# position, the highest id.
 _OF_PREFIX = "FROM key_points WHERE playbook_id = :playbook_id AND name >= :lowest AND name < :beyond"
 _ENDS = sql(f"""
 SELECT (SELECT name {_OF_PREFIX} ORDER BY length(name) DESC, name DESC LIMIT 1),
@@ -94,14 +94,14 @@ ON CONFLICT (playbook_id, point_id) DO UPDATE SET fields = excluded.fields
 """)
 _MOVE_MIRROR = sql("UPDATE mirrors SET path = :new_path WHERE playbook_id = :playbook_id AND path = :path")
 _MIRROR_PATHS = sql("SELECT path FROM mirrors WHERE playbook_id = :playbook_id ORDER BY path")
-_MOST_NAMED = 5  # of the points with other keys, in a revision's message
+_MOST_NAMED = 5  # points with other keys that a revision's message names
 
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """A mirror file when last read: its revision (None: unknown) and the SHA-256 of its content.
+    """A mirror file as it was when last read. `revision` is None if unknown.
 
-    Size and time of change are for a quick look whether the file is the same.
+    Size and time of change show quickly whether the file was changed.
     """
 
     revision: int | None
@@ -112,10 +112,10 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class FileFields:
-    """The fields of a playbook's file that are not points.
+    """The fields of a playbook's file, other than its points.
 
-    `header` is the new header, if more than its `last_updated` changes; that becomes the revision's time, unless the
-    header `keeps_last_updated`. `extras` are the new other fields of points, by name, as JSON.
+    `header` is the new header, if any. The header's `last_updated` becomes the revision's time, unless the header
+    `keeps_last_updated`. `extras` has the new additional fields of points, by name, as JSON.
     """
 
     header: Header | None = None
@@ -125,10 +125,8 @@ class FileFields:
 
 @dataclass(frozen=True, slots=True)
 class RevisionOrigin:
-    """Where a revision comes from: its session, its `actor` (default: `settings.actor`), the revisions that it undoes.
-
-    In a shared database the actor is the member.
-    """
+    """The origin of a revision. `actor` is by default `settings.actor`, and in a shared database always the member.
+    `undone` are the revisions that it undoes."""
 
     session_id: str | None = None
     actor: str | None = None
@@ -137,10 +135,10 @@ class RevisionOrigin:
 
 @dataclass(frozen=True, slots=True)
 class RevisionResult:
-    """The result of a commit to the playbook of `key`. `revision` is None if nothing changed, or in a dry run.
+    """The result of a commit to the playbook `key`. `revision` is None in a dry run, or if there was nothing to record.
 
-    `header` is the header afterwards, `notes` are for the user, `extras` the new other fields of points, by name, as
-    JSON.
+    `header` is the header after the commit. `notes` are for the user. `extras` has the new additional fields of points,
+    by name, as JSON.
     """
 
     revision: int | None
@@ -154,7 +152,7 @@ class RevisionResult:
 
 
 class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
-    """A project's or the personal playbook inside a transaction. One that doesn't exist yet is empty, with the id 0.
+    """The playbook of a project or a user inside a transaction. A missing playbook is empty, and has the id 0.
 
     `now` is the transaction's time. `commit` writes only after `open_to_write`.
     """
@@ -175,8 +173,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     @classmethod
     def open_to_write(cls, connection: Connection, key: str, *, now: datetime | None = None) -> Self:
-        """Return the playbook of the project *key*, created if needed. It is locked against other writers until the
-        end."""
+        """Return the playbook *key*, created if needed. Lock it against other writers until the transaction ends."""
         dialect = dialect_of(connection)
         known = dialect.known_number(key)
         if known and (head := dialect.lock_and_read(connection, known, quick_sql.HEAD)):
@@ -200,7 +197,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
 
     @cached_property
     def draft(self) -> Draft:
-        """The draft of the next revision. It reads only the points that it needs."""
+        """The next revision, before it is committed. The draft reads only the points that it needs."""
         return Draft(self)
 
     def commit(
@@ -215,9 +212,9 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         file: FileFields = FileFields(),
         origin: RevisionOrigin = RevisionOrigin(),
     ) -> RevisionResult:
-        """Write the draft, and the fields of the *file*, as the next revision, with *source* and *message*.
+        """Write the next revision: the draft, and the other fields of the *file*.
 
-        Without anything to record there is no revision, unless *even_if_unchanged*; in a dry run there is none.
+        If there is nothing to record, write no revision, unless *even_if_unchanged*. In a dry run, never write one.
         """
         changes, header, extras = self.draft.changes, file.header, file.extras
         changed_header = self._changed_header(header, keeps_last_updated=file.keeps_last_updated)
@@ -247,14 +244,13 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return RevisionResult(self.revision + 1, after, changes, votes, skipped, notes, extras, self.key)
 
     def count_anew(self) -> None:
-        """Recount the live points and the undos in force from the points and the revisions."""
+        """Recompute the stored count of live points and the stored undos in force."""
         count = update(tables.heads).filter_by(playbook_id=self.playbook_id).values(live_points=len(self.live_points()))
         self.connection.execute(count)
         self.keep_in_force(effective_undos(self.undos()), self.undos_in_force())
 
     def playbook(self) -> Playbook:
-        """Return the playbook in the database: its live points in canonical order, and the names of its retired
-        points."""
+        """Return the whole playbook: its live points in canonical order, and the names of its retired points."""
         used_up = self._execute(_USED_UP).all()
         names, last_position = {row.name for row in used_up}, max((row.position for row in used_up), default=0)
         return Playbook(self.live_points(), frozenset(names), self.header, last_position, self.is_users)
@@ -264,21 +260,21 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return self._noted(self._execute(quick_sql.LIVE_POINTS))
 
     def _noted(self, result: "CursorResult[*tuple[Any, ...]]") -> tuple[KeyPoint, ...]:
-        """Return the points in *result*, and remember their numbers for a commit."""
+        """Return the points in the rows of *result*, and remember their numbers for a commit."""
         rows = result.all()
         if self._is_writable:
             self._ids |= {row.name: row.id for row in rows}
         return tuple(map(point_of, rows))
 
     def live_point(self, name: str) -> KeyPoint | None:
-        """Return the live point *name*, or None."""
+        """Return the live point *name*, or None if there is no such point."""
         row = next(iter(rows(self, quick_sql.POINT, name=name)), None)
         if row:
             self._ids[name] = row.id
         return point_of(row) if row and row.retired_in is None else None
 
     def highest_number(self, prefix: str) -> int:
-        """Return the highest number in names of points with that prefix, live or retired, or 0 if there is none."""
+        """Return the highest number in names with *prefix*, of live and retired points, or 0 if there are none."""
         start = before_number(prefix)
         names = {"lowest": f"{start}0", "beyond": f"{start}:"}  # ":" follows "9"
         longest, shortest, *ends = self._execute(_ENDS, **names).one()
@@ -289,13 +285,13 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return number
 
     def last_position(self) -> int:
-        """Return the highest position of any point, live or retired, or 0 if there are no points."""
+        """Return the highest position of all live and retired points, or 0 if there are no points."""
         known = self._last_position
         return known if known is not None else int(self._execute(_LAST_POSITION).scalar_one())
 
     def points_like(self, text: str) -> tuple[KeyPoint, ...] | None:
-        """Return all live points with the same `normalised` text as *text*, and perhaps others. Return None if the
-        index can't tell."""
+        """Return all live points with the `normalised` text of *text*, and perhaps others. Return None if the index
+        can't tell."""
         ids = self.ids_like(text, self.count_live())
         if ids is None:
             return None
@@ -303,11 +299,11 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return self._noted(self._execute(sql(f"{hook_sql.POINTS} ({listed})")))
 
     def names_at(self, section: str, position: int) -> Sequence[str]:
-        """Return the names of the live points at that *position*."""
+        """Return the names of the live points at *position* in *section*."""
         return self._execute(_NAMES_AT, section=SECTION_SLUGS[section], position=position).scalars().all()
 
     def ranked_points(self) -> RankedPoints:
-        """Return the points for `domain.prompt_text`, best first, read on demand inside the transaction."""
+        """Return the live points for a prompt, best first, without resting ones. The points are read one by one."""
         ranked = map(StoredPoint, self._execute(hook_sql.RANKED_POINTS))
         return RankedPoints(ranked, self.count_live(), self.last_time or "", is_users=self.is_users)
 
@@ -316,7 +312,7 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return self.stored().live_points
 
     def retired_point(self, name: str) -> RetiredPoint | None:
-        """Return the retired point *name*, or None."""
+        """Return the retired point *name*, or None if there is no such point."""
         row = next(iter(rows(self, quick_sql.POINT, name=name)), None)
         return _retired(row) if row and row.retired_in is not None else None
 
@@ -325,30 +321,30 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return {row.name: _retired(row) for row in self._execute(quick_sql.RETIRED_POINTS)}
 
     def last_erased_in(self) -> int:
-        """Return the revision of the last erasure, or 0. Older copies may contain erased texts."""
+        """Return the revision of the last erasure, or 0 if there was none. Older copies may contain erased texts."""
         return int(self._execute(_LAST_ERASED_IN).scalar_one())
 
     def extras(self) -> dict[str, str]:
-        """Return the other fields of points in files, live or retired, as JSON by name."""
+        """Return the additional fields that files gave to live and retired points, by name, as JSON."""
         return dict(self._execute(_EXTRAS).all())
 
     def extra_of(self, name: str) -> str:
-        """Return the other fields of the point *name* in files, as JSON."""
+        """Return the additional fields of the point *name*, as JSON."""
         return next((fields for (fields,) in rows(self, quick_sql.EXTRA, name=name)), "{}")
 
     def set_pinned(self, name: str, is_pinned: bool) -> None:
-        """Pin or unpin the point *name*. A pinned one doesn't rest."""
+        """Pin or unpin the point *name*. A pinned point doesn't rest."""
         with dialect_of(self.connection).pipeline(self.connection):
             self._execute(_SET_PINNED, name=name, pinned=int(is_pinned))
             if is_pinned:
                 self.note_use([name])
 
     def created_in(self) -> dict[str, int]:
-        """Return the revision in which each point, live or retired, was added, by name."""
+        """Return the revision that added each live or retired point, by name."""
         return dict(self._execute(_CREATED_IN).all())
 
     def stored(self) -> StoredProject:
-        """Return the state of the playbook, as hooks read it."""
+        """Return the playbook's state in the form that hooks use."""
         return next(map(StoredProject, rows(self, quick_sql.STORED)), quick_sql.NO_PLAYBOOK)
 
     def is_ignored(self) -> bool:
@@ -356,11 +352,11 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         return self.stored().is_ignored
 
     def set_ignored(self, is_ignored: bool) -> None:
-        """Set whether the hooks and the worker ignore the project."""
+        """Make the hooks and the worker ignore the project, or stop ignoring it."""
         self._update(ignored=int(is_ignored))
 
     def mirror_state(self) -> str:
-        """`undecided` (nobody was asked), `on` (the mirror is always written), `found` (while it exists), `off`."""
+        """Return `on`, `off`, `found` (written only while it exists) or `undecided` (the user wasn't asked)."""
         return self.stored().mirror
 
     def set_mirror_state(self, state: str) -> None:
@@ -368,20 +364,20 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         self._update(mirror=state)
 
     def mirror(self, path: str) -> Mirror | None:
-        """Return the mirror at *path* when last read, or None if it never was. Each worktree has its own."""
+        """Return the mirror *path* as it was when last read, or None if it was never read."""
         row = self._execute(_MIRROR, path=as_text(path)).first()
         return Mirror(*row) if row else None
 
     def note_mirror(self, path: str, mirror: Mirror) -> None:
-        """Store the present state of the mirror at *path*."""
+        """Record *mirror* as the state of the mirror file *path*."""
         self._execute(_NOTE_MIRROR, path=as_text(path), **asdict(mirror))
 
     def mirror_paths(self) -> list[str]:
-        """Return the paths of all present and former mirrors: one for each worktree."""
+        """Return the paths of all present and former mirrors. Each worktree may have a mirror."""
         return [as_path(path) for path in self._execute(_MIRROR_PATHS).scalars()]
 
     def rename(self, key: str) -> None:
-        """Give the playbook and its mirrors the *key* of the folder to which its project moved."""
+        """Rename the playbook and its mirrors after its project was moved to the folder *key*."""
         self._update(key=key)
         for path in map(as_text, self.mirror_paths()):
             if path.startswith(self.key + "/"):
@@ -390,9 +386,9 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
                 self._execute(_MOVE_MIRROR, **paths)
 
     def take_over(self, empty: "PlaybookRepository") -> None:
-        """Take the jobs, transcripts, proposals, session outcomes and key of *empty*, a playbook without revisions.
+        """Move jobs, transcripts, proposals, session outcomes and key here from *empty*, a playbook without revisions.
 
-        Its row stays, with the key that this playbook had: no playbook is ever removed.
+        The row of *empty* stays, and gets this playbook's former key: playbooks are never deleted.
         """
         of_empty = {"playbook_id": empty.playbook_id}
         queued = select(tables.jobs.c.transcript_path).filter_by(playbook_id=self.playbook_id, state="queued")
@@ -416,35 +412,33 @@ class PlaybookRepository(Snapshots, LearningRows, ProposalRows, RevisionWriter):
         self.connection.execute(update(tables.playbooks).filter_by(id=self.playbook_id).values(**columns))
 
     def _changed_header(self, header: Header | None, *, keeps_last_updated: bool) -> Header | None:
-        """Return *header* if it differs from the present one. Its `last_updated` counts only if it is kept."""
+        """Return *header* if it differs from the present header. `last_updated` counts only if it is kept."""
         if header is None or header == self.header:
             return None
         same_but_time = header.stamped(None) == self.header.stamped(None)
         return None if same_but_time and not keeps_last_updated else header
 
     def _next_time(self) -> str:
-        """Return the transaction's time, or a time just after the last revision's, so that each time names one
-        revision."""
+        """Return the transaction's time, or if that isn't after the last revision's time, a time just after it."""
         if self.last_time is None or self.now > self.last_time:
             return self.now
         return timestamp(datetime.fromisoformat(self.last_time) + timedelta(microseconds=1))
 
 
 def all_keys(connection: Connection) -> dict[int, str]:
-    """Return the key of each playbook by its number, ordered by key. The keys are projects' folders, and those of
-    personal playbooks."""
+    """Return the key of each playbook by its number, ordered by key. A key is a project's folder or `users_key`."""
     return dict(connection.execute(select(tables.playbooks.c.id, tables.playbooks.c.key).order_by("key")).all())
 
 
 def users_key(connection: Connection) -> str:
-    """Return the key of the user's personal playbook in this database. On a server it contains their role."""
+    """Return the key of the user's personal playbook in this database. On a server it contains the user's role."""
     if not dialect_of(connection).is_shared:
         return USER_KEY
     return f"{USER_KEY}:{connection.scalar(sql('SELECT session_user'))}"
 
 
 def kept_mirrors(connection: Connection) -> list[tuple[str, int, Mirror]]:
-    """Return the path of each mirror that we update, its playbook's last revision, and its state when last read."""
+    """Return the mirrors to keep up to date: the path, the playbook's last revision, and the mirror as last read."""
     return [(as_path(path), number, Mirror(*rest)) for path, number, *rest in connection.execute(_KEPT_MIRRORS)]
 
 

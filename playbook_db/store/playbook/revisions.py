@@ -1,4 +1,4 @@
-"""Writing a revision into the append-only history, and its changes to the points."""
+"""Add a revision to the append-only history, and update the points."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from playbook_db.store.dialect import dialect_of
 from playbook_db.store.playbook.playbook_rows import PlaybookRows
 from playbook_db.store.tables import changes, key_points, revisions, skipped_operations, undone_ranges, votes
 
-_FEW = 500  # names to look up one by one; for more, all names are read
+_FEW = 500  # names to look up one by one; for more names, all are read
 _KEPT_OPERATION_LENGTH = 4000  # characters of a skipped operation; a hostile one must not fill the database
 _UPDATE_POINT = sql("""
 UPDATE key_points
@@ -48,7 +48,7 @@ _IDS = sql("SELECT name, id FROM key_points WHERE playbook_id = :playbook_id AND
 
 
 def _more_points(changed: Sequence[Change]) -> int:
-    """Return the change in the number of live points that *changed* makes."""
+    """Return the number of live points that *changed* adds, minus the number that it retires."""
     first = {change.point.name: change.kind for change in reversed(changed)}
     last = {change.point.name: change.kind for change in changed}
     added = sum(kind in ("add", "restore") for kind in first.values())
@@ -57,21 +57,21 @@ def _more_points(changed: Sequence[Change]) -> int:
 
 
 def _operation_text(operation: object) -> str:
-    """Return *operation* as JSON. Cut a huge one, and return its beginning as a JSON string."""
+    """Return *operation* as JSON. For a huge operation, return the beginning of the JSON as a string."""
     text = json.dumps(operation, default=str, ensure_ascii=False)
     if not text.isascii() and text.encode("utf-8", "replace").decode("utf-8") != text:
-        text = json.dumps(operation, default=str)  # half a surrogate pair can be kept as an escape only
+        text = json.dumps(operation, default=str)  # half a surrogate pair can be stored only as an escape
     return text if len(text) <= _KEPT_OPERATION_LENGTH else json.dumps(text[:_KEPT_OPERATION_LENGTH] + "…")
 
 
 class RevisionWriter(PlaybookRows):
-    """Adds revisions to one playbook."""
+    """A writer of new revisions to one playbook."""
 
     def __init__(self, connection: Connection, playbook_id: int) -> None:
         super().__init__(connection, playbook_id)
         self._highest_id: int | None = None  # if known
-        self._ids: dict[str, int] = {}  # of the points that were read or written, by name
-        self._strong: dict[str, int] = {}  # by which the points rank that are being written
+        self._ids: dict[str, int] = {}  # numbers of the points that were read or written, by name
+        self._strong: dict[str, int] = {}  # strong harmful votes of the points that are being written
 
     def append_revision(
         self,
@@ -84,7 +84,7 @@ class RevisionWriter(PlaybookRows):
         keeps_header: bool,
     ) -> None:
         """Write the next revision with its *columns*, changes, votes and skipped operations. Update the points.
-        *header* is the playbook's new one. With *keeps_header*, the revision stores it, too."""
+        *header* is the playbook's new header. If *keeps_header*, the revision stores it, too."""
         number = columns["number"]
         header_columns = {"header": write_json(dict(header.fields)), "final_newline": int(header.final_newline)}
         kept_header = header_columns if keeps_header else dict.fromkeys(header_columns)
@@ -124,7 +124,7 @@ class RevisionWriter(PlaybookRows):
             self._execute(_UPDATE_HEAD, **header_columns, more_points=_more_points(changed))
 
     def keep_in_force(self, now: Sequence[Undo], before: Sequence[Undo]) -> None:
-        """Store the undos that are in force *now*. They replace those *before*."""
+        """Replace the stored undos in force *before* by those in force *now*."""
         if ended := [undo.number for undo in before if undo not in now]:
             self._execute(_NO_LONGER_UNDONE, undos=ended)
         rows = [
@@ -136,7 +136,7 @@ class RevisionWriter(PlaybookRows):
             self.connection.execute(insert(undone_ranges), rows)
 
     def _insert(self, table: Table, revision: int, rows: Iterable[tuple[int, dict[str, Any]]]) -> None:
-        """Insert *rows* of the *revision*, each with its position there."""
+        """Insert *rows* of *revision*, each with its position in the revision."""
         of_revision = {"playbook_id": self.playbook_id, "revision": revision}
         if values := [of_revision | {"seq": seq} | row for seq, row in rows]:
             self.connection.execute(insert(table), values)
@@ -144,8 +144,8 @@ class RevisionWriter(PlaybookRows):
     def _write_points(
         self, revision: int, time: str, changed: Sequence[Change], ids: Mapping[str, int], new: set[str]
     ) -> None:
-        """Update the points after *changed*, and insert the *new* ones. *ids* are their numbers. A point that is new,
-        reworded or more helpful counts as confirmed. Any change ends its rest. A successor gets the pin."""
+        """Update the points in *changed*, and insert the points in *new*. *ids* has all numbers. A new, reworded or
+        more helpful point counts as confirmed. Any change ends a point's rest. A successor gets the pin."""
         reworded = {change.point.name for change in changed if change.reworded}
         new_points, updates = [], []
         for name, change in {change.point.name: change for change in changed}.items():
@@ -173,7 +173,7 @@ class RevisionWriter(PlaybookRows):
             self._execute(_PASS_PIN_ON, id=ids[change.point.name], successor_id=ids[str(change.successor)])
 
     def _numbers(self, changed: Sequence[Change], cast: Sequence[Vote]) -> tuple[Mapping[str, int], set[str]]:
-        """Return the number of each point in *changed* and *cast*, by name. Also return the names of the new points."""
+        """Return the number of each point in *changed* and *cast*, by name, and also the names of the new points."""
         names = dict.fromkeys(change.point.name for change in changed)
         names |= dict.fromkeys(change.successor for change in changed if change.successor)
         names |= dict.fromkeys(vote.name for vote in cast if vote.matched)
@@ -190,7 +190,7 @@ class RevisionWriter(PlaybookRows):
 
 
 def _state(point: KeyPoint) -> dict[str, object]:
-    """Return the columns that points and changes share, without the text."""
+    """Return the columns, without the text, that `key_points` and `changes` have in common."""
     return {
         "section": SECTION_SLUGS[point.section],
         "position": point.position,

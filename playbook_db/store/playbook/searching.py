@@ -1,4 +1,4 @@
-"""Search for live points by the full-text index, or by parts of words if there is no working index."""
+"""Search for live points with the full-text index. If no index works, search for parts of words."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ from playbook_db.store.playbook.repository import PlaybookRepository
 
 Kind = Literal["retired", "proposed", "old text", "reason", "vote", "evidence"]
 
-# All texts that are no live point's present text: kind, name of the point, revision, text.
+# All texts, except the present texts of live points: kind, point's name, revision, text.
 _HISTORY = """
 SELECT 'retired', k.name, k.retired_in, k.text FROM key_points AS k
 WHERE k.playbook_id = :playbook_id AND k.retired_in IS NOT NULL AND k.forgotten = 0
@@ -46,7 +46,7 @@ WHERE v.playbook_id = :playbook_id AND v.evidence IS NOT NULL
 
 @dataclass(frozen=True, slots=True)
 class HistoryHit:
-    """A match in the history: the `name` of its point (or proposal, `p3`) and the `revision` that wrote it."""
+    """A match in the history. `name` is its point's name, or a proposal such as `p3`. `revision` wrote the text."""
 
     kind: Kind
     name: str
@@ -56,14 +56,14 @@ class HistoryHit:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The matching points with their scores, best first. If it `is_damaged`, the index is damaged or behind."""
+    """The points that match a search, with their scores, best first. `is_damaged` means that the index was unusable."""
 
     points: tuple[tuple[StoredPoint, float], ...]
     is_damaged: bool = False
 
 
 def search(book: PlaybookRepository, question: str) -> Searched:
-    """Return the live points of *book* that match *question*."""
+    """Search for the live points of *book* that match *question*."""
     dialect = dialect_of(book.connection)
     live = book.stored().live_points
     execute = book.execute
@@ -80,8 +80,8 @@ def search(book: PlaybookRepository, question: str) -> Searched:
 
 
 def search_history(book: PlaybookRepository, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:
-    """Return matches by parts of words in retired points, old texts, reasons, votes and evidence, and in *proposed*
-    proposals."""
+    """Search for parts of words in retired points, old texts, reasons, votes and evidence. If *proposed*, search
+    waiting proposals, too."""
     rows = book.connection.execute(sql(_HISTORY), {"playbook_id": book.playbook_id})
     hits = [
         HistoryHit(kind, name, revision, part)

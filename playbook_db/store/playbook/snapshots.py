@@ -1,4 +1,4 @@
-"""The playbook at any revision, and the revisions of a given time, file or undo."""
+"""Read the playbook at any revision. Find the revisions of a given time, file or undo."""
 
 import json
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from playbook_db.store.hook_sql import StoredPoint
 from playbook_db.store.playbook.playbook_rows import PlaybookRows, point_of
 from playbook_db.store.revision_log import header_of
 
-# The last change of each point up to a revision, and the last that changed its text: the revision and the place there
-# in one number. Each subquery is one step down an index, so that the time depends on the number of points, not on the
-# length of the history. MATERIALIZED and the named index keep SQLite's planner to that.
+# For each point: its last change up to a revision, and the last change of its text. One number combines a change's
+# revision and its position there. Each subquery is one lookup in an index, so the time depends on the number of points,
+# not on the length of the history. MATERIALIZED and the named index make SQLite's planner follow this plan.
 _POINTS_AT = """
 WITH last AS MATERIALIZED (
     SELECT k.id, k.name, k.pinned, k.resting, (
@@ -49,7 +49,7 @@ AND k.id IN (SELECT c.point_id FROM changes AS c
              WHERE c.playbook_id = :playbook_id AND c.revision BETWEEN :first AND :last)
 """
 
-# When each point was last added, reworded or voted helpful, up to a revision.
+# The time when each point was last added, reworded or voted helpful, up to a revision.
 _CONFIRMED_AT = """
 SELECT w.id, r.time
 FROM (
@@ -71,7 +71,7 @@ WHERE playbook_id = :playbook_id AND number <= :revision AND header IS NOT NULL 
 """)
 _REVISION_AT = sql("""
 SELECT number FROM revisions WHERE playbook_id = :playbook_id AND time <= :time ORDER BY number DESC LIMIT 1
-""")  # times have no index, but rise with the numbers
+""")  # times have no index, but increase with the numbers
 _REVISION = sql("SELECT time, source, message FROM revisions WHERE playbook_id = :playbook_id AND number = :revision")
 _TIMES = sql("SELECT number, time FROM revisions WHERE playbook_id = :playbook_id AND header IS NULL")
 _UNDOS = sql("""
@@ -83,22 +83,22 @@ SELECT undo, first, last FROM undone_ranges
 WHERE playbook_id = :playbook_id AND first <= :last AND last >= :first ORDER BY undo DESC
 """)
 
-_MOST_ALIKE = 20  # revisions with one time that a file is compared with
+_MOST_ALIKE = 20  # revisions with the same time that a file is compared with
 
 ALL_REVISIONS = RevisionRange(0, MAX_COUNTER)
 
 
 class Snapshots(PlaybookRows):
-    """The states of one playbook."""
+    """One playbook as it was after any of its revisions."""
 
     def at(self, revision: int) -> Playbook:
-        """Return the playbook after *revision*, without `spent`. It is empty after revision 0."""
+        """Return the playbook after *revision*, but with an empty `spent`. After revision 0 the playbook is empty."""
         rows = self._points_at(revision)
         return Playbook(tuple(map(point_of, rows)), header=self.header_at(revision))
 
     def ranked_points_at(self, revision: int) -> RankedPoints:
-        """Return the points for `domain.prompt_text` after *revision*, ranked by the present rule. Pins and rests have
-        no history, so the present ones are used."""
+        """Return the points for a prompt after *revision*, ranked by this version's rule. Pinned and resting points are
+        the present ones, as pins and rests have no history."""
         rows = self._points_at(revision)
         by_text, by_point = map(self.index_hint, ("ix_changes_text", "ix_votes_point"))
         confirmed = self._execute(sql(_CONFIRMED_AT.format(by_text=by_text, by_point=by_point)), revision=revision)
@@ -114,13 +114,13 @@ class Snapshots(PlaybookRows):
         return RankedPoints(ranked, len(rows), self.time_of(revision) or "")
 
     def states_at(self, revision: int, *, changed_in: RevisionRange) -> dict[str, PointState]:
-        """Return the states after *revision* of the points that the revisions *changed_in* touched, by name. Points
-        added later are left out."""
+        """Return the states after *revision* of the points that the revisions *changed_in* changed, by name. Leave out
+        points added later."""
         rows = self._points_at(revision, changed_in)
         return {row.name: PointState(point_of(row), bool(row.is_live)) for row in rows}
 
     def header_at(self, revision: int) -> Header:
-        """Return the header after *revision*, or that of an empty playbook for 0."""
+        """Return the header after *revision*. For revision 0, return an empty header."""
         row = self._execute(_HEADER_AT, revision=revision).first()
         header = header_of(row.header, row.final_newline) if row else Header()
         if revision == 0 or (row and row.number == revision):
@@ -129,15 +129,15 @@ class Snapshots(PlaybookRows):
         return header.stamped(time) if time else header
 
     def revision_at(self, time: str) -> int:
-        """Return the last revision up to *time* (UTC, in the history's form), or 0 if there is none."""
+        """Return the last revision up to *time* (UTC, in the history's format), or 0 if there is no such revision."""
         return self._execute(_REVISION_AT, time=time).scalar() or 0
 
     def base_of(self, theirs: Playbook) -> int | None:
-        """Return the revision from which *theirs*, a file or dict, was made. Return None if no revision has its
+        """Return the revision from which the file or dict *theirs* was made, or None if no revision has its
         `last_updated`.
 
-        Of several revisions with that time, the most similar one is returned, as a file that is edited by hand keeps
-        its time.
+        If several revisions have that time, return the one that is most similar to *theirs*. A file edited by hand
+        keeps its time.
         """
         numbers = self.named_by(theirs.header)[:_MOST_ALIKE]
         if len(numbers) < 2:
@@ -146,14 +146,14 @@ class Snapshots(PlaybookRows):
         return min(numbers, key=lambda number: len(fields ^ _fields_of(self.at(number))))
 
     def named_by(self, header: Header) -> list[int]:
-        """Return the revisions that the `last_updated` of *header* names, newest first."""
+        """Return the revisions whose files have the `last_updated` of *header*, newest first."""
         time = header.last_updated or ""
         by_time = self._execute(quick_sql.NAMED_BY_TIME, times=json.dumps([time]))
         numbers = [number for named, number in [*by_time, *self._by_header()] if named == time]
         return sorted(numbers, reverse=True)
 
     def named(self) -> dict[str, int]:
-        """Return the revisions by the `last_updated` of their files."""
+        """Map each `last_updated` in a revision's file to the last revision that has it."""
         return {row.time: row.number for row in self._execute(_TIMES)} | dict(self._by_header())
 
     def _by_header(self) -> list[tuple[str, int]]:
@@ -163,7 +163,7 @@ class Snapshots(PlaybookRows):
         return sorted((each for each in headers if isinstance(each[0], str)), key=itemgetter(1))
 
     def time_of(self, revision: int) -> str | None:
-        """Return the time of *revision*, or None if it doesn't exist."""
+        """Return the time of *revision*, or None if the revision doesn't exist."""
         row = self._execute(_REVISION, revision=revision).first()
         return row.time if row else None
 
@@ -173,11 +173,11 @@ class Snapshots(PlaybookRows):
         return row.source, row.message
 
     def undos(self) -> list[Undo]:
-        """Return all undos, in force or not, newest first."""
+        """Return all undos, newest first, including those that are no longer in force."""
         return [Undo(number, RevisionRange(first, last)) for number, first, last in self._execute(_UNDOS)]
 
     def undos_in_force(self, of: RevisionRange = ALL_REVISIONS) -> list[Undo]:
-        """Return the undos in force that undid any of the given revisions, newest first."""
+        """Return the undos in force that undid a revision in the range *of*, newest first."""
         rows = self._execute(_IN_FORCE, first=of.first, last=of.last)
         return [Undo(number, RevisionRange(first, last)) for number, first, last in rows]
 

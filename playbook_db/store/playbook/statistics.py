@@ -1,4 +1,4 @@
-"""Counts of a playbook's points, votes, sessions and costs. Days are in UTC. A missing playbook has zeros."""
+"""Count a playbook's points, votes, sessions and costs. Days are in UTC. A missing playbook has zeros."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,19 +15,19 @@ from playbook_db.store.playbook.repository import PlaybookRepository
 from playbook_db.store.quick_sql import rows
 from playbook_db.store.tables import metadata
 
-# The actor; NULL for a session in a file: all sessions there are the same person's.
+# The actor. NULL for a session in a file, since all sessions there belong to one person.
 _WHO = """
 CASE WHEN r.actor = r.session_id OR r.actor LIKE '________-____-____-____-____________' THEN NULL ELSE r.actor END
 """
-# How many live points each day added; negative if it retired more.
+# The number of live points that each day added, minus the number that it retired.
 POINTS_BY_DAY = """
 SELECT substr(r.time, 1, 10) AS day, sum(CASE c.kind WHEN 'retire' THEN -1 ELSE 1 END) FROM changes AS c
 JOIN revisions AS r ON r.playbook_id = c.playbook_id AND r.number = c.revision
 WHERE c.playbook_id = (SELECT id FROM playbooks WHERE key = :key) AND c.kind IN ('add', 'restore', 'retire')
 GROUP BY day
 """
-# `vote_log` would look up the point of each vote. Votes are summed by revision first: sorting all by day takes 4 times
-# as long.
+# This doesn't use `vote_log`, which looks up the point of each vote. Votes are summed by revision first: sorting all
+# votes by day takes 4 times as long.
 VOTES_BY_DAY = f"""
 SELECT substr(r.time, 1, 10) AS day, {_WHO} AS who,
        sum(v.helpful), sum(v.harmful), sum(v.neutral), sum(v.unmatched)
@@ -49,7 +49,7 @@ _CALLS = """
 SELECT day, calls, input_tokens, output_tokens, cached_tokens, coalesce(cost_usd, 0.0)
 FROM cost_by_day WHERE playbook = :key ORDER BY day DESC LIMIT :most
 """
-# The sessions that cited a point, each with the event that first showed it there, if that is still recorded.
+# The sessions that cited a point, each with the event that first showed the point, if that is still recorded.
 CITATIONS = """
 SELECT c.session_id, c.time, c.chunks,
        (SELECT i.event FROM injections AS i
@@ -59,7 +59,7 @@ SELECT c.session_id, c.time, c.chunks,
 FROM key_points AS k JOIN citations AS c ON c.playbook_id = k.playbook_id AND c.point_id = k.id
 WHERE k.playbook_id = :playbook_id AND k.name = :name ORDER BY c.time DESC, c.session_id LIMIT :most
 """
-# Sessions count from the first held-out one to the last: before and after these no session was held out.
+# The comparison covers the time from the first held-out session to the last.
 _HELD_OUT = """
 SELECT min(first_at), max(first_at) FROM session_comparison WHERE playbook = :key AND is_held_out = 1
 """
@@ -103,7 +103,7 @@ _QUESTIONS = {
 
 
 class LivePoint(NamedTuple):
-    """A live point with its votes."""
+    """A live point with its counts of votes."""
 
     name: str
     section: str
@@ -114,8 +114,8 @@ class LivePoint(NamedTuple):
 
 
 class Revisions(NamedTuple):
-    """The number of revisions of one source that an actor made, and the time of the last. A session in a file has no
-    actor."""
+    """The number of revisions by one source and actor, and the last revision's time. `actor` is None for sessions in a
+    file."""
 
     source: str
     actor: str | None
@@ -124,7 +124,7 @@ class Revisions(NamedTuple):
 
 
 class DayVotes(NamedTuple):
-    """The votes in force of one day and actor, as in `Revisions`. `unmatched` votes are for no live point."""
+    """The votes of one actor on one day, without undone votes. `unmatched` votes name no live point."""
 
     day: str
     actor: str | None
@@ -135,7 +135,7 @@ class DayVotes(NamedTuple):
 
 
 class DayCalls(NamedTuple):
-    """The model calls of one day, in tokens and US dollars."""
+    """The number and cost of the model calls of one day."""
 
     day: str
     calls: int
@@ -146,13 +146,13 @@ class DayCalls(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """All tokens: sent, received and read from a cache."""
+        """The number of all tokens: sent, received and read from a cache."""
         return self.input_tokens + self.output_tokens + self.cached_tokens
 
 
 class Citation(NamedTuple):
-    """The time when a session last cited a point, and the number of chunks that cited it. `event` is the one that first
-    showed the point there, or None if that is no longer recorded."""
+    """A session that cited a point: the time of the last citation, and the number of chunks that cited the point.
+    `event` first showed the point in the session, or is None if that is no longer recorded."""
 
     session_id: str
     time: str
@@ -161,8 +161,8 @@ class Citation(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """The results of the sessions from `since` to `until`, by measure, without (`held_out`) and with the playbook. Both
-    times are None if no session was held out."""
+    """The results of sessions from `since` to `until`, by measure. `held_out` sessions didn't get the playbook, `shown`
+    sessions did. Both times are None if no session was held out."""
 
     since: str | None
     until: str | None
@@ -171,14 +171,14 @@ class Compared(NamedTuple):
 
 
 def count(store: Store, key: str) -> Mapping[str, Sequence[Any]]:
-    """Return the rows that answer each of _QUESTIONS about the playbook *key*, by the question's title."""
+    """Run _QUESTIONS about the playbook *key*. Return each question's rows by its title."""
     values = {"key": key, "most": MAX_COUNTER}
     answers = store.ask(key, *((question, values) for question in _QUESTIONS.values()))
     return dict(zip(_QUESTIONS, answers, strict=True))
 
 
 def sizes(store: Store) -> tuple[int | None, Mapping[str, int]]:
-    """Return the size of the database in bytes (None if it is not a file). Also return that of each table whose size is
+    """Return the database's size in bytes, or None if unknown. Also return the size of each table whose size is
     known."""
     with store.snapshot() as connection:
         return dialect_of(connection).sizes(connection)
@@ -190,23 +190,23 @@ def citations_of(book: PlaybookRepository, name: str, *, most: int) -> tuple[Cit
 
 
 def votes_by_day(book: PlaybookRepository) -> list[DayVotes]:
-    """Return the votes in force, by day and actor."""
+    """Return the number of votes for each day and actor, without undone votes."""
     return [DayVotes(*row) for row in rows(book, VOTES_BY_DAY, key=book.key)]
 
 
 def points_by_day(book: PlaybookRepository) -> list[tuple[str, int]]:
-    """Return the change in the number of live points on each day that had one."""
+    """Return each day on which the number of live points changed, and the change."""
     return [(day, int(more)) for day, more in rows(book, POINTS_BY_DAY, key=book.key)]
 
 
 def days_of_calls(connection: Connection, key: str, *, most: int | None = None) -> list[DayCalls]:
-    """Return the model calls of each of the newest *most* days that had some, newest first."""
+    """Return the model calls of the last *most* days with model calls, newest first."""
     rows = connection.execute(sql(_CALLS), {"key": key, "most": MAX_COUNTER if most is None else most})
     return [DayCalls(*row) for row in rows]
 
 
 def compare(store: Store, key: str, times: Sequence[str | None] = ()) -> Compared:
-    """Return the results of sessions without the playbook and with it, in the period *times*, by default that of
+    """Compare sessions that had the playbook with held-out sessions. *times* is the period, by default that of
     _HELD_OUT."""
     since, until = times or store.ask(key, (_HELD_OUT, {"key": key}))[0][0]
     groups = dict.fromkeys((0, 1), dict.fromkeys(_MEASURES, Sample(0, 0, 0)))

@@ -1,7 +1,7 @@
-"""A connection that waits no longer than its caller allows, and makes few round trips.
+"""A connection to a PostgreSQL server that waits no longer than its caller allows, and needs few round trips.
 
-BEGIN goes to the server together with the first statement. SQLAlchemy asks a new server nine questions; the dialect
-here already knows the answers.
+BEGIN is sent together with the first statement. SQLAlchemy asks a new server nine questions; PatientDialect already
+knows the answers.
 """
 
 import os
@@ -26,23 +26,23 @@ from playbook_db.store.team import patience
 T = TypeVar("T")
 DRIVER = "postgresql+patient"
 READS = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
-WRITES = "ISOLATION LEVEL READ COMMITTED"  # not READ WRITE: a standby decides that
+WRITES = "ISOLATION LEVEL READ COMMITTED"  # not READ WRITE, which a standby refuses at BEGIN
 _RESOLVER = "timeout:2 attempts:1"  # read by the C library of Linux at the process's first lookup
-_IDLE_LIMIT_S = 60  # before the server ends a transaction whose client was lost, and frees its locks
+_IDLE_LIMIT_S = 60  # after this the server ends a transaction whose client was lost, and frees its locks
 
 
 class SilentServerError(psycopg.OperationalError):
-    """The server gave no answer in time. The connection is closed."""
+    """An error: the server gave no answer in time. The connection is closed."""
 
 
 class PatientConnection(psycopg.Connection[Any]):
-    """A connection that obeys `patience`. `mode` is the text after BEGIN."""
+    """A connection that keeps the time limits of `patience`. `mode` is the text after BEGIN."""
 
     mode = WRITES
-    _is_ending = False  # a transaction that only read; its ROLLBACK was sent, the answer wasn't awaited
+    _is_ending = False  # a read-only transaction: ROLLBACK was sent, but its answer not yet received
 
     def wait(self, gen: "Generator[Any, Any, T]", *arguments: Any, **options: Any) -> T:
-        """Run *gen*. Raises SilentServerError if the transaction's time runs out."""
+        """Run *gen*. Raise SilentServerError if the transaction's time runs out."""
         with patience.waiting() as remaining:
             return super().wait(self._until(gen, monotonic() + remaining) if remaining else gen, *arguments, **options)
 
@@ -52,7 +52,7 @@ class PatientConnection(psycopg.Connection[Any]):
             while True:
                 ready = yield awaited
                 if not ready and monotonic() > end:
-                    self.pgconn.finish()  # nothing else may wait for it
+                    self.pgconn.finish()  # nothing else may wait for this connection
                     raise SilentServerError(f"no answer for {patience.limit_s():g} s")
                 awaited = gen.send(ready)
         except StopIteration as done:
@@ -61,7 +61,7 @@ class PatientConnection(psycopg.Connection[Any]):
 
     @contextmanager
     def begun(self) -> Iterator[None]:
-        """Send the statements inside together. BEGIN comes first unless a transaction is open."""
+        """Send BEGIN, unless a transaction is open, together with the statements of the `with` block."""
         if self._is_in_transaction():
             yield
             return
@@ -76,7 +76,7 @@ class PatientConnection(psycopg.Connection[Any]):
         return self.info.transaction_status != TransactionStatus.IDLE
 
     def _begin(self) -> None:
-        """Begin a transaction in which the server waits no longer than we do."""
+        """Begin a transaction with the time limits of `patience`."""
         queue, remaining = psycopg.Cursor(self), patience.remaining_s()
         queue.execute(f"BEGIN {self.mode}".encode())
         if remaining:
@@ -87,12 +87,12 @@ class PatientConnection(psycopg.Connection[Any]):
                 queue.execute(f"SET LOCAL {name} = {seconds * 1000:.0f}".encode())
 
     def together(self) -> AbstractContextManager[object]:
-        """Send the statements inside together. No answer can be read before the end."""
+        """Send the statements of the `with` block together. Read their answers only after the block."""
         return self.pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
 
     def rollback(self) -> None:
-        """Roll back unless the connection is closed, as that error would hide the first one. A transaction that only
-        read doesn't wait for the end."""
+        """Roll back. Skip a closed connection, whose error would hide the original error. Don't wait for the end of a
+        read-only transaction."""
         if self.mode == READS and self.info.transaction_status == TransactionStatus.INTRANS:
             self._is_ending = True
             self.pgconn.send_query(b"ROLLBACK")
@@ -101,8 +101,8 @@ class PatientConnection(psycopg.Connection[Any]):
             super().rollback()
 
     def gather(self, questions: Sequence[Question], *, alone: bool = False) -> list[Sequence[Any]]:
-        """Return the answers to *questions* in one round trip. They come from the open transaction, or if *alone* from
-        a read-only one, which sees one state of the database."""
+        """Return the answers to *questions* in one round trip. Ask in the open transaction, or if *alone*, in a
+        read-only transaction of its own."""
         self.mode, is_begun = READS if alone else self.mode, self._is_in_transaction()
         try:
             with self.together():
@@ -122,8 +122,6 @@ class PatientConnection(psycopg.Connection[Any]):
 
 
 class _Cursor(psycopg.Cursor[Any]):
-    """SQLAlchemy's cursor."""
-
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         with _of(self).begun():
             return super().execute(query, params, **options)
@@ -134,7 +132,7 @@ class _Cursor(psycopg.Cursor[Any]):
 
 
 class PatientDialect(PGDialect_psycopg):
-    """SQLAlchemy's dialect, without its questions to the server."""
+    """SQLAlchemy's dialect for psycopg, but a new connection needs no questions to the server."""
 
     supports_statement_cache = True
 
@@ -149,7 +147,7 @@ class PatientDialect(PGDialect_psycopg):
             )
 
     def do_ping(self, dbapi_connection: Any) -> bool:
-        """Return whether the pool may reuse a connection. Nothing is sent, as that would cost a round trip."""
+        """Return whether the pool may reuse a connection. Send nothing to the server, which would cost a round trip."""
         return not dbapi_connection.closed
 
     def _get_server_version_info(self, connection: SqlConnection) -> tuple[int, int]:
@@ -170,7 +168,7 @@ registry.register(DRIVER.replace("+", "."), __name__, PatientDialect.__name__)
 
 
 def _row_maker(cursor: "psycopg.Cursor[Any]") -> Any:
-    """Make rows with names unless two columns have the same name, such as that of a function."""
+    """Return rows with named columns, or plain tuples if two columns have the same name."""
     try:
         return namedtuple_row(cursor)
     except psycopg.DataError:
@@ -178,7 +176,7 @@ def _row_maker(cursor: "psycopg.Cursor[Any]") -> Any:
 
 
 def driver_of(connection: SqlConnection) -> PatientConnection:
-    """Return the driver's connection below SQLAlchemy's."""
+    """Return the driver's connection that SQLAlchemy's *connection* uses."""
     driver: PatientConnection = connection.connection.dbapi_connection  # type: ignore[assignment]
     return driver
 

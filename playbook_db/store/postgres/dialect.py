@@ -1,4 +1,4 @@
-"""A database of playbooks on a PostgreSQL server: the differences to SQLite. `SqliteDialect` explains the methods."""
+"""A database of playbooks on a PostgreSQL server. `SqliteDialect` explains the methods."""
 
 import functools
 import logging
@@ -30,11 +30,11 @@ from playbook_db.store.team import patience
 from playbook_db.store.urls import described
 
 OLDEST_SERVER = 140000  # 14
-# Unless the URL has others. PGHOSTADDR, which a project's environment may set, would send a password elsewhere.
+# Parameters that the URL may override. The environment's PGHOSTADDR could send a password to another host.
 _CONNECT_DEFAULTS = {"connect_timeout": 10, "hostaddr": ""}
-_OPEN_FOR_S = 60  # for an unused connection: the server may have been restarted meanwhile
+_OPEN_FOR_S = 60  # an unused connection; later the server may have been restarted
 _FILES = ("postgres/functions.sql", "views.sql", "postgres/triggers.sql", "postgres/search.sql")
-_SIGN = "\ufdd0"  # never a character: with 0 it replaces NUL, with 1 itself
+_SIGN = "\ufdd0"  # not a character: with 0 it replaces NUL, with 1 itself
 _MIGRATION_LOCK = 0x504C4244  # "PLBD"
 _LOCK = sql("SELECT 1 FROM heads WHERE playbook_id = :playbook_id FOR UPDATE")
 _LOCK_AT_ONCE = sql(f"{_LOCK.text} SKIP LOCKED")
@@ -70,8 +70,8 @@ _HAS_SEARCH = sql(f"""
 SELECT EXISTS (SELECT 1 FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
                WHERE c.relname = 'ix_key_points_search' AND c.relnamespace = {_OURS} AND i.indisvalid)
 """)
-# OFFSET 0 keeps the planner from another index: without figures it believes that a playbook has few points. As each
-# entry begins with the playbook's number, only Citus must be told it, too.
+# OFFSET 0 prevents the planner from choosing another index: without statistics it assumes that a playbook has few
+# points. Index entries begin with the playbook's number, so only Citus needs the number as a condition.
 MATCHING = """
 SELECT w.place, k.id
 FROM unnest(CAST(:words AS text[]), CAST(:wholes AS boolean[])) WITH ORDINALITY AS w (words, is_whole, place)
@@ -96,30 +96,30 @@ SELECT 'the constraint ' || conname || ' isn''t valid' FROM pg_constraint
 WHERE NOT convalidated AND connamespace = {_OURS}
 """)
 
-# psycopg's warnings come as errors, too; without a handler they would also be printed to stderr.
+# psycopg also reports each warning as an error. Without a handler it would print warnings to stderr as well.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class PostgresDialect(Dialect):
-    """The database at `url`. Others use it too, so it is migrated only by an explicit command."""
+    """The database at `url`. Other people use it, too, so only an explicit command migrates it."""
 
     is_shared = True
 
     def __init__(self, url: URL) -> None:
         self.url = url.set(drivername="postgresql+psycopg")
-        self._numbers: dict[str, int] = {}  # of playbooks, by their keys
-        self._ahead: tuple[Sequence[Question], list[Sequence[Any]]] = (), []  # questions, with their answers
+        self._numbers: dict[str, int] = {}  # the numbers of playbooks, by key
+        self._ahead: tuple[Sequence[Question], list[Sequence[Any]]] = (), []  # questions and their answers
 
     @property
     def where(self) -> str:
-        """The URL without user and password."""
+        """The database's URL without user and password."""
         return described(self.url)
 
     def make_engine(self, *, foreign_keys: bool = True) -> Engine:
-        """Return the one engine of this dialect. Reading the version has already opened a connection.
+        """Return the dialect's only engine. `schema_version` has already opened a connection.
 
-        A transaction that writes locks before it reads, and sees what others have committed. One that reads sees one
-        state of the database, and can't write.
+        A writing transaction locks before it reads, and sees what others have committed. A read-only transaction sees
+        the database at one moment.
         """
         return self._engine
 
@@ -138,7 +138,7 @@ class PostgresDialect(Dialect):
         @event.listens_for(engine, "connect")
         def connect(driver: "psycopg.Connection[Any]", _: object) -> None:
             speak_as_sqlite(driver)
-            driver.prepare_threshold = None  # behind a pooler the next transaction may be on another connection
+            driver.prepare_threshold = None  # a pooler may run the next transaction on another connection
 
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
@@ -150,8 +150,8 @@ class PostgresDialect(Dialect):
         return explained(self.where)
 
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """Answer in one round trip if the playbook's number is known, else in two. If the answers came with the
-        version, none is needed."""
+        """Return the rows for each of *questions*. This takes one round trip if the playbook's number is known, else
+        two. If `schema_version` has already got the answers, it takes none."""
         (ahead, answers), self._ahead = self._ahead, ((), [])
         if answers and ahead == questions:
             return answers
@@ -164,13 +164,13 @@ class PostgresDialect(Dialect):
         return str(driver_of(connection).info.user)
 
     def known_number(self, key: str) -> int | None:
-        """Return the playbook's number if it was read together with the version."""
+        """Return the number of the playbook *key* if `schema_version` has read it."""
         return self._numbers.get(key)
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
-        """Return the schema of the database, 0 if it has none of our tables. With a *key*, also look up the number of
-        that playbook. If that is known, also answer the questions *ahead* for the next `ask`. Raises OtherProgramError,
-        ServerError."""
+        """Return the schema of the database: 0 if it has none of our tables. In the same round trip look up the number
+        of the playbook *key*. If that is already known, also answer the questions *ahead* for the next `ask`. Raises
+        OtherProgramError, ServerError."""
         number = self._numbers.get(key)
         with self.explained(), self._engine.connect() as connection:
             try:
@@ -189,7 +189,7 @@ class PostgresDialect(Dialect):
         raise OtherProgramError(self.where)
 
     def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
-        """Write which programs may write at *version*. Alembic's own table has the version itself."""
+        """Record the *oldest_program* that may write to *version*. Alembic's table has the version itself."""
         connection.exec_driver_sql(naming_oldest(version, oldest_program))
 
     @contextmanager
@@ -198,7 +198,7 @@ class PostgresDialect(Dialect):
             yield connection
 
     def prepare(self) -> None:
-        """Raise DatabaseError if the server can't store playbooks."""
+        """Raise DatabaseError if the server or the database isn't fit for playbooks."""
         with self.unchanged() as connection:
             version = connection.connection.dbapi_connection.info.server_version  # type: ignore[union-attr]
             encoding = connection.scalar(sql("SELECT current_setting('server_encoding')"))
@@ -212,7 +212,7 @@ class PostgresDialect(Dialect):
             )
         if schema is None:
             raise DatabaseError(
-                f"{self.where} has no schema that your search_path names, or you may not use it. "
+                f"{self.where} has no schema from your search_path, or you may not use that schema. "
                 "Ask its owner: playbook db grant ROLE member"
             )
 
@@ -223,7 +223,7 @@ class PostgresDialect(Dialect):
             yield
 
     def drop_views_and_triggers(self, connection: Connection) -> None:
-        """Drop the objects of `make_views_and_triggers`, but none that people added. The rest of the transaction has
+        """Drop the objects of `make_views_and_triggers`, but none that people added. From here on the transaction has
         the rights of the tables' owner."""
         become_owner(connection)
         distributed.let_citus(connection)
@@ -233,8 +233,8 @@ class PostgresDialect(Dialect):
         _make(connection, *_FILES)
 
     def distribute(self) -> tuple[int, int, bool]:
-        """Distribute the tables by playbook over the servers that Citus knows. Returns the number of servers, the
-        number of shards, and whether there was anything to distribute. Raises DatabaseError if something is missing."""
+        """Distribute the tables by playbook over the servers that Citus knows. Return the number of servers, the number
+        of shards, and whether a table had to be distributed. Raises DatabaseError if a requirement isn't met."""
         with self.unchanged() as connection:
             is_there = distributed.require_citus(connection, self.where)
         with self.exclusive(), explained(self.where, otherwise="can't be distributed"):
@@ -245,12 +245,12 @@ class PostgresDialect(Dialect):
                 return distributed.spread(connection, self)
 
     def broken_references(self, connection: Connection) -> list[str]:
-        """Return the rows whose parents are missing, in words. Only a superuser can have caused them."""
+        """Return messages about rows that refer to missing rows. Only a superuser can have caused them."""
         return [problem for table in metadata.tables.values() for problem in _orphans(connection, table)]
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
-        """Lock the playbook of the project *key* against other writers until this transaction ends. Return its number.
-        Return None if there is no such playbook, or if another transaction has the lock and this one doesn't wait."""
+        """Lock the playbook *key* against other writers until this transaction ends. Return the playbook's number.
+        Return None if the playbook doesn't exist, or if another transaction has the lock and *waits* is false."""
         number = self._numbers.get(key) or connection.scalar(sql(_FIND), {"key": key})
         if number is None:
             return None
@@ -262,8 +262,8 @@ class PostgresDialect(Dialect):
         return int(number) if connection.execute(lock, of_playbook).first() else None
 
     def lock_and_read(self, connection: Connection, number: int, question: str) -> Any:
-        """Lock the playbook *number*, and return the row that answers *question* about it, or None if it has no
-        head."""
+        """Lock the playbook *number*. Return the row that answers *question*, or None if the playbook has no row in
+        `heads`."""
         questions: list[Question] = [(each, {"playbook_id": number}) for each in (_LOCK.text, question)]
         locked, rows = driver_of(connection).gather(questions)
         return rows[0] if locked else None
@@ -278,7 +278,7 @@ class PostgresDialect(Dialect):
         return bool(connection.scalar(_HAS_SEARCH))
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
-        """Return a function that finds the live points with one of the *terms*. It asks for all terms at once."""
+        """Return a function that finds the live points with a term. Its first call asks for all *terms* at once."""
         point_ids: dict[tuple[Term, int], list[int]] = {}
         there = " AND k.playbook_id = :playbook_id OFFSET" if connection.scalar(_HAS_CITUS) else " OFFSET"
 
@@ -296,12 +296,12 @@ class PostgresDialect(Dialect):
 
     @contextmanager
     def beside_writes(self, connection: Connection) -> Iterator[Connection]:
-        """Return the *connection* itself. An error inside doesn't end its transaction."""
+        """Yield *connection* itself. An error in the `with` block doesn't end its transaction."""
         with self.savepoint(connection):
             yield connection
 
     def rebuild_search(self, connection: Connection) -> bool:
-        """Create the full-text index and its functions again."""
+        """Drop the full-text index and its functions, and create them again."""
         become_owner(connection)
         _drop(connection, "postgres/search.sql")
         _make(connection, "postgres/search.sql")
@@ -323,14 +323,14 @@ class PostgresDialect(Dialect):
 
 
 def speak_as_sqlite(driver: "psycopg.Connection[Any]") -> None:
-    """Make *driver* accept texts and return numbers as SQLite's driver does."""
+    """Make *driver* accept texts and return numbers in the same way as SQLite's driver."""
     driver.adapters.register_dumper(str, _TextDumper)
     driver.adapters.register_loader("text", _TextLoader)
     driver.adapters.register_loader("numeric", _Number)
 
 
 class _TextDumper(StrDumperUnknown):
-    """Replaces NUL, the only character that PostgreSQL can't store, by two others."""
+    """Replaces NUL, the only character that PostgreSQL can't store, with two other characters."""
 
     def dump(self, obj: str) -> Buffer | None:
         if "\0" in obj or _SIGN in obj:
@@ -339,7 +339,7 @@ class _TextDumper(StrDumperUnknown):
 
 
 class _TextLoader(Loader):
-    """Reverses `_TextDumper`."""
+    """The reverse of `_TextDumper`."""
 
     def load(self, data: Buffer) -> str:
         text = bytes(data).decode()
@@ -347,7 +347,7 @@ class _TextLoader(Loader):
 
 
 class _Number(Loader):
-    """Loads a sum or a mean as an int or a float."""
+    """Loads each sum and each mean as an int or a float."""
 
     def load(self, data: Buffer) -> int | float:
         text = bytes(data).decode()
@@ -355,7 +355,7 @@ class _Number(Loader):
 
 
 def _drop(connection: Connection, *files: str) -> None:
-    """Drop the objects that the statements in *files* create, in an order that works."""
+    """Drop the objects that the statements in *files* create. Dependent objects come first."""
     distributed.let_citus(connection)
     text = "".join(map(_read, files))
     names = {
@@ -370,7 +370,6 @@ def _drop(connection: Connection, *files: str) -> None:
 
 
 def _make(connection: Connection, *files: str) -> None:
-    """Run the statements in *files*."""
     distributed.let_citus(connection)
     driver = connection.connection.dbapi_connection
     for statement in making_statements(files):
@@ -382,19 +381,19 @@ def _about(number: int, questions: Sequence[Question]) -> list[Question]:
 
 
 def making_statements(files: Sequence[str] = _FILES) -> Iterator[str]:
-    """Yield the statements in *files*, which create the views and triggers of this version."""
-    yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # functions keep it
+    """Yield the statements in *files*, by default those for all views, triggers and functions."""
+    yield "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);"  # for functions
     for file in files:
         yield from _statements(file)
 
 
 def naming_oldest(version: int, program: int) -> str:
-    """Return the statement that lets programs from *program* on write at *version*. Older programs can only read."""
+    """Return the statement that records *program* as the oldest program that may write to the schema *version*."""
     return f"COMMENT ON TABLE alembic_version IS '{version:04d} {program:04d}';"
 
 
 def dropping_statements() -> Iterator[str]:
-    """Yield the statements that drop what `making_statements` creates, without asking the server. Triggers are dropped
+    """Yield the statements that drop the objects of `making_statements`. This needs no server. Triggers are dropped
     with their functions."""
     text = "".join(map(_read, _FILES))
     pattern = r"^CREATE (INDEX|VIEW|FUNCTION|AGGREGATE|TEXT SEARCH DICTIONARY) (\w+(?:\([^)]*\))?)"
@@ -407,7 +406,7 @@ def _read(file: str) -> str:
 
 
 def _statements(file: str) -> Iterator[str]:
-    """Yield the statements of one of our files separately, as Citus accepts one at a time."""
+    """Yield the statements in *file* one by one: Citus accepts only one at a time."""
     statement = ""
     for line in _read(file).splitlines(keepends=True):
         statement += line
@@ -426,4 +425,4 @@ def _orphans(connection: Connection, table: Table) -> Iterator[str]:
                 f" AND NOT EXISTS (SELECT 1 FROM {parent} AS p WHERE {is_parent})")
         )  # fmt: skip
         if count:
-            yield f"{count} rows of {table} refer to rows of {parent} that are not there"
+            yield f"{count} rows of {table} refer to rows of {parent} that are missing"

@@ -1,7 +1,7 @@
-"""Distributing tables by playbook over the servers that Citus knows. All rows of one playbook are on one server.
+"""Distribute tables by playbook over the servers that Citus knows. All rows of a playbook are on the same server.
 
-`playbooks` and `sections` are complete on each server. Citus can't distribute a table with triggers, or one that others
-refer to. So references, views and triggers are dropped and created again, in the same transaction.
+`playbooks` and `sections` are complete on each server. Citus can't distribute a table that has triggers or that other
+tables refer to. So references, views and triggers are dropped and created again, in the same transaction.
 """
 
 from sqlalchemy import Connection, ForeignKeyConstraint
@@ -14,7 +14,7 @@ from playbook_db.store.postgres.grants import become_owner
 from playbook_db.store.tables import metadata, playbooks, sections
 
 _WHOLE = (playbooks, sections)
-# They hold until the transaction's end. Without Citus they have no effect.
+# Settings until the end of the transaction. Without Citus they have no effect.
 _SETTINGS = sql("""
 SELECT set_config('citus.enable_unsafe_triggers', 'on', true),
        set_config('citus.multi_shard_modify_mode', 'sequential', true), set_config('client_min_messages', 'error', true)
@@ -33,12 +33,12 @@ FROM pg_dist_shard AS s JOIN pg_dist_placement AS p ON p.shardid = s.shardid WHE
 
 
 def let_citus(connection: Connection) -> None:
-    """Let Citus create triggers, and change its tables one by one, until the transaction ends."""
+    """Until the transaction ends, let Citus create triggers and change its tables one by one."""
     connection.execute(_SETTINGS)
 
 
 def require_citus(connection: Connection, where: str) -> bool:
-    """Return whether the database *where* has the extension. Raises DatabaseError if it can't be created either."""
+    """Return whether the database *where* has the extension. Raises DatabaseError if it can't be created."""
     citus = connection.execute(_CITUS).one()
     needs = {
         "its server has no Citus. Install that extension on the server": citus.is_installed,
@@ -52,8 +52,8 @@ def require_citus(connection: Connection, where: str) -> bool:
 
 
 def spread(connection: Connection, dialect: Dialect) -> tuple[int, int, bool]:
-    """Distribute the tables that aren't distributed yet. Return the number of servers and of shards, and whether there
-    were such tables."""
+    """Distribute the tables that aren't distributed yet. Return the number of servers, the number of shards, and
+    whether there were such tables."""
     known = set(connection.scalars(_SPREAD))
     tables = [table for table in (*_WHOLE, *metadata.sorted_tables) if table.name not in known]
     names = list(dict.fromkeys(table.name for table in tables))
@@ -79,14 +79,14 @@ def _spread(connection: Connection, names: list[str]) -> None:
             else f"create_distributed_table('{name}', 'playbook_id')"
         )
         connection.exec_driver_sql(f"SELECT {call}")
-    for name in reversed(names):  # the rows that were copied into shards
+    for name in reversed(names):  # removes the rows that were copied into shards
         connection.exec_driver_sql(f"SELECT truncate_local_data_after_distributing_table('{name}')")
     for reference in between:
         connection.execute(AddConstraint(reference))
 
 
 def _references() -> list[ForeignKeyConstraint]:
-    """Return the foreign keys between distributed tables."""
+    """Return the foreign keys from one distributed table to another."""
     return [
         reference
         for table in metadata.sorted_tables

@@ -1,4 +1,4 @@
-"""Translates errors of PostgreSQL and its driver into ours: what happened and what to do, never with a password."""
+"""Translate errors of PostgreSQL and its driver into ours, which say what to do and contain no password."""
 
 import os
 import re
@@ -19,8 +19,8 @@ from playbook_db.errors import (
 )
 from playbook_db.store.team import patience
 
-# By SQLSTATE, or its first characters: the problem, and what to do. `{where}` is the database, `{reply}` the first line
-# of the server's message.
+# Messages by SQLSTATE, or by its first characters. `{where}` is the database, `{reply}` the first line of the server's
+# message.
 _BY_STATE = (
     (("28", "0P"), "{where} refuses this user and password ({reply}). Check both in the URL (a team's member "
                    "changes it with: playbook team join URL). If the URL has no password, check the file that "
@@ -28,7 +28,7 @@ _BY_STATE = (
     (("3D000",), "{where}: the server has no such database. Ask for one, or create it: createdb NAME"),
     (("42501", "3F000"), "{where}: your user may not do this ({reply}). Ask its owner to run: playbook db grant "
                          "ROLE member"),
-    (("53300",), "{where} has no connection left ({reply}). Try again later, or ask for a higher max_connections."),
+    (("53300",), "{where} accepts no more connections ({reply}). Try again later, or ask for more max_connections."),
     (("54",), "{where} can't store a text that is this large ({reply}). Nothing was changed; use shorter texts."),
     (("53100", "53200"), "{where} is full ({reply}). Its server needs room; nothing was changed."),
     (("25006",), "{where} can only be read: its server is a standby, or read-only. Name the one that accepts writes."),
@@ -39,7 +39,7 @@ _BY_STATE = (
     (("22021", "22P05"), "{where} stores text in another encoding than UTF-8 ({reply}). Create the database with: "
                          "createdb --encoding=UTF8 --template=template0 NAME"),
 )  # fmt: skip
-# Before there is a connection, the library and poolers report a server's error by its text only.
+# While a connection is being made, the library and poolers report a server's error only by its text.
 _BY_TEXT = (
     (r"password authentication failed|no password supplied|role \".*\" does not exist|no pg_hba\.conf entry|"
      r"authentication failed|pg_hba\.conf rejects", "28P01"),
@@ -52,7 +52,7 @@ _BY_TEXT = (
 # The server can't be used at present: connection lost, no room, shutdown.
 _ENDED = ("08", "25P03", "25P04")
 _AWAY = (*_ENDED, "53", "57P")
-_WRONG = (  # in the URL, by the library or by the server before there is a connection
+_WRONG = (  # errors in the URL, reported by the library or the server during the connection
     r"invalid (connection option|port number|\w+ value|integer value|URI|percent-encoded)|missing \"=\"|"
     r"definition of service|service file|unrecognized configuration parameter|invalid value for parameter|"
     r"unsupported startup parameter|unrecognized SSL|certificate|does not support SSL"
@@ -69,8 +69,8 @@ _BUSY = "55P03"  # lock_not_available
 
 @contextmanager
 def explained(where: str, otherwise: str = "") -> Iterator[None]:
-    """Translate errors of the server and the driver at the database *where*. Bugs pass, unless *otherwise* describes
-    them. The block has the time limit of one transaction."""
+    """Translate errors of the server and the driver into ours. *where* is the database. Don't translate unknown errors,
+    unless *otherwise* describes them. The `with` block has the time limit of one transaction."""
     try:
         with patience.started():
             yield
@@ -81,7 +81,7 @@ def explained(where: str, otherwise: str = "") -> Iterator[None]:
             ours = ServerError(f"{where} {otherwise} ({_reply(cause)}). Nothing was changed.")
         if ours is None:
             raise
-        raise ours from None  # the driver's full message may have the URL
+        raise ours from None  # the driver's full message may contain the URL
 
 
 def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
@@ -99,7 +99,7 @@ def _ours(where: str, error: psycopg.Error) -> DatabaseError | None:
                 kind = NoPasswordError
             return kind(text.format(where=where, reply=reply))
     if not state and re.search(_WRONG, str(error)):
-        return ServerError(f"The URL of {where} can't be used as it is ({reply}). Correct it where it was given.")
+        return ServerError(f"The URL of {where} can't be used as it is ({reply}). Correct the URL where you set it.")
     if not (state.startswith(_AWAY) or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
         return None
     is_lost = state.startswith(_ENDED) or re.search(_LOST, str(error))
@@ -116,7 +116,7 @@ def _state(error: psycopg.Error) -> str:
 
 
 def _reply(error: psycopg.Error) -> str:
-    """Return the first line of the server's message, redacted."""
+    """Return the first line of the server's message, without secrets."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     line = lines[0] if lines else type(error).__name__
     line = re.sub(r"^.*(FATAL|ERROR):\s+|^connection (failed|is bad): ", "", line)

@@ -1,5 +1,5 @@
--- The functions of SQLite that the views and the questions of docs/sql.md use, so that one wording serves both.
--- Those of the same name that PostgreSQL has take other types.
+-- Functions of SQLite that the views and the examples in docs/sql.md use, so that the same SQL works in both databases.
+-- PostgreSQL has some functions with these names, but for other types.
 
 CREATE FUNCTION json_each(list text) RETURNS TABLE (value text) LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT jsonb_array_elements_text(list::jsonb) $$;
@@ -17,7 +17,7 @@ AS $$ SELECT round(number::numeric, digits)::double precision $$;
 CREATE FUNCTION julianday(moment text) RETURNS double precision LANGUAGE sql STABLE PARALLEL SAFE
 AS $$ SELECT extract(epoch FROM moment::timestamptz)::double precision / 86400 + 2440587.5 $$;
 
--- With the modifiers of SQLite that begin a month or a week, and those that go so many days on or back.
+-- This date function knows only some modifiers of SQLite: the start of a month or year, a weekday, a number of days.
 CREATE FUNCTION date(moment text, VARIADIC modifiers text[]) RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 DECLARE
     day date := (moment::timestamptz AT TIME ZONE 'UTC')::date;

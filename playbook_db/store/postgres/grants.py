@@ -1,4 +1,4 @@
-"""Rights on a server: the grants on our tables, views and functions, in their schema.
+"""Grant rights on a server: on our tables, views and functions, in their schema.
 
 A reader can read. A member can also write rows, but triggers prevent changes of the history, and no grant allows
 changes of a table. An owner has the role that owns the tables, and can migrate them. Default privileges cover objects
@@ -20,7 +20,7 @@ from playbook_db.store.tables import metadata
 
 Right = Literal["reader", "member", "owner"]
 RIGHTS: tuple[Right, ...] = get_args(Right)
-_ONLY_READ = ("alembic_version", "sections")  # only migrations write them
+_ONLY_READ = ("alembic_version", "sections")  # only migrations write these tables
 _SEQUENCE = "playbooks_id_seq"
 _WRITE = "INSERT, UPDATE, DELETE"
 _BEYOND: dict[Right, tuple[str, ...]] = {  # privileges that the right doesn't include
@@ -29,7 +29,7 @@ _BEYOND: dict[Right, tuple[str, ...]] = {  # privileges that the right doesn't i
     "owner": (),
 }
 _LOCK = sql("SELECT pg_advisory_xact_lock(:lock)")
-_GRANTS_LOCK = 0x504C4247  # "PLBG": two at a time would change the same row of the server's catalogue
+_GRANTS_LOCK = 0x504C4247  # "PLBG": two grants at once would change the same row of the server's catalog
 _OURS = "quote_ident(current_schema())::regnamespace"
 _ROLE = sql(
     "SELECT oid, rolname, quote_ident(rolname) AS name, rolsuper, rolcanlogin FROM pg_roles WHERE rolname = :role"
@@ -60,7 +60,7 @@ UNION ALL
 SELECT 'CREATE in the schema ' || current_schema()
 WHERE has_schema_privilege(CAST(:role AS oid), current_schema(), 'CREATE')
 UNION ALL
-SELECT 'all that ' || rolname || ' may, who owns the tables' FROM pg_roles
+SELECT 'all rights of ' || rolname || ', who owns the tables' FROM pg_roles
 WHERE oid = :owner AND pg_has_role(CAST(:role AS oid), oid, 'MEMBER')
 """)
 _MAY_CONNECT = sql("SELECT has_database_privilege(CAST(:role AS oid), current_database(), 'CONNECT')")
@@ -68,8 +68,8 @@ _MAY_CONNECT = sql("SELECT has_database_privilege(CAST(:role AS oid), current_da
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """The result: `role` now has the `right` on the tables of `owner`. `beyond` lists its privileges from other
-    sources, and `notes` are for the person."""
+    """The result of a grant: `role` now has the `right` on the tables of `owner`. `beyond` lists further privileges
+    that the role has from elsewhere. `notes` are for the user."""
 
     role: str
     right: Right
@@ -79,14 +79,14 @@ class Granted:
 
 
 def grant(connection: Connection, role: str, right: Right) -> Granted:
-    """Grant *role* the *right* in the current schema, and revoke our other grants to it. Raises ServerError if that
-    can't be done."""
+    """Grant *right* to *role* in the current schema, and revoke our other grants to the role. Raises ServerError if
+    that fails."""
     connection.execute(_LOCK, {"lock": _GRANTS_LOCK})
     owner, to = _looked_up(connection, role, right)
     notes = [*_close_schema(connection, owner)]
     if not to.rolcanlogin:
         notes.append(f"{role} can't log in itself, but its members can (or: ALTER ROLE {to.name} LOGIN)")
-    if right == "owner" and to.oid != owner.oid and owner.rolsuper:  # else members of that role would be superusers
+    if right == "owner" and to.oid != owner.oid and owner.rolsuper:  # a member of that role would become a superuser
         _hand_over(connection, owner, to)
         notes.append(f"the tables belonged to {owner.rolname}, a superuser; now they belong to {role}")
         owner = connection.execute(_OWNER).one()
@@ -104,22 +104,21 @@ def grant(connection: Connection, role: str, right: Right) -> Granted:
 
 
 def become_owner(connection: Connection) -> None:
-    """Let the current transaction act as the role that owns the tables, if any, so that this role owns new objects.
-    Raises ServerError if the user isn't a member of that role."""
+    """Let the current transaction act as the role that owns the tables. New objects then belong to the same role. Do
+    nothing if there are no tables. Raises ServerError if the user isn't a member of the role."""
     owner = connection.execute(_OWNER).first()
     if owner is None:
         return
     if not owner.is_within_reach:
         raise ServerError(
             f"The tables of {dialect_of(connection).where} belong to {owner.rolname}; no other user may migrate them. "
-            "Ask to be made an owner: playbook db grant ROLE owner"
+            "Ask that user to make you an owner: playbook db grant ROLE owner"
         )
     _run(connection, f"SET LOCAL ROLE {owner.name}")
 
 
 def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any], Row[Any]]:
-    """Return the tables' owner and *role* as the server knows them. Raises ServerError if *role* can't have the
-    *right*."""
+    """Look up the tables' owner and *role* on the server. Raise ServerError if *role* can't get the *right*."""
     where = dialect_of(connection).where
     owner, to = connection.execute(_OWNER).one(), connection.execute(_ROLE, {"role": role}).first()
     if not owner.is_ours:
@@ -130,41 +129,41 @@ def _looked_up(connection: Connection, role: str, right: Right) -> tuple[Row[Any
     if to is None:
         name = connection.scalar(sql("SELECT quote_ident(:role)"), {"role": role})
         raise ServerError(
-            f"The server of {where} has no role {role}. Make it: createuser --pwprompt {shlex.quote(role)} (or in SQL: "
-            f"CREATE ROLE {name} LOGIN PASSWORD '...')"
+            f"The server of {where} has no role {role}. Create it: createuser --pwprompt {shlex.quote(role)} (or in "
+            f"SQL: CREATE ROLE {name} LOGIN PASSWORD '...')"
         )
     if to.rolsuper or role.startswith("pg_"):
-        raise ServerError(f"{role} is a superuser or one of the server's own roles (pg_...): grants don't limit these.")
+        raise ServerError(f"{role} is a superuser or a built-in role (pg_...), which grants can't limit.")
     if to.oid == owner.oid and right != "owner":
         raise ServerError(
-            f"{role} owns the tables of {where}, which no grant takes away. Let members have other roles, or as a "
-            f"superuser give the tables to another: REASSIGN OWNED BY {owner.name} TO ..."
+            f"{role} owns the tables of {where}, and a grant can't change that. Use another role for members, or as a "
+            f"superuser give the tables to another role: REASSIGN OWNED BY {owner.name} TO ..."
         )
     return owner, to
 
 
 def _close_schema(connection: Connection, owner: Row[Any]) -> Iterator[str]:
-    """Let only the owner create tables and functions in our schema. Before version 15 everybody may create them in
+    """Let only the owner create tables and functions in our schema. Before PostgreSQL 15 everybody may create them in
     `public`."""
     if connection.scalar(_ALL_MAY_MAKE):
         _run(connection, f"GRANT CREATE ON SCHEMA {owner.schema} TO {owner.name}")
         _run(connection, f"REVOKE CREATE ON SCHEMA {owner.schema} FROM PUBLIC")
         if not connection.scalar(_ALL_MAY_MAKE):
-            yield f"in the schema {owner.schema} from now on only its owner and {owner.rolname} can create tables"
+            yield f"from now on only {owner.rolname} and the schema's owner can create tables in {owner.schema}"
 
 
 def _membership(connection: Connection, owner: Row[Any], statement: str) -> None:
     try:
         _run(connection, statement)
-    except InsufficientPrivilege:  # from 16 on not even for its own role
+    except InsufficientPrivilege:  # since PostgreSQL 16 users can't even grant their own role
         raise ServerError(
-            f"You may not grant or revoke the role {owner.rolname}; nothing was changed. A superuser of the server "
-            f"may, with this command, or: {statement}"
+            f"You may not grant or revoke the role {owner.rolname}. Nothing was changed. Ask a superuser of the server "
+            f"to run this command, or: {statement}"
         ) from None
 
 
 def _hand_over(connection: Connection, owner: Row[Any], to: Row[Any]) -> None:
-    """Make *to* the owner of all our objects, and grant existing rights again in their name."""
+    """Make *to* the owner of all our objects. Grant the existing rights again as the new owner."""
     granted = [(str(name), bool(writes)) for name, writes in connection.execute(_GRANTEES) if name != owner.name]
     for name, _ in granted:
         _run(connection, *_revoked(connection, name, owner))
@@ -183,7 +182,7 @@ def _tables() -> list[str]:
 
 
 def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
-    """Yield the statements that revoke the grants of `_grant_statements`."""
+    """Yield the statements that revoke all grants of `_grant_statements`."""
     yield f"REVOKE ALL ON SCHEMA {owner.schema} FROM {to} CASCADE"
     yield f"REVOKE ALL ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} FROM {to} CASCADE"
     yield f"REVOKE ALL ON SEQUENCE {_SEQUENCE} FROM {to} CASCADE"
@@ -193,7 +192,7 @@ def _revoked(connection: Connection, to: str, owner: Row[Any]) -> Iterator[str]:
 
 
 def _grant_statements(connection: Connection, to: str, owner: Row[Any], right: Right) -> Iterator[str]:
-    """Yield the statements that grant *to* a reader's or a member's rights, on present and future objects."""
+    """Yield the statements that give the role *to* the rights of a reader or member, on present and future objects."""
     yield f"GRANT USAGE ON SCHEMA {owner.schema} TO {to}"
     yield f"GRANT SELECT ON {', '.join([*_tables(), *connection.scalars(_VIEWS)])} TO {to}"
     yield f"GRANT EXECUTE ON ROUTINE {', '.join(connection.scalars(_ROUTINES))} TO {to}"
@@ -212,6 +211,6 @@ def _by_default(owner: Row[Any]) -> str:
 
 
 def _run(connection: Connection, *statements: str) -> None:
-    driver = connection.connection.dbapi_connection  # not through SQLAlchemy: a name may hold %
+    driver = connection.connection.dbapi_connection  # not through SQLAlchemy: a name may contain %
     for statement in statements:
         driver.execute(statement)  # type: ignore[union-attr]

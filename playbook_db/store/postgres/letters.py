@@ -1,6 +1,6 @@
-"""The characters of words, for a server whose own definition depends on its locale.
+"""Define which characters belong to words. A server's own definition depends on its locale.
 
-`search.sql` uses them in regular expressions, which are the same with every version of Python.
+`search.sql` uses these characters in regular expressions that don't depend on the version of Python.
 """
 
 import functools
@@ -11,12 +11,12 @@ from collections.abc import Callable
 from playbook_db.domain.search_words import stands_alone
 
 _KNOWN = unicodedata.ucd_3_2_0  # the one edition of Unicode that every Python has
-_SIGNS = {*range(0x2190, 0x2C00), *range(0x2E00, 0x2E80), *range(0x1F000, 0x1FB00)}  # most of them came later
+_SIGNS = {*range(0x2190, 0x2C00), *range(0x2E00, 0x2E80), *range(0x1F000, 0x1FB00)}  # most came later
 _WITH_CAPITALS = range(0x80, 0x590)  # Latin, Greek, Cyrillic and Armenian letters
 
 
 def filled(statement: str) -> str:
-    """Return *statement* with its placeholders replaced by the characters."""
+    """Replace the placeholders in *statement*, such as `{capitals}`, with the characters."""
     return functools.reduce(lambda text, each: text.replace(*each), _letters().items(), statement)
 
 
@@ -33,7 +33,7 @@ def _letters() -> dict[str, str]:
 
 
 def _is_between(code: int) -> bool:
-    """Return whether a character separates words, as for SQLite. It is not a letter, a digit or for private use."""
+    """Return whether the character *code* separates words, as in SQLite. Letters, digits and private ones don't."""
     if 0x3400 <= code < 0xFB00 or code > 0xFFFF:  # Chinese, Korean and private characters; old scripts
         return code in _SIGNS
     category = _KNOWN.category(chr(code))
@@ -41,6 +41,6 @@ def _is_between(code: int) -> bool:
 
 
 def _ranges(codes: range, is_one: Callable[[int], bool]) -> str:
-    """Return the *codes* for which *is_one* is true, as the content of a bracket expression."""
+    """Return the characters *codes* for which *is_one* is true, as ranges in a regular expression."""
     runs = [[*run] for is_in, run in itertools.groupby(codes, is_one) if is_in]
     return "".join(f"\\U{run[0]:08x}-\\U{run[-1]:08x}" for run in runs)

@@ -1,12 +1,13 @@
--- The index for full text, as store/search.sql has it for SQLite: of live points alone, kept by the server. What a word
--- is, which letters are the same and what its stem is hang on no extension, no locale and no parser of the server's, so
--- that the same points answer as in a file; docs/team-reference.md says where they don't. Each entry begins with its playbook's
--- number, so what others write costs a search nothing, and words of names are told from those of texts.
+-- The full-text index, as in store/search.sql for SQLite: of live points only, updated by the server. It uses no
+-- extension, locale or parser of the server to find words, equal letters and stems. So a search finds the same points
+-- as in a file. docs/team-reference.md lists the exceptions. Each entry begins with its playbook's number, so other
+-- playbooks don't slow down a search. A sign distinguishes words of names from words of texts.
 
 CREATE TEXT SEARCH DICTIONARY porter_stems (TEMPLATE = snowball, LANGUAGE = porter);
 
--- The stems of a text, in its order. SQLite leaves words alone that are very short or long, and knows two endings more.
--- No entry may be longer than 2 KB, nor all of a text's longer than 1 MB: what is beyond isn't found, but kept.
+-- The stems of a text, in the order of its words. Like SQLite, this doesn't change very short or long words, and knows
+-- two more endings. An entry may have at most 2 KB, and all entries of a text 1 MB. A search doesn't find words beyond
+-- these limits.
 CREATE FUNCTION search_stems(whole text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 10000
 SET search_path FROM CURRENT AS $$
     SELECT coalesce(array_agg(CASE
@@ -33,7 +34,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 20000 SET search_path FROM CURRENT AS 
           SELECT '#', n.* FROM unnest(search_stems(name)) WITH ORDINALITY AS n (stem, place)) AS entries
 $$;
 
--- What asks for words that stand side by side in a text; those of an identifier that is written whole also in a name.
+-- The query for words that follow each other in a text. If the words are a whole identifier, it also looks for them in
+-- names.
 CREATE FUNCTION search_query(playbook_id integer, words text, is_whole boolean) RETURNS tsquery
 LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 10000 SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN is_whole THEN of_text || of_name ELSE of_text END

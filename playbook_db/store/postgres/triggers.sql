@@ -1,7 +1,7 @@
--- What holds the history, as store/triggers.sql has it for SQLite: nothing in it is changed or taken out, a name is
--- given once, a point never vanishes. The one way through is an erasure under way. Here too whoever may write to the
--- tables can't get round it; who owns them could. Each function knows its tables by the schema that they were made in,
--- so that nobody's temporary table takes the place of one.
+-- These triggers protect the history, as store/triggers.sql does for SQLite: no row is changed or deleted, no name is
+-- used twice, and no point is deleted. The only exception is an erasure that isn't finished. A user who may write to
+-- the tables can't get around the triggers; only the tables' owner can. Each function names the schema of its tables,
+-- so no temporary table can replace one.
 
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -11,7 +11,8 @@ END $$;
 CREATE FUNCTION is_erasing(playbook integer) RETURNS boolean LANGUAGE sql STABLE SET search_path FROM CURRENT
 AS $$ SELECT EXISTS (SELECT 1 FROM erasures WHERE playbook_id = playbook AND finished_at IS NULL) $$;
 
--- Nor to one that is committed: who made it is on record. What Citus makes of `xmin` nobody has tried.
+-- Rows can't be added to a revision that is already committed. With Citus only the revision's number is checked, since
+-- `xmin` is untested there.
 CREATE FUNCTION refuse_unless_in_last_revision() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF current_setting('citus.shard_count', true) IS NULL THEN
@@ -32,11 +33,11 @@ BEGIN
         (SELECT coalesce(max(number), 0) + 1 FROM revisions WHERE playbook_id = NEW.playbook_id) THEN
         RAISE EXCEPTION USING MESSAGE = TG_ARGV[0], ERRCODE = 'integrity_constraint_violation';
     END IF;
-    NEW.role := session_user;  -- whatever was given: who logged in the server alone knows
+    NEW.role := session_user;  -- only the server knows who logged in
     RETURN NEW;
 END $$;
 
--- Lets an erasure under way put the mark of what was taken out into the columns that are named, or NULL into most.
+-- An unfinished erasure may put its mark into the named columns, or NULL into any of them except `text`.
 CREATE FUNCTION refuse_unless_erasing() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     was jsonb := to_jsonb(OLD);
@@ -50,7 +51,7 @@ BEGIN
     RETURN NEW;
 END $$;
 
--- When a transaction ends, each point that it wrote, or a change of it, is what its last change says.
+-- At the end of a transaction, each point whose row or changes it wrote must match the point's last change.
 CREATE FUNCTION refuse_unless_on_record() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     point bigint := coalesce(to_jsonb(NEW) ->> 'point_id', to_jsonb(NEW) ->> 'id');
@@ -114,7 +115,7 @@ CREATE TRIGGER key_points_forgotten_on_record BEFORE UPDATE ON key_points FOR EA
 WHEN (NEW.forgotten = 1 AND OLD.forgotten = 0 AND NOT is_erasing(OLD.playbook_id))
 EXECUTE FUNCTION refuse('a key point is never forgotten without a row of erasures');
 
-DO $$ BEGIN  -- Citus knows no such triggers
+DO $$ BEGIN  -- Citus has no such triggers
     IF current_setting('citus.shard_count', true) IS NULL THEN
         CREATE CONSTRAINT TRIGGER key_points_on_record AFTER INSERT OR UPDATE ON key_points
         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse_unless_on_record();
@@ -147,8 +148,8 @@ EXECUTE FUNCTION refuse('an erasure stays on record for ever');
 CREATE TRIGGER erasures_of_last_revision BEFORE INSERT ON erasures FOR EACH ROW
 EXECUTE FUNCTION refuse_unless_in_last_revision('an erasure belongs to the last revision');
 
--- A session that is resumed or compacted is shown its points anew, and counts once, for the event that told it first.
--- Whether it does is not asked where rows collide: Citus takes nothing but plain functions there.
+-- A session that is resumed or compacted is shown its points again. It counts only once, for the first event. ON
+-- CONFLICT doesn't check this, as Citus accepts only simple functions there.
 CREATE FUNCTION count_showings() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     shown bigint[] := ARRAY(SELECT each::bigint FROM jsonb_array_elements_text(NEW.points::jsonb) AS each);

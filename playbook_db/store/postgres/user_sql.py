@@ -1,8 +1,8 @@
-"""People's own SQL on a server: one statement, in a read-only transaction.
+"""Run one SQL statement of the user on a server, in a read-only transaction.
 
-The statement is declared as a cursor's, which accepts only a query: no COPY, and no second statement. Functions of the
-server depend on the user's rights. A superuser could read the server's files with them, so a superuser's query runs
-with the rights of a role that can only read all tables.
+The statement is declared for a cursor, which accepts only a query: no COPY, and no second statement. The user's rights
+decide which functions of the server work. With some of them a superuser could read the server's files, so a superuser's
+query runs as a role that can only read tables.
 """
 
 import re
@@ -21,16 +21,17 @@ from playbook_db.errors import QueryError, QueryRefusedError, QueryTimeoutError
 from playbook_db.store.dialect import Dialect
 
 _QUERIES = ("select", "with", "values", "table", "(")
-_WITHOUT_CURSOR = ("explain", "show")  # a cursor doesn't accept these
+_WITHOUT_CURSOR = ("explain", "show")  # a cursor doesn't accept these statements
 _ROWS_AT_ONCE = 500
-# Citus would ask its nodes as that role, which can't log in.
+# With Citus the role stays: Citus would log in to its nodes as `pg_read_all_data`, which can't log in.
 _BOUNDS = sql("""
 SELECT set_config('statement_timeout', :wait, true),
        CASE WHEN rolsuper AND NOT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')
             THEN set_config('role', 'pg_read_all_data', true) END
 FROM pg_roles WHERE rolname = current_user
 """)
-# Strings, names, comments and casts, which have no parameters; then a parameter, or a sign that the driver reads so.
+# First strings, names, comments and casts, which contain no parameters. Then parameters, and signs that the driver
+# takes for parameters.
 _PARTS = re.compile(
     r"('(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\2\$|::)|(?<!\w):(project\b)|(:\w+)|(%)",
     re.S,
@@ -42,7 +43,7 @@ _WRITING = re.compile(r'at or near "(insert|update|delete|merge|into|copy|call|d
 def open_answer(
     dialect: Dialect, query: str, project_key: str, timeout_s: float
 ) -> Iterator[tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]]:
-    """Run *query* in the database of *dialect*. Return the column titles and the rows. `:project` in it means
+    """Run *query* in the database of *dialect*. Return the column titles and the rows. `:project` is bound to
     *project_key*. Raises QueryError, QueryRefusedError, QueryTimeoutError, ServerError."""
     engine = dialect.make_engine().execution_options(writes=False)
     try:
@@ -72,14 +73,14 @@ def _begins_with(query: str, words: tuple[str, ...]) -> bool:
 def _bound(part: "re.Match[str]") -> str:
     as_it_is, _, project, unknown, percent = part.groups()
     if unknown:
-        raise QueryError(f"there is no value to bind for {unknown}: binding")
+        raise QueryError(f"the parameter {unknown} has no binding")
     if project:
         return "%(project)s::text"
     return "%%" if percent else str(as_it_is).replace("%", "%%")
 
 
 def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: float) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows. The server limits the time of each batch; this function limits the time of all batches."""
+    """Yield the rows in batches. The server limits the time of each batch, and this function the sum of these times."""
     remaining_s = timeout_s
     while remaining_s > 0:
         began = monotonic()
@@ -92,7 +93,7 @@ def _rows(cursor: "psycopg.Cursor[Any] | psycopg.ServerCursor[Any]", timeout_s: 
 
 
 def _plain(value: Any) -> Any:
-    """Return *value* in the form that SQLite would return."""
+    """Convert *value* to the type that SQLite would return."""
     if isinstance(value, bool):
         return int(value)
     return str(value) if isinstance(value, date | datetime | time | timedelta | UUID | list | dict) else value
@@ -100,7 +101,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _explained(engine: Engine, timeout_s: float) -> Iterator[None]:
-    """Translate the driver's errors about the statement. The dialect translates those of the server."""
+    """Translate the driver's errors about the statement. The dialect translates errors of the server."""
     try:
         yield
     except psycopg.OperationalError as error:

@@ -1,7 +1,7 @@
-"""Backups of the whole SQLite file: listing, making, reading and removing them.
+"""List, make, read and remove backups of the whole SQLite file.
 
-They are in `backups/` beside the database. Their names contain time and kind: `playbook-TIME.db` by hand,
-`playbook-TIME.daily.db`, `playbook-TIME.before-restore.db`, and before a migration `playbook-TIME.schema-0002.db`.
+They are in `backups/` beside the database. Their names contain time and kind: `playbook-TIME.db` (made by hand),
+`playbook-TIME.daily.db`, `playbook-TIME.before-restore.db`, and `playbook-TIME.schema-0002.db` (before a migration).
 Files with other names are never listed or removed.
 """
 
@@ -24,11 +24,11 @@ from playbook_db.store.sqlite.files import Access
 
 BY_HAND, DAILY, BEFORE_RESTORE = "hand", "daily", "before-restore"
 _STAMP = "%Y%m%dT%H%M%SZ"
-_PARTIAL = ".partial"  # ends the name of an unfinished one
-_LONGEST_WRITE_S = 24 * 60 * 60  # an older partial was left by a kill
-_SAME_SECOND = 1000  # backups at most
+_PARTIAL = ".partial"  # ends the name of an unfinished backup
+_LONGEST_WRITE_S = 24 * 60 * 60  # an older unfinished backup was left by a killed process
+_SAME_SECOND = 1000  # at most so many backups
 MAX_DAILY = 7
-MAX_WEEKLY = 4  # weeks before those
+MAX_WEEKLY = 4  # weeks before the daily backups
 MAX_OF_MIGRATIONS = 3
 _HELD = """
 SELECT p.key, coalesce((SELECT max(r.number) FROM revisions AS r WHERE r.playbook_id = p.id), 0),
@@ -39,8 +39,8 @@ FROM playbooks AS p ORDER BY p.key
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup: its file, its time (UTC, from its name), its kind (`hand`, `daily`, `before-restore`, or `schema-0002`:
-    before a migration of that schema), and its size."""
+    """A backup. `time` (UTC) comes from its name. `kind` is `hand`, `daily`, `before-restore`, or for example
+    `schema-0002`, made before a migration of that schema."""
 
     path: str
     time: datetime
@@ -50,7 +50,7 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One playbook in a database: its key, its last revision, and its number of live points."""
+    """A playbook in a database file, with its last revision and its number of live points."""
 
     key: str
     revision: int
@@ -63,7 +63,7 @@ def list_backups(path: str) -> list[Backup]:
     pattern = re.escape(os.path.join(*backups_of(path))) + BACKUP_NAME
     for match in filter(None, (re.fullmatch(pattern, file) for file in _files_of(path, "*.db"))):
         file = match.string
-        with contextlib.suppress(OSError, ValueError):  # just removed, or no valid time
+        with contextlib.suppress(OSError, ValueError):  # the file was just removed, or has no valid time
             taken_at = datetime.strptime(match["time"], _STAMP).replace(tzinfo=UTC)
             status, kind = os.stat(file), match["kind"] or BY_HAND
             backups.append((taken_at, status.st_mtime_ns, Backup(file, taken_at, kind, status.st_size)))
@@ -71,12 +71,12 @@ def list_backups(path: str) -> list[Backup]:
 
 
 def folder_of(path: str) -> str:
-    """Return the folder of the backups of the database file *path*, without creating it."""
+    """Return the folder for backups of the database file *path*. Don't create it."""
     return backups_of(path)[0]
 
 
 def make_folder(path: str) -> str:
-    """Return the folder of the backups of *path*, created if needed. Raises BackupError."""
+    """Return the folder for backups of *path*. Create it if needed. Raises BackupError."""
     folder = folder_of(path)
     with _explained(folder, "can't be made"):
         for each in (os.path.dirname(folder), folder):
@@ -85,8 +85,8 @@ def make_folder(path: str) -> str:
 
 
 def take(path: str, kind: str, *, now: datetime) -> Backup:
-    """Back up one state of the database file *path*, without texts that are forgotten during the backup. Raises
-    BackupError, DamagedError."""
+    """Back up the database file *path*. If a text is forgotten meanwhile, start again. Raises BackupError,
+    DamagedError."""
     folder, taken_at = make_folder(path), now.astimezone(UTC).replace(microsecond=0)
     beginning = os.path.join(folder, f"{_stem(path)}-{taken_at:{_STAMP}}")
     end = ".db" if kind == BY_HAND else f".{kind}.db"
@@ -99,7 +99,7 @@ def take(path: str, kind: str, *, now: datetime) -> Backup:
 
 
 def take_to(path: str, target: str) -> None:
-    """Back up one state of the database file *path* to the new file *target*. Raises BackupError, DamagedError."""
+    """Back up the database file *path* to the new file *target*. Raises BackupError, DamagedError."""
     folder = os.path.dirname(os.path.abspath(target))
     if os.path.isdir(target):
         raise BackupError(f"{target} is a folder. Name a file in it.")
@@ -112,8 +112,8 @@ def take_to(path: str, target: str) -> None:
 
 
 def rotate(path: str) -> None:
-    """Remove the oldest automatic backups, and unfinished ones that a killed process left. Backups with points are
-    counted separately, so that empty ones never replace them."""
+    """Remove the oldest automatic backups, and unfinished backups of killed processes. Backups with points are counted
+    separately, so that empty ones never replace them."""
     groups: dict[bool, list[Backup]] = {True: [], False: []}
     for backup in list_backups(path):
         if backup.kind == DAILY or backup.kind.startswith("schema-"):
@@ -132,7 +132,7 @@ def rotate(path: str) -> None:
 
 
 def partials(path: str) -> list[str]:
-    """Return the unfinished backups of *path*, which are in progress or were left by a killed process."""
+    """Return the unfinished backups of *path*. They are in progress, or a killed process left them."""
     return _files_of(path, f".*{_PARTIAL}*")
 
 
@@ -144,8 +144,8 @@ def held_in(path: str, access: Access = "at rest") -> list[Held]:
 
 @contextmanager
 def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
-    """Make a checked temporary copy of the database file *path* in *folder*. Only its owner can read it. A file *at
-    rest* is not changed, and is checked more thoroughly. Raises BackupError, DamagedError."""
+    """Make a checked temporary copy of the database file *path* in *folder*. Only the copy's owner can read it. A file
+    *at rest* isn't changed, and is checked more thoroughly. Raises BackupError, DamagedError."""
     with _explained(folder, "can't be written"):
         handle, partial = tempfile.mkstemp(prefix=f".{_stem(path)}-", suffix=_PARTIAL, dir=folder)
         os.close(handle)
@@ -160,7 +160,7 @@ def copied(path: str, folder: str, *, at_rest: bool = False) -> Iterator[str]:
 
 
 def place(partial: str, names: Iterable[str]) -> str:
-    """Rename the file *partial* to the first free one of *names*. Return that name. Raises BackupError."""
+    """Rename the file *partial* to the first of *names* that is free. Return that name. Raises BackupError."""
     name = ""
     for name in names:
         with _explained(name, "can't be made"):
@@ -178,7 +178,7 @@ def place(partial: str, names: Iterable[str]) -> str:
 
 
 def _has_points(path: str) -> bool:
-    """Return whether the backup *path* has points, live or retired, or False if it is unreadable."""
+    """Return whether the backup *path* has live or retired points. An unreadable backup has none."""
     try:
         with closing(files.open_file(path, "at rest")) as connection, files.explained(path):
             return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM key_points)").fetchone()[0])
@@ -187,7 +187,6 @@ def _has_points(path: str) -> bool:
 
 
 def _erasures_in(path: str, access: Access) -> int:
-    """Return the number of erasures in the database file *path*."""
     with closing(files.open_file(path, access)) as connection, files.explained(path):
         return int(connection.execute("SELECT count(*) FROM erasures").fetchone()[0])
 
@@ -209,7 +208,7 @@ def _already_there(name: str) -> BackupError:
 
 
 def daily_to_keep(times: Iterable[datetime]) -> set[datetime]:
-    """Return the newest MAX_DAILY of *times*, and the newest of each of the MAX_WEEKLY weeks before them."""
+    """Return the newest MAX_DAILY of *times*, and one time for each of the MAX_WEEKLY weeks before these."""
     newest_first = sorted(set(times), reverse=True)
     newest = newest_first[:MAX_DAILY]
     weeks: dict[tuple[int, int], datetime] = {}

@@ -1,4 +1,4 @@
-"""One SQLite file as a database of playbooks: PRAGMAs, locks, checks, triggers and views.
+"""A database of playbooks in one SQLite file: PRAGMAs, locks, checks, triggers and views.
 
 `files` opens, copies and replaces whole files.
 """
@@ -39,32 +39,32 @@ SELECT p.id, h.playbook_id IS NOT NULL FROM playbooks AS p LEFT JOIN heads AS h 
 WHERE p.key = :key
 """)
 _ADD_HEAD = sql(ADD_HEAD)
-_RETRY_AT_LEAST_S, _RETRY_AT_MOST_S = 0.001, 0.006  # at random in between, when the write lock is taken
-_connected: set[str] = set()  # the files that this process has had a connection to
+_RETRY_AT_LEAST_S, _RETRY_AT_MOST_S = 0.001, 0.006  # between tries to get the write lock; the sleep is random
+_connected: set[str] = set()  # the files that this process has connected to
 _FILES = ("views.sql", "search_triggers.sql", "triggers.sql", "planning.sql")
-WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # a commit moves a longer write-ahead log into the file
+WAL_CHECKPOINT_BYTES = 16 * 1024 * 1024  # above this size, a commit moves the write-ahead log into the file
 
 
 class SqliteDialect(Dialect):
-    """The database in the file `path`. It is only read unless `access` is "write"."""
+    """The database in the file `path`. The file is only read unless `access` is "write"."""
 
     is_shared = False
 
     def __init__(self, path: str, access: Access = "write") -> None:
         self.path, self.access = path, access
-        self._usual_wait_s = 0.0  # for the write lock, lately
+        self._usual_wait_s = 0.0  # recent waits for the write lock, on average
 
     @property
     def where(self) -> str:
-        """The database's path, for messages."""
+        """The database's path, as messages show it."""
         return self.path
 
     def make_engine(self, *, foreign_keys: bool = True) -> Engine:
-        """Return an engine that leaves the begin of transactions to us.
+        """Return an engine whose transactions begin with our own BEGIN.
 
-        Without *foreign_keys* it is for migrations: rebuilding a table must not empty those that refer to it. The
-        driver's own deferred BEGIN would lose updates between processes, and leave DDL and SAVEPOINT outside. A writer
-        begins with IMMEDIATE, so the rows that it reads can't change before it writes.
+        The driver's own deferred BEGIN would lose updates between processes, and leave DDL and SAVEPOINT outside the
+        transaction. A writer begins with IMMEDIATE, so the rows that it reads can't change before it writes. Migrations
+        work without *foreign_keys*: rebuilding a table must not empty the tables that refer to it.
         """
         if sqlite3.sqlite_version_info < OLDEST_SQLITE:
             raise DatabaseError(
@@ -100,7 +100,7 @@ class SqliteDialect(Dialect):
         return engine
 
     def ask(self, readers: Engine, key: str, questions: Sequence[Question]) -> list[Sequence[Any]]:
-        """Return the rows for each of *questions* about the playbook *key*, from one state of the database."""
+        """Return the rows for each of *questions* about the playbook *key*. One transaction reads them all."""
         with self.explained(), readers.connect() as connection:
             connection.begin()
             number = next((row.id for row in connection.execute(_FIND, {"key": key})), 0)
@@ -108,22 +108,22 @@ class SqliteDialect(Dialect):
             return [connection.execute(sql(each), {**of, **values}).all() for each, values in questions]
 
     def explained(self) -> AbstractContextManager[None]:
-        """Translate the driver's errors into ours."""
+        """Translate the driver's errors into errors of `playbook_db`."""
         return files.explained(self.where)
 
     @property
     def lock_path(self) -> str:
-        """The path of the lock for replacing the file's schema or its whole content."""
+        """The path of the file to lock before the schema or the whole content is replaced."""
         return f"{self.path}.upgrade.lock"
 
     # The schema of the file.
 
     def schema_version(self, key: str = "", ahead: Sequence[Question] = ()) -> int | None:
-        """Return the schema of the database: 0 for an empty file, None if there is no file. Raises DamagedError if the
-        file is not an SQLite database, OtherProgramError."""
+        """Return the schema of the database: 0 for an empty file, None if there is no file. Raises OtherProgramError,
+        or DamagedError if the file is not an SQLite database."""
         if not os.path.exists(self.path) or not os.path.getsize(self.path):
             if files.has_log(self.path):  # SQLite would remove it with an empty file
-                raise DamagedError(self.where, "it is missing or empty, and its log is not")
+                raise DamagedError(self.where, "the file is missing or empty, but its log is not")
             return 0 if os.path.exists(self.path) else None
         version = self._version_at_rest()
         if version is not None:
@@ -136,11 +136,11 @@ class SqliteDialect(Dialect):
         return at_hand.usable_schema(version)
 
     def _version_at_rest(self) -> int | None:
-        """Return the schema in the file's own header, None if that may be out of date. Asking SQLite takes 100 times as
+        """Return the schema in the file's header, or None if the header may be outdated. SQLite takes 100 times as
         long.
 
-        Never call this for a file that this process has connected to. Closing it would drop the locks of all
-        connections here; another process would then remove the log that they use.
+        Don't read a file that this process has connected to. Closing the file would drop the locks of this process's
+        connections; another process would then remove the log that they use.
         """
         if self.path in _connected or not is_at_rest(self.path):
             return None
@@ -155,16 +155,16 @@ class SqliteDialect(Dialect):
         return at_hand.usable_schema(version) if application == files.APPLICATION_ID else None
 
     def mark_version(self, connection: Connection, version: int, oldest_program: int) -> None:
-        """Write *version*, and the *oldest_program* that may write at it, for `schema_version`."""
+        """Record the schema *version*, and the *oldest_program* that may write to it. `schema_version` reads both."""
         marked = at_hand.marked_version(version, oldest_program)
         connection.exec_driver_sql(f"PRAGMA user_version = {marked:d}")
         connection.exec_driver_sql(f"PRAGMA application_id = {files.APPLICATION_ID:d}")
 
-    # Creating and migrating it.
+    # Create and migrate the file.
 
     @contextmanager
     def unchanged(self) -> Iterator[Connection]:
-        """Open a transaction that can't change or create the file. If there is no file, it sees an empty database."""
+        """Open a transaction that can't change or create the file. A missing file is read as an empty database."""
         with files.without_new_log(self.path), self.explained():
             if self.schema_version():
                 engine = SqliteDialect(self.path, "read").make_engine()
@@ -177,7 +177,7 @@ class SqliteDialect(Dialect):
                 engine.dispose()
 
     def prepare(self) -> None:
-        """Create the file and its folder unless they exist. Only their owner can use them."""
+        """Create the file and its folder if they don't exist. Only their owner can use them."""
         folder = os.path.dirname(self.path)
         with files.explained(self.where, "can't be opened for writing", of_files=True):
             if folder and not os.path.isdir(folder):
@@ -189,71 +189,71 @@ class SqliteDialect(Dialect):
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Prevent others from replacing the file's schema or content."""
+        """Prevent other processes from replacing the schema or the whole content in the `with` block."""
         from filelock import FileLock
 
         with FileLock(self.lock_path, mode=0o600):
             yield
 
     def back_up_before_migration(self, version: int) -> str:
-        """Back up the database at *version*, and remove surplus backups. Return the backup's path."""
+        """Back up the database, whose schema is *version*. Remove the oldest backups. Return the new backup's path."""
         backup = backups.take(self.path, f"schema-{version:04d}", now=datetime.now(UTC)).path
         backups.rotate(self.path)
         return backup
 
     def drop_views_and_triggers(self, connection: Connection) -> None:
-        """Drop both before a migration. SQLite can't rebuild a table under a view, and silently drops a rebuilt table's
-        triggers."""
+        """Drop all views and triggers before a migration. SQLite can't rebuild a table that a view uses, and silently
+        drops a rebuilt table's triggers."""
         rows = connection.exec_driver_sql("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')")
         for kind, name in rows.all():
             connection.exec_driver_sql(f'DROP {kind} "{name}"')
 
     def make_views_and_triggers(self, connection: Connection) -> None:
-        """Create this version's views, triggers and full-text index, and the planner's statistics."""
+        """Create the views, triggers, full-text index and planner's statistics of this version."""
         full_text.make(connection.exec_driver_sql)
         for file_name in _FILES:
             for statement in statements(file_name):
                 connection.exec_driver_sql(statement)
 
     def distribute(self) -> tuple[int, int, bool]:
-        """Raises DatabaseError: only a server can be distributed."""
+        """Raise DatabaseError, as only a database on a server can be distributed."""
         raise DatabaseError(
-            f"{self.where} is a file. Only a database on a PostgreSQL server with Citus can be distributed; name it "
-            "with --db, and copy this one into it: playbook db transfer"
+            f"{self.where} is a file. Only a database on a PostgreSQL server with Citus can be distributed. Name such "
+            "a database with --db. To copy this file into that database, run: playbook db transfer"
         )
 
     def broken_references(self, connection: Connection) -> list[str]:
-        """Return the rows whose parents are missing, in words."""
+        """Return a message for each row that refers to a missing row."""
         rows = connection.exec_driver_sql("PRAGMA foreign_key_check")
-        missing = "a row of {} ({}) refers to a row of {} that is not there"
+        missing = "a row of {} ({}) refers to a row of {} that is missing"
         return [missing.format(*row) for row in rows]
 
     # Queries.
 
     def lock_playbook(self, connection: Connection, key: str, *, waits: bool = True) -> int | None:
-        """Return the number of the playbook of the project *key*, with a row in `heads`. Return None if there is none.
-        The transaction has already locked the whole database."""
+        """Return the number of the playbook *key*, or None if it doesn't exist. Add its row in `heads` if needed. The
+        transaction has already locked the whole database."""
         playbook_id, has_head = connection.execute(_FIND, {"key": key}).first() or (None, True)
         if not has_head:  # a hook has made the playbook
             connection.execute(_ADD_HEAD, {"playbook_id": playbook_id})
         return playbook_id
 
     def index_hint(self, name: str) -> str:
-        """Return the SQL that makes SQLite use the index *name*. Without statistics it may choose another."""
+        """Return the SQL that makes SQLite use the index *name*. Without statistics SQLite may choose another index."""
         return f"INDEXED BY {name}"
 
     def has_search(self, connection: Connection) -> bool:
-        """Return whether this SQLite can have a full-text index."""
+        """Return whether this version of SQLite supports the full-text index."""
         return full_text.can_index(connection.exec_driver_sql)
 
     def matching(self, connection: Connection, terms: Sequence[Term]) -> "hook_sql.Matching":
-        """Return the function that finds live points with one of the *terms* by the full-text index."""
+        """Return the function that finds the live points with a term. It uses the full-text index."""
         return hook_sql.matching
 
     @contextmanager
     def beside_writes(self, connection: Connection) -> Iterator[Connection]:
-        """Open a second connection to query the full-text index while *connection* writes. It doesn't see those writes.
-        A damaged index would end the writing transaction."""
+        """Open a second connection to query the full-text index, which doesn't see the writes of *connection*. On
+        *connection* itself, a damaged index would end the transaction."""
         with connection.engine.execution_options(writes=False).connect() as other:
             try:
                 yield other
@@ -262,22 +262,21 @@ class SqliteDialect(Dialect):
                 raise
 
     def rebuild_search(self, connection: Connection) -> bool:
-        """Rebuild the full-text index, so that no removed text is left in it. Return whether this SQLite can do
-        that."""
+        """Rebuild the full-text index without removed texts. Return whether this version of SQLite can do that."""
         return full_text.make(connection.exec_driver_sql)
 
     def is_search_behind(self, connection: Connection) -> bool:
-        """Return whether the full-text index lacks changes that this SQLite could add."""
+        """Return whether the full-text index lacks changes, and this version of SQLite can add them."""
         execute = connection.exec_driver_sql
         return full_text.is_behind(execute) and full_text.can_index(execute)
 
     def catch_up_search(self, connection: Connection) -> None:
-        """Bring the full-text index up to date."""
+        """Add the missing changes to the full-text index."""
         full_text.catch_up(connection.exec_driver_sql)
 
     def sizes(self, connection: Connection) -> tuple[int | None, dict[str, int]]:
-        """Return the database's size in bytes, and the sizes of its tables with their indexes. These are {} if this
-        SQLite can't tell."""
+        """Return the database's size in bytes, and the size of each table with its indexes. Some versions of SQLite
+        can't tell the tables' sizes; then return {} for them."""
         (pages,) = connection.exec_driver_sql("PRAGMA page_count").one()
         (page_bytes,) = connection.exec_driver_sql("PRAGMA page_size").one()
         size_bytes = int(pages) * int(page_bytes)
@@ -289,18 +288,18 @@ class SqliteDialect(Dialect):
         )
         return size_bytes, {str(name): int(size) for name, size in rows}
 
-    # Checking it.
+    # Check the file.
 
     def check(self, connection: Connection, *, quick: bool = False) -> list[str]:
-        """Return the problems that SQLite finds in the file. With *quick* it compares no indexes and no references."""
+        """Return the problems that SQLite finds in the file. If *quick*, don't check indexes and references."""
         pragma = "quick_check" if quick else "integrity_check"
         messages = (str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {pragma}") if row[0] != "ok")
         problems = [each for each in messages if full_text.TABLE not in each]  # `search_is_true` checks that
         return problems if quick else problems + self.broken_references(connection)
 
     def search_is_true(self, connection: Connection) -> bool:
-        """Return whether the full-text index matches the points. Return True if this SQLite, or a read-only file, can't
-        tell. FTS5 compares as part of a write, which is rolled back."""
+        """Return whether the full-text index matches the points. Return True if this can't be checked: FTS5 may be
+        missing, and its check needs write access. The write is rolled back."""
         if not full_text.can_index(connection.exec_driver_sql):
             return True
         with closing(open_file(self.path, "write")) as alone:
@@ -313,8 +312,8 @@ class SqliteDialect(Dialect):
                 alone.rollback()
 
     def structure(self, connection: Connection) -> dict[str, str]:
-        """Return the SQL of each table, index, view and trigger, by kind and name. SQLite's own are left out, and the
-        full-text index, which not every SQLite can make."""
+        """Return the SQL of each table, index, view and trigger, by kind and name. Leave out SQLite's own tables, and
+        the full-text index, which some versions of SQLite can't create."""
         rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         left_out = full_text.TABLES | {full_text.VIEW}
         return {
@@ -326,26 +325,26 @@ class SqliteDialect(Dialect):
     # The write-ahead log.
 
     def after_commit(self) -> None:
-        """Move a long write-ahead log into the file."""
+        """Move the write-ahead log into the file if the log is long."""
         checkpoint(self.path, least_bytes=WAL_CHECKPOINT_BYTES)
 
     def tidy(self) -> None:
-        """Move the write-ahead log into the file unless others use it."""
+        """Move the write-ahead log into the file unless other processes use the file."""
         checkpoint(self.path)
 
     def to_disk(self) -> None:
-        """Wait until the write-ahead log is on the disk. Commits don't wait for that."""
+        """Wait until the write-ahead log is saved to disk. Commits don't wait for that."""
         with suppress(FileNotFoundError):
             to_disk(f"{self.path}-wal")
 
     def _connect(self, foreign_keys: bool) -> sqlite3.Connection:
-        """Return a connection with our settings. `synchronous` is NORMAL: a power cut can lose the last commits, but
-        never part of one. Their lessons are then learned again from the transcript."""
+        """Return a connection with our PRAGMAs. `synchronous` is NORMAL: a power cut can lose the last commits, but
+        never a part of one. Lost lessons are then learned again from the transcript."""
         pragmas = (
             "journal_mode = WAL",
             "synchronous = NORMAL",
             f"foreign_keys = {'ON' if foreign_keys else 'OFF'}",
-            "cache_size = -32768",  # KiB at most; an import larger than the default of 2 MB spills its pages
+            "cache_size = -32768",  # KiB at most; with the default of 2 MB, a large import would spill its pages
             "wal_autocheckpoint = 0",  # one checkpointer at a time, see checkpoint()
         )
         _connected.add(self.path)
@@ -365,11 +364,11 @@ class SqliteDialect(Dialect):
             return open_file(self.path, "read")
 
     def _begin_to_write(self, driver: sqlite3.Connection, wait_s: float) -> None:
-        """Take the write lock, waiting up to *wait_s* seconds.
+        """Begin a transaction with the write lock. Wait for the lock up to *wait_s* seconds.
 
-        SQLite's own wait sleeps longer and longer, so newcomers would win for seconds. Sleeps of random length give all
-        writers the same chance. They are longer under load, to save processor time. They are short for a writer that
-        has waited twice as long as usual.
+        SQLite itself sleeps longer and longer between tries, so new writers would get the lock first. Sleeps of random
+        length give all writers the same chance. Sleeps are longer under load, to save processor time, and short for a
+        writer that has waited twice as long as usual.
         """
         began = time.monotonic()
         waited_s = 0.0
@@ -392,8 +391,8 @@ class SqliteDialect(Dialect):
 
 
 def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
-    """Raise DatabaseError if the database *path* has a foreign trigger, or a foreign view with the name of one of ours.
-    Other views are harmless, as we don't read them."""
+    """Raise DatabaseError if the database *path* has a trigger that isn't ours, or a changed view of ours. Other views
+    are harmless, as we don't read them."""
     folder = resources.files("playbook_db.store")
     ours = "".join(folder.joinpath(name).read_text("utf-8") for name in (*_FILES, "search.sql"))
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
@@ -404,7 +403,7 @@ def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
     ]
     if foreign:
         schema = connection.execute("PRAGMA user_version").fetchone()[0] % at_hand.WINDOW
-        if schema > at_hand.SCHEMA:  # its migration let us write to the tables, but made other triggers
+        if schema > at_hand.SCHEMA:  # a newer version may have other triggers
             raise SchemaTooNewError(path, schema, at_hand.SCHEMA)
         raise DatabaseError(
             f"{path} has SQL that is not from playbook-db and could change what is stored or shown: "
@@ -414,7 +413,7 @@ def refuse_foreign(connection: sqlite3.Connection, path: str) -> None:
 
 @functools.cache
 def fresh_structure(migrate: Callable[[Connection], None]) -> dict[str, str]:
-    """Return the `structure` of an empty database after *migrate*."""
+    """Return the `structure` of a new database that *migrate* has created."""
     with tempfile.TemporaryDirectory(prefix="playbook-") as folder:
         fresh = SqliteDialect(os.path.join(folder, "fresh.db"))
         fresh.prepare()
@@ -427,7 +426,7 @@ def fresh_structure(migrate: Callable[[Connection], None]) -> dict[str, str]:
 
 
 def statements(file_name: str) -> list[str]:
-    """Return the SQL statements of one of the store's own files, such as `views.sql`."""
+    """Return the SQL statements in a file of the store, such as `views.sql`."""
     complete, statement = [], ""
     sql = resources.files("playbook_db.store").joinpath(file_name).read_text(encoding="utf-8")
     for line in sql.splitlines(keepends=True):
@@ -440,8 +439,8 @@ def statements(file_name: str) -> list[str]:
 
 
 def checkpoint(path: str, *, least_bytes: int = 1) -> None:
-    """Move a write-ahead log of *least_bytes* or more into the file unless others use it. It takes the lock, and there
-    are no automatic checkpoints: SQLite before 3.51.3 can damage a file that two connections checkpoint."""
+    """Move a write-ahead log of *least_bytes* or more into the file unless other processes use the file. A lock keeps
+    out other checkpoints: SQLite before 3.51.3 can damage a file that two connections checkpoint."""
     try:
         if os.path.getsize(f"{path}-wal") < least_bytes:
             return
@@ -455,6 +454,6 @@ def checkpoint(path: str, *, least_bytes: int = 1) -> None:
             files.explained(path),
             closing(open_file(path, "write", wait_s=0)) as connection,
         ):
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # as far as it goes without waiting for anyone
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # as far as possible without a wait
     except (Timeout, DatabaseBusyError):  # another process has the file; the next checkpoint does it
         return

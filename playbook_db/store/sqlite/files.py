@@ -1,5 +1,4 @@
-"""Whole SQLite files: opening them, copying them during writes, and replacing them while other processes have them
-open."""
+"""Open, copy and replace whole SQLite files, even while other processes use them."""
 
 import contextlib
 import glob
@@ -23,8 +22,8 @@ from playbook_db.store.at_hand import is_at_rest
 
 Access = Literal["read", "at rest", "check", "write"]
 
-APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can tell what it is
-# Our schema, the program that the file belongs to, the number of its tables and indexes.
+APPLICATION_ID = 0x504C4244  # "PLBD", so that `file playbook.db` can identify a database
+# The schema, the id of the program that created the file, the number of tables and indexes.
 VERSIONS = "SELECT * FROM pragma_user_version, pragma_application_id, (SELECT count(*) FROM sqlite_master)"
 BESIDE = ("-wal", "-shm", "-journal")  # SQLite's files beside a database
 # UnicodeDecodeError: SQLite's message quotes a damaged name.
@@ -32,28 +31,28 @@ DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _NOT_A_DATABASE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _OF_THE_DISK = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL)
-_LEAST_FREE_BYTES = 64 * 1024  # on the disk; SQLite's own files need that
-_RETRY_AFTER_S = 0.005  # when the write lock is taken
+_LEAST_FREE_BYTES = 64 * 1024  # free on the disk; SQLite's own files need them
+_RETRY_AFTER_S = 0.005  # between tries to get the write lock
 
 
 class AsItStands(sqlite3.Connection):
-    """A connection without locks to a file on a read-only disk. Never pool it, as it doesn't see later writes."""
+    """A connection to a file on a read-only disk. It uses no locks and doesn't see later writes, so never pool it."""
 
 
 def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqlite3.Connection:
-    """Return a connection to the existing SQLite file *path*. It waits *wait_s* seconds (default: LOCK_WAIT_S) for a
-    lock.
+    """Return a connection to the existing SQLite file *path*. It waits *wait_s* seconds (default: LOCK_WAIT_S) for
+    locks.
 
-    It begins no transactions by itself. `read` can't change the file. `at rest` is for a file that nobody has open: it
-    creates no files beside it. `check` could write, but doesn't: SQLite checks no constraints in a read-only file. Keep
-    a `read` connection open beside it, or closing it would move the log into the file. Raises DamagedError,
-    DatabaseBusyError, DatabaseError.
+    The connection begins no transactions by itself. With the *access* `read` it can't change the file. `at rest` is for
+    a file that no process has open: it creates no files beside the database. `check` opens the file for writing but
+    never writes: SQLite checks no constraints in a read-only file. Keep a `read` connection open as well; else closing
+    the `check` connection would move the log into the file. Raises DamagedError, DatabaseBusyError, DatabaseError.
     """
     wait_s = settings.LOCK_WAIT_S if wait_s is None else wait_s
     with explained(path, "can't be opened"):
         if access == "write":
             connection = _open(path, "mode=rw", wait_s)
-            connection.execute("PRAGMA checkpoint_fullfsync = ON")  # macOS alone needs it, to keep the order of writes
+            connection.execute("PRAGMA checkpoint_fullfsync = ON")  # only macOS needs this, to keep the order of writes
             return connection
         if access == "at rest" and not has_log(path):
             return _open(path, "mode=ro&immutable=1", wait_s)
@@ -65,7 +64,7 @@ def open_file(path: str, access: Access, *, wait_s: float | None = None) -> sqli
         try:
             return _open(path, "mode=ro", wait_s)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:  # a kill left half a transaction
+            if error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:  # a killed process left half a transaction
                 _open(path, "mode=rw", wait_s).close()  # only a connection that may write undoes it
                 return _open(path, "mode=ro", wait_s)
             if error.sqlite_errorcode & 0xFF in _BUSY or not is_at_rest(path):
@@ -83,10 +82,10 @@ def explained(
     end: str = "Nothing was changed.",
     of_files: bool = False,
 ) -> Iterator[None]:
-    """Translate errors of SQLite, and with *of_files* those of the file system, into ours. Bugs pass unchanged.
+    """Translate errors of SQLite into ours, and with *of_files* also errors of the file system. Don't translate bugs.
 
-    Damage becomes DamagedError, a long lock DatabaseBusyError, and any other error a *kind* (for the disk by default a
-    DiskError) with the text "*where* *problem*: the reason. *end*".
+    Damage becomes DamagedError, a long lock DatabaseBusyError, and any other error a *kind* with the text "*where*
+    *problem*: the reason. *end*". Errors of the disk are by default a DiskError.
     """
     handled: tuple[type[Exception], ...] = (*_wrappers(), OSError, *DRIVER_ERRORS)
     try:
@@ -110,14 +109,14 @@ def explained(
 
 
 def _wrappers() -> tuple[type[Exception], ...]:
-    """Return SQLAlchemy's wrapper of driver errors if SQLAlchemy is loaded. Importing it takes most of a command's
+    """Return SQLAlchemy's class for driver errors if SQLAlchemy is loaded. Importing it takes most of a command's
     time."""
     module = sys.modules.get("sqlalchemy.exc")
     return (module.DBAPIError,) if module else ()
 
 
 def _trouble_of_disk(path: str) -> str | None:
-    """Return why nothing can be written on the disk of *path*, if the disk reports a reason."""
+    """Return the reason why the disk of *path* accepts no writes, or None if the disk reports no reason."""
     try:
         disk = os.statvfs(os.path.dirname(os.path.abspath(path)))
     except OSError:
@@ -128,27 +127,26 @@ def _trouble_of_disk(path: str) -> str | None:
 
 
 def _is_damage(error: BaseException) -> bool:
-    """Return whether the driver's *error* means that the file is damaged."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
     says_so = ("no such table", "no such column", "no such index", "Could not decode")
     return isinstance(error, UnicodeDecodeError) or code in _NOT_A_DATABASE or str(error).startswith(says_so)
 
 
 def has_log(path: str) -> bool:
-    """Return whether the write-ahead log of the database file *path* has content."""
+    """Return whether the database file *path* has a write-ahead log that isn't empty."""
     return os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
 
 
 @contextmanager
 def without_new_log(path: str) -> Iterator[None]:
-    """Leave no new files beside the database file *path*. A reader creates the log's files but can't remove them."""
+    """Remove log files that a reader of the database *path* creates. The reader itself can't remove them."""
     had_log = os.path.exists(f"{path}-wal")
     try:
         yield
     finally:
         if not had_log:
             with contextlib.suppress(OSError, DatabaseError):
-                if os.path.getsize(f"{path}-wal") == 0:  # SQLite removes it, unless others have the file open
+                if os.path.getsize(f"{path}-wal") == 0:  # SQLite removes the log unless others have the file open
                     open_file(path, "write", wait_s=0).close()
 
 
@@ -171,11 +169,10 @@ def _open(path: str, options: str, wait_s: float) -> sqlite3.Connection:
 
 
 def copy(path: str, target: str, *, at_rest: bool) -> None:
-    """Write one state of the database file *path*, without freed pages, into the empty file *target*, and sync it to
-    the disk.
+    """Copy the database file *path*, without free pages, into the empty file *target*. Sync the copy to disk.
 
-    The copy is checked. A file *at_rest* is checked with its indexes, which the copy rebuilds. Raises DamagedError,
-    DatabaseError.
+    The copy is checked. If *path* is *at_rest*, its indexes are checked first, as copying rebuilds them. Raises
+    DamagedError, DatabaseError.
     """
     with closing(open_file(path, "at rest" if at_rest else "read")) as source:
         problems = _check(source, "integrity_check") if at_rest else []
@@ -193,10 +190,10 @@ def _check(connection: sqlite3.Connection, pragma: str) -> list[str]:
 
 
 def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
-    """Replace the content of the database *path* by *source* in one transaction, even if others have it open.
+    """Replace the content of the database *path* with that of *source*. Other processes may have the database open.
 
-    *before* runs under the write lock, so it reads the content that is about to be replaced. If it raises, nothing
-    changes. Raises DatabaseBusyError.
+    This is one transaction. *before* runs under the write lock, so it reads the content that will be replaced. If
+    *before* raises an error, nothing changes. Raises DatabaseBusyError.
     """
     deadline = time.monotonic() + settings.LOCK_WAIT_S
     has_begun = False
@@ -211,33 +208,33 @@ def put_over(source: str, path: str, *, before: Callable[[], object]) -> None:
             before()
 
     with closing(open_file(source, "write")) as new, closing(open_file(path, "write")) as live:
-        live.execute("PRAGMA journal_mode = WAL")  # else a writer keeps *before* from reading
-        live.execute("PRAGMA busy_timeout = 0")  # SQLite's own wait would lose to shorter ones
+        live.execute("PRAGMA journal_mode = WAL")  # in other modes a writer prevents *before* from reading
+        live.execute("PRAGMA busy_timeout = 0")  # SQLite's own wait would be longer than those of other writers
         (page_bytes,) = live.execute("PRAGMA page_size").fetchone()
         if new.execute("PRAGMA page_size").fetchone() != (page_bytes,):  # a write-ahead log can't mix sizes
             new.execute("PRAGMA journal_mode = DELETE")
             new.execute(f"PRAGMA page_size = {page_bytes:d}")
             new.execute("VACUUM")
         (pages,) = new.execute("PRAGMA page_count").fetchone()
-        # The first step takes the lock, the last commits: there must be one in between.
+        # The first step takes the lock, and the last one commits. There must be a step in between.
         new.backup(live, pages=max(1, pages // 4), progress=at_step, sleep=_RETRY_AFTER_S)
 
 
-# Swapping a damaged database for a new file. The damaged one is moved aside with its log, and never written.
-# It gets its second name first, so that a swap that was killed can be recognized and undone.
+# Replace a damaged database with a new file. The damaged file is renamed with its log, and never written. First it gets
+# a second name, so that the next process can recognize and undo an unfinished replacement.
 
 
-_SUFFIXES = ("", "-wal", "-journal")  # of the files that hold rows
-# SQLite's locks on a database file: each connection holds one of the shared bytes, after it asked for the pending byte.
+_SUFFIXES = ("", "-wal", "-journal")  # of the files that contain rows
+# The bytes of a database file that SQLite locks: a connection asks for the pending byte, then locks a shared byte.
 _PENDING_BYTE, _SHARED_FIRST, _SHARED_SIZE = 0x40000000, 0x40000002, 510
 _RETRY_SWAP_AFTER_S = (0.01, 0.05)
-_TRIES = 20  # to copy without a write meanwhile
+_TRIES = 20  # tries to copy without a write meanwhile
 
 State = tuple[tuple[int, int, int] | None, ...]
 
 
 def undo_swap(path: str) -> None:
-    """Undo a `swap` that was killed: give the damaged file its log back."""
+    """Undo an unfinished `swap` of a killed process: give the damaged file its log back."""
     for aside in glob.glob(f"{glob.escape(path)}.damaged-*"):
         if aside.endswith(BESIDE) or not (os.path.exists(path) and os.path.samefile(path, aside)):
             continue
@@ -249,7 +246,7 @@ def undo_swap(path: str) -> None:
 
 
 def copy_to(path: str, target: str) -> State:
-    """Copy the bytes of the database file *path* (empty if gone) and its log to *target*. Return their state."""
+    """Copy the bytes of the database file *path*, which may be missing, and its log to *target*. Return their state."""
     for _ in range(_TRIES):
         before = state_of(path)
         for suffix in _SUFFIXES:
@@ -266,7 +263,7 @@ def copy_to(path: str, target: str) -> State:
 
 
 def state_of(path: str) -> State:
-    """Return a value for the database file *path* and its log that changes with each write."""
+    """Return a value that changes whenever the database file *path* or its log is written."""
     state: list[tuple[int, int, int] | None] = []
     for suffix in _SUFFIXES:
         try:
@@ -278,11 +275,11 @@ def state_of(path: str) -> State:
 
 
 def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
-    """Replace the damaged *path* by the file *new*. Return the damaged file's new path. After a kill, one of them is
-    there.
+    """Replace the damaged file *path* with the file *new*. Return the damaged file's new path. If the process is
+    killed, *path* is one of the two files.
 
-    Do nothing and return None if *path* has changed since it was *copied*. Raises DatabaseBusyError if another program
-    keeps it open.
+    If *path* has changed since the state *copied*, do nothing and return None. Raises DatabaseBusyError if another
+    program keeps *path* open.
     """
     aside = _free_name(path, now)
     folder = os.path.dirname(os.path.abspath(path))
@@ -291,7 +288,7 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
             if state_of(path) != copied:
                 return None
             _name_again(path, aside, damaged)
-            # First, or SQLite would use the old log for the new file.
+            # The log must move first: SQLite would use it for the new file.
             _move_log(path, aside)
             to_disk(folder)
             shutil.copymode(path, new)
@@ -303,14 +300,14 @@ def swap(new: str, path: str, *, now: datetime, copied: State) -> str | None:
 
 
 def move_leftovers(path: str, *, now: datetime) -> tuple[str, ...]:
-    """Rename the log of a lost database file, so that no new file uses it. Return its new paths."""
+    """Rename the log of a lost database file, so that SQLite won't use the log for a new file. Return the new paths."""
     aside = _free_name(path, now)
     _move_log(path, aside)
     return with_log(aside)
 
 
 def with_log(aside: str) -> tuple[str, ...]:
-    """Return the existing files of the database that was renamed to *aside*."""
+    """Return the renamed database *aside* and SQLite's files beside it, if they exist."""
     return tuple(aside + suffix for suffix in ("", *BESIDE) if os.path.lexists(aside + suffix))
 
 
@@ -322,9 +319,9 @@ def _move_log(path: str, aside: str) -> None:
 
 @contextmanager
 def _held(path: str) -> Iterator[BinaryIO]:
-    """Lock the file, so that no other connection has it open or can open it."""
+    """Lock the file *path* so that no other connection uses it in the `with` block."""
     deadline = time.monotonic() + settings.LOCK_WAIT_S
-    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as file:  # created if only its log is left
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as file:  # creates the file if only its log exists
         while not platforms.lock_bytes(file, (_PENDING_BYTE, 1), (_SHARED_FIRST, _SHARED_SIZE)):
             if time.monotonic() > deadline:
                 raise DatabaseBusyError(path, settings.LOCK_WAIT_S)
@@ -333,17 +330,17 @@ def _held(path: str) -> Iterator[BinaryIO]:
 
 
 def _name_again(path: str, aside: str, damaged: BinaryIO) -> None:
-    """Link *path*, which is open as *damaged*, as *aside*. Copy it if the file system has no links."""
+    """Give *path* the second name *aside*. If the file system has no links, copy the open file *damaged*."""
     try:
         os.link(path, aside)
     except OSError:
-        with open(aside, "xb") as copy:  # from the open file: closing another would drop the locks
+        with open(aside, "xb") as copy:  # from the open file: closing a second one would drop the locks
             shutil.copyfileobj(damaged, copy)
         to_disk(aside)
 
 
 def _free_name(path: str, now: datetime) -> str:
-    """Return a free name beside *path* for the file and its log."""
+    """Return a new name for the damaged file *path* and its log."""
     first = f"{path}.damaged-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
     names = itertools.chain([first], (f"{first}-{number}" for number in itertools.count(2)))
     return next(name for name in names if not with_log(name))

@@ -1,7 +1,7 @@
-"""The full-text index in an SQLite file: building, updating and checking it.
+"""Build, update and check the full-text index in an SQLite file.
 
-Each migration rebuilds it, like the views. Triggers only note the changed points, since some versions of SQLite have no
-FTS5. The next process with FTS5 updates the index.
+Each migration rebuilds the index and the views. Triggers only record which points changed, since some versions of
+SQLite have no FTS5. The next process with FTS5 updates the index.
 """
 
 from importlib import resources
@@ -16,7 +16,7 @@ VIEW = "search_texts"
 WAITING = f"{TABLE}_waiting"
 OF_FTS5 = tuple(f"{TABLE}_{part}" for part in ("config", "content", "data", "docsize", "idx"))
 TABLES = frozenset({TABLE, WAITING, *OF_FTS5})
-# By hand: FTS5 may be missing, and can't drop an index that is too damaged to open.
+# These statements work without FTS5, which may be missing, and can't drop an index that is too damaged to open.
 _CUT_OFF = (
     "PRAGMA writable_schema = ON",
     f"DELETE FROM sqlite_master WHERE tbl_name IN {(TABLE, *OF_FTS5)}",
@@ -28,7 +28,7 @@ _DEFINED = (
     f"name, text, content = '{VIEW}', content_rowid = 'id', tokenize = 'porter unicode61')"
 )
 _CREATE = (_DEFINED, f"INSERT INTO {TABLE} ({TABLE}) VALUES ('rebuild')")
-# To remove a text, FTS5 needs the old one.
+# To remove an old text from the index, FTS5 needs that text.
 _CAUGHT_UP = (
     f"INSERT INTO {TABLE} ({TABLE}, rowid, name, text) SELECT 'delete', w.id, k.name, w.text FROM {WAITING} AS w"
     " CROSS JOIN key_points AS k ON k.playbook_id = w.id >> 32 AND k.id = w.id & 4294967295 WHERE w.text IS NOT NULL",
@@ -42,18 +42,18 @@ _DEFINITION = f"SELECT sql FROM sqlite_master WHERE name = '{TABLE}'"
 
 
 def can_index(execute: "Any") -> bool:
-    """Return whether this SQLite has FTS5. *execute* runs a statement on a connection."""
+    """Return whether this version of SQLite has FTS5. *execute* runs a statement on a connection."""
     return execute(_HAS_FTS5).fetchone() is not None
 
 
 def is_behind(execute: "Any") -> bool:
-    """Return whether changes of points are missing from the index."""
+    """Return whether the index lacks some changes of points."""
     return execute(f"SELECT 1 FROM {WAITING} LIMIT 1").fetchone() is not None
 
 
 def make(execute: "Any") -> bool:
-    """Rebuild the index from the points, without a trace of the old one. Return whether this SQLite can do that. If
-    not, there is no index, and all points wait for an SQLite that can."""
+    """Delete the index, and build a new one from the points. Return whether this version of SQLite can do that. If not,
+    all points wait for a version with FTS5, and there is no index until then."""
     for statement in (*_DROPPED, *_prepared(), f"DELETE FROM {WAITING}"):
         execute(statement)
     can = can_index(execute)
@@ -63,7 +63,7 @@ def make(execute: "Any") -> bool:
 
 
 def catch_up(execute: "Any") -> None:
-    """Add the waiting changes to the index. Build the index if there is none."""
+    """Add all waiting changes to the index. Build the index if it is missing."""
     if execute(_DEFINITION).fetchone() is None:
         make(execute)
         return
@@ -72,8 +72,7 @@ def catch_up(execute: "Any") -> None:
 
 
 def is_true(execute: "Any") -> bool:
-    """Return whether the index, once updated, matches the live points. If it doesn't, this may raise the driver's
-    error."""
+    """Update the index. Return whether it then matches the live points. A mismatch may raise the driver's error."""
     defined = execute(_DEFINITION).fetchone()
     if defined is None or defined[0] != _DEFINED:
         return False
@@ -83,7 +82,7 @@ def is_true(execute: "Any") -> bool:
 
 
 def cut_off(execute: "Any") -> None:
-    """Remove the index without reading its pages, which stay in the file until it is rewritten."""
+    """Remove the index without reading its pages. They stay in the file until the file is rewritten."""
     for statement in _CUT_OFF:
         execute(statement)
 

@@ -1,7 +1,7 @@
-"""Reading the pages and rows of an SQLite file without SQLite, which stops at a damaged page.
+"""Read the pages and rows of an SQLite file without SQLite, which stops at a damaged page.
 
-No byte is trusted: a reference to a place outside its page, or in a circle, is skipped. The format is that of
-https://sqlite.org/fileformat2.html; in our files text is UTF-8, and no bytes of a page are reserved.
+No byte is trusted: a reference that leaves its page, or leads in a circle, is skipped.
+https://sqlite.org/fileformat2.html describes the format. In our files text is UTF-8, and pages have no reserved bytes.
 """
 
 import struct
@@ -17,7 +17,7 @@ _PAGE_SIZES = tuple(1 << power for power in range(9, 17))
 _INTEGER_BYTES = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}  # by serial type
 _HEADER_BYTES = 100
 _MAX_COLUMNS = 64
-# Places in the file's header: the size of pages, their number and the free ones, our schema.
+# Places in the file's header: the size of pages, the number of pages and of free pages, our schema.
 _PAGE_SIZE_PLACE, _PAGE_COUNTS_PLACE, SCHEMA_PLACE = slice(16, 18), slice(28, 40), slice(60, 64)
 
 _LOG_MAGIC, _LOG_MAGIC_BIG_ENDIAN = 0x377F0682, 0x377F0683
@@ -29,7 +29,7 @@ Value = int | float | str | bytes | None
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A row, or an entry of an index. `rowid` is None in an index and in a table without rowids."""
+    """A row of a table, or an entry of an index. `rowid` is None in an index and in a table without rowids."""
 
     rowid: int | None
     values: tuple[Value, ...]
@@ -37,10 +37,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """The pages of a file, counted from 1, with the commits of its write-ahead log.
+    """The pages of a file after the commits in its write-ahead log. Pages are numbered from 1.
 
-    `newer` are the log's copies of pages, and `older` those that they replaced. `log_is_damaged`: some commits follow a
-    damaged frame, at which SQLite stops.
+    `newer` are the copies of pages in the log, and `older` are the pages that they replaced. `log_is_damaged` means
+    that some commits follow a damaged frame. SQLite stops at such a frame.
     """
 
     page_size: int
@@ -51,22 +51,22 @@ class Pages:
 
     @property
     def count(self) -> int:
-        """The number of pages, including an incomplete one."""
+        """The number of pages. An incomplete last page counts."""
         return max(-(-len(self.data) // self.page_size), *self.newer, 0)
 
     def page(self, number: int) -> bytes:
-        """Return the bytes of a page. Missing bytes are zeros."""
+        """Return the bytes of the page *number*. Missing bytes are zeros."""
         page = self.newer.get(number)
         if page is None:
             page = self.data[(number - 1) * self.page_size : number * self.page_size] if number > 0 else b""
         return page if len(page) == self.page_size else page.ljust(self.page_size, b"\0")
 
     def kind(self, number: int, page: bytes | None = None) -> int:
-        """Return the kind of the page, or that of *page*, an older copy of it."""
+        """Return the kind of the page *number*. Pass *page* to use an older copy of the page."""
         return (self.page(number) if page is None else page)[_start(number)]
 
     def tree(self, root: int) -> Iterator[int]:
-        """Yield the numbers of all reachable pages of the tree that starts at the page *root*."""
+        """Yield the numbers of all pages that can be reached from the page *root* of a tree."""
         waiting, visited = [root], set()
         while waiting:
             number = waiting.pop()
@@ -81,7 +81,7 @@ class Pages:
             yield number
 
     def records(self, number: int, page: bytes | None = None) -> Iterator[Record]:
-        """Yield the readable rows of a page, or of *page*, an older copy of it."""
+        """Yield the readable rows of the page *number*. Pass *page* to use an older copy of the page."""
         page = self.page(number) if page is None else page
         start = _start(number)
         kind = page[start]
@@ -91,8 +91,8 @@ class Pages:
                     yield self._record(page, place, kind)
 
     def with_header_of(self, sound: bytes) -> bytes:
-        """Return the bytes of the file with the header of a *sound* one, but its own schema if that is readable. SQLite
-        then counts the pages itself, and treats none as free."""
+        """Return the bytes of the file, but with the header of the undamaged file *sound*. Keep the file's own schema
+        if that is readable. With this header SQLite counts the pages itself, and treats no page as free."""
         own = self.page(1)
         header = bytearray(sound[:_HEADER_BYTES])
         header[_PAGE_SIZE_PLACE] = struct.pack(">H", self.page_size & 0xFFFF or 1)
@@ -110,17 +110,17 @@ class Pages:
         return Record(rowid, _values(self._payload(page, place, size, kind == LEAF_TABLE)))
 
     def _payload(self, page: bytes, place: int, size: int, in_table: bool) -> bytes:
-        """Return the *size* bytes of the cell at *place*, including those on overflow pages."""
+        """Return the *size* bytes of the cell at *place*, including the bytes on overflow pages."""
         if not 0 < size <= self.page_size * (self.count + 1):
-            raise ValueError("no such size")
+            raise ValueError("the size is impossible")
         local = _local_bytes(size, self.page_size, in_table)
         if place + local + (4 if local < size else 0) > self.page_size:
-            raise ValueError("it reaches beyond the page")
+            raise ValueError("the cell reaches beyond its page")
         parts, missing = [page[place : place + local]], size - local
         following, visited = (_u32(page, place + local) if missing else 0), set()
         while missing > 0:
             if following in visited or not 1 <= following <= self.count:
-                raise ValueError("the chain is broken")
+                raise ValueError("the chain of overflow pages is broken")
             visited.add(following)
             more = self.page(following)
             parts.append(more[4 : 4 + min(missing, self.page_size - 4)])
@@ -130,7 +130,7 @@ class Pages:
 
 
 def open_file(path: str) -> Pages:
-    """Return the pages of the database file *path* and its log."""
+    """Read the database file *path* and its log. Return the pages."""
     with open(path, "rb") as file:
         data = file.read()
     log = b""
@@ -140,8 +140,7 @@ def open_file(path: str) -> Pages:
 
 
 def open_pages(data: bytes, log: bytes = b"") -> Pages:
-    """Return the pages in *data*, the bytes of a database file. The commits in *log*, its write-ahead log, are
-    applied."""
+    """Return the pages in *data*, the bytes of a database file. Apply the commits in *log*, the bytes of its log."""
     size = page_size_of(data)
     if len(data) < _PAGE_SIZES[0] and len(log) >= _LOG_HEADER_BYTES:
         size = _u32(log, 8)
@@ -153,7 +152,7 @@ def open_pages(data: bytes, log: bytes = b"") -> Pages:
     newer: dict[int, bytes] = {}
     older: list[tuple[int, bytes]] = []
     for frame in frames:
-        # Only needed if a newer copy is damaged: a row may have moved from its page.
+        # Older copies are needed only after damage, when a row may be missing from the newer ones.
         if log_is_damaged:
             older.append((frame.number, newer.get(frame.number) or in_file.page(frame.number)))
         newer[frame.number] = frame.page
@@ -161,7 +160,7 @@ def open_pages(data: bytes, log: bytes = b"") -> Pages:
 
 
 def page_size_of(data: bytes) -> int:
-    """Return the size of the pages in *data*: that in the header if likely, else the size that fits most bytes."""
+    """Return the page size that the header of *data* states, or another size if that fits the bytes much better."""
     (stated,) = struct.unpack(">H", data[_PAGE_SIZE_PLACE]) if len(data) >= _HEADER_BYTES else (0,)
     stated = 65536 if stated == 1 else stated
     likely = {size: _bytes_in_pages(data, size) for size in _PAGE_SIZES}
@@ -171,7 +170,7 @@ def page_size_of(data: bytes) -> int:
 
 
 def _bytes_in_pages(data: bytes, size: int) -> int:
-    """Return the number of bytes in *data* that look like pages of *size* with rows. Rows fill a page from its end."""
+    """Count the bytes of *data* that look like pages of *size* bytes with rows. Rows fill a page from its end."""
     total = 0
     for number in range(1, len(data) // size + 1):
         page = data[(number - 1) * size : number * size]
@@ -187,7 +186,7 @@ def _start(number: int) -> int:
 
 
 def _cell_places(page: bytes, start: int) -> list[int]:
-    """Return the places of the page's cells, each once and in order. Impossible places are left out."""
+    """Return the places of the page's cells, in their order. Leave out duplicates and impossible places."""
     first = start + (12 if page[start] in _INTERIOR else 8)
     (count,) = struct.unpack_from(">H", page, start + 3)
     count = min(count, (len(page) - first) // 2)
@@ -196,7 +195,7 @@ def _cell_places(page: bytes, start: int) -> list[int]:
 
 
 def _local_bytes(size: int, page_size: int, in_table: bool) -> int:
-    """Return how many of a cell's *size* bytes are on its own page."""
+    """Return how many of a cell's *size* bytes are on the cell's own page. The others are on overflow pages."""
     most = page_size - 35 if in_table else (page_size - 12) * 64 // 255 - 23
     if size <= most:
         return size
@@ -206,23 +205,23 @@ def _local_bytes(size: int, page_size: int, in_table: bool) -> int:
 
 
 def _values(payload: bytes) -> tuple[Value, ...]:
-    """Return the values of a record. Raises ValueError or LookupError if the bytes are no record."""
+    """Return the values of the record in *payload*. Raises ValueError or LookupError if the bytes aren't a record."""
     header_size, place = _varint(payload, 0)
     types = []
     while place < header_size:
         kind, place = _varint(payload, place)
         types.append(kind)
     if place != header_size or not 0 < len(types) <= _MAX_COLUMNS:
-        raise ValueError("no header of a record")
+        raise ValueError("the record has no valid header")
     values: list[Value] = []
     for kind in types:
         size = (kind - 12) // 2 if kind >= 12 else _INTEGER_BYTES[kind]
         if place + size > len(payload):
-            raise ValueError("it reaches beyond the record")
+            raise ValueError("a value reaches beyond its record")
         values.append(_value(kind, payload[place : place + size]))
         place += size
     if place != len(payload):
-        raise ValueError("the record is longer than its values")
+        raise ValueError("the record has bytes after its last value")
     return tuple(values)
 
 
@@ -238,7 +237,7 @@ def _value(kind: int, raw: bytes) -> Value:
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return the number stored at *place*, and the place after it."""
+    """Read the integer at *place*, of 1 to 9 bytes. Return the integer and the place after it."""
     value = 0
     for byte in data[place : place + 8]:
         value, place = value << 7 | byte & 0x7F, place + 1
@@ -253,8 +252,8 @@ def _u32(data: bytes, place: int) -> int:
     return int(number)
 
 
-# The write-ahead log. SQLite stops at the first damaged frame. A frame's checksum continues the one that the frame
-# before it states, so each frame can be checked against its neighbor, and good ones after a damaged one are found.
+# The write-ahead log. SQLite stops at the first damaged frame. Each frame's checksum continues the checksum that the
+# previous frame states. So each frame can be checked against its neighbor, even after a damaged frame.
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +261,11 @@ class _Frame:
     number: int
     page: bytes
     is_commit: bool
-    is_in_line: bool  # all before it are good: SQLite reads it too
+    is_in_line: bool  # no damaged frame precedes it: SQLite reads it, too
 
 
 def _frames(log: bytes, page_size: int) -> list[_Frame]:
-    """Yield the good frames of the log's present round, in order. Earlier rounds have another salt."""
+    """Return the undamaged frames of the log, in order. Frames from before the log's last restart have another salt."""
     step = _FRAME_HEADER_BYTES + page_size
     if len(log) < _LOG_HEADER_BYTES + step:
         return []

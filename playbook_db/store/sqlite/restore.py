@@ -1,4 +1,4 @@
-"""Restoring a backup. It is checked first, and replaces the whole database or nothing.
+"""Restore a backup. It is checked first. Either it replaces the whole database, or nothing changes.
 
 Nothing is lost: a sound database is backed up under the same lock, and a damaged one is renamed.
 """
@@ -23,8 +23,8 @@ _LIST = ("backup", "--list")
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The former database: its backup, or the new paths of its damaged files. Both are empty if there was none.
-    `worker_was_at_work`: a worker may have written meanwhile."""
+    """The former database: the path of its `backup`, or the new paths of its damaged files (`aside`). A missing
+    database has neither. `worker_was_at_work` means that a worker may have written meanwhile."""
 
     backup: str | None = None
     aside: tuple[str, ...] = ()
@@ -33,12 +33,12 @@ class Replaced:
 
 @contextmanager
 def prepared(path: str, file: str) -> Iterator[str]:
-    """Make a checked and migrated copy of the backup *file*, ready to replace the database *path*. Both stay unchanged.
-    Raises DatabaseError if *file* can't replace it."""
+    """Make a checked and migrated copy of the backup *file*. `put_in_place` can then replace the database *path* with
+    the copy. Raises DatabaseError if *file* isn't fit for that."""
     if not os.path.isfile(file):
         raise BackupError(f"There is no backup {file}.", Remedy("See the backups with: {}", _LIST))
     if os.path.exists(path) and os.path.samefile(path, file):
-        raise BackupError(f"{file} is the database itself.", Remedy("Name one of: {}", _LIST))
+        raise BackupError(f"{file} is the database itself, not a backup.", Remedy("Name one of: {}", _LIST))
     with ExitStack() as stack:
         try:
             schema = SqliteDialect(file, "at rest").schema_version()
@@ -47,7 +47,7 @@ def prepared(path: str, file: str) -> Iterator[str]:
             migrate.refuse_newer(file, schema)
             partial = stack.enter_context(backups.copied(file, backups.make_folder(path), at_rest=True))
         except OtherProgramError as error:
-            raise _unfit(file, "is not a database of playbooks") from error
+            raise _unfit(file, "is not a playbook database") from error
         except DamagedError as error:
             raise _unfit(file, f"is damaged or not an SQLite database ({error.cause})") from error
         if schema < SCHEMA:
@@ -58,7 +58,7 @@ def prepared(path: str, file: str) -> Iterator[str]:
 
 
 def state_of(path: str) -> State:
-    """Return the state of the database *path*. Raises DatabaseError if it must not be replaced."""
+    """Return the state of the database *path*. Raises DatabaseError if the database must not be replaced."""
     if not os.path.lexists(path):
         return "missing"
     try:
@@ -75,8 +75,8 @@ def state_of(path: str) -> State:
 
 
 def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
-    """Replace the database *path* by the file from `prepared`. After a kill, one or the other is there and complete.
-    Raises DatabaseBusyError, BackupError if nothing was replaced."""
+    """Replace the database *path* with the file from `prepared`. If the process is killed, *path* is either the old or
+    the new database, and complete. If nothing was replaced, raises DatabaseBusyError or BackupError."""
     dialect = SqliteDialect(path)
     refused = files.explained(path, "can't be replaced", kind=BackupError, end="It was not changed.", of_files=True)
     with dialect.exclusive(), refused:
@@ -98,4 +98,4 @@ def put_in_place(partial: str, path: str, *, now: datetime) -> Replaced:
 
 
 def _unfit(file: str, why: str) -> BackupError:
-    return BackupError(f"{file} {why}. Nothing was changed;", Remedy("see the others with: {}", _LIST))
+    return BackupError(f"{file} {why}. Nothing was changed.", Remedy("See the other backups with: {}", _LIST))

@@ -1,4 +1,4 @@
-"""This machine's projects in teams, and the showings that weren't sent to the team's database yet."""
+"""Store which projects of this machine have joined a team, and showings for the team's database."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -36,8 +36,8 @@ UPDATE unsent_injections SET sent_at = :now
 WHERE playbook_id = :playbook_id AND session_id = :session_id AND time = :time
 """)
 _DROP_SENT = sql("DELETE FROM unsent_injections WHERE playbook_id = :playbook_id AND sent_at < :before")
-_KEPT_FOR = timedelta(days=7)  # of sent showings, so that a running session isn't shown them again
-# Only of the present membership: showings of a team that the project has left are dropped, as when leaving.
+_KEPT_FOR = timedelta(days=7)  # sent showings stay, so a running session sees no point twice
+# Store showings only for the present membership. Drop those for a team that the project has left.
 _KEEP_UNSENT = sql("""
 INSERT INTO unsent_injections (playbook_id, session_id, time, source, revision, points, left_out, event, held_back)
 SELECT t.playbook_id, :session_id, :time, :source, :revision, :points, :left_out, :event, :held_back
@@ -45,7 +45,7 @@ FROM memberships AS t WHERE t.playbook_id = :playbook_id AND t.name = :name AND 
 ON CONFLICT (playbook_id, session_id, time) DO NOTHING
 """)
 _COUNT_UNSENT = sql("SELECT count(*) FROM unsent_injections WHERE playbook_id = :playbook_id AND sent_at IS NULL")
-# A showing is sent again if a worker was killed before it recorded that: session and time identify it.
+# A killed worker may not have recorded that it sent a showing. Session and time identify a showing that is sent twice.
 _ADD_SHOWING = sql("""
 INSERT INTO injections (playbook_id, session_id, seq, source, revision, points, left_out, time, event, held_back)
 SELECT :playbook_id, :session_id, coalesce(max(i.seq), 0) + 1, :source, :revision, :points, :left_out, :time, :event,
@@ -69,7 +69,7 @@ SELECT actor, count(*), max(time) FROM revisions WHERE playbook_id = :playbook_i
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The project with the folder `key`, which has joined a team. Its own playbook has the number `playbook_id`. The
+    """A project that has joined a team. `key` is its folder, and `playbook_id` the number of its own playbook. The
     team's playbook is `name` in the database at `url`, which contains no password."""
 
     key: str
@@ -81,8 +81,8 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """The points that an event showed to a session, and those that were `held_back`. Both are numbers in JSON lists,
-    with the playbook's revision."""
+    """The points that a session was shown at one `event`, and the points that were `held_back` from it. `points` and
+    `held_back` are JSON lists of numbers. `revision` is the playbook's revision."""
 
     session_id: str
     time: str
@@ -96,7 +96,7 @@ class Showing:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A person who has changed a team's playbook, the number of their revisions, and the time of the last one."""
+    """A person who has changed a team's playbook, with the number of their revisions and the last revision's time."""
 
     actor: str
     revisions: int
@@ -104,13 +104,13 @@ class Member:
 
 
 def of_project(connection: Connection, key: str) -> Membership | None:
-    """Return the membership of the project with the folder *key*, or None if it has joined no team."""
+    """Return the membership of the project *key*, or None if the project has joined no team."""
     row = connection.execute(_OF_PROJECT, {"key": key}).first()
     return Membership(*row) if row else None
 
 
 def read_all(connection: Connection) -> list[Membership]:
-    """Return all memberships, by the projects' folders."""
+    """Return all memberships, ordered by the projects' folders."""
     return [Membership(*row) for row in connection.execute(_ALL)]
 
 
@@ -120,7 +120,7 @@ def join(book: PlaybookRepository, url: str, name: str) -> None:
 
 
 def put_back(connection: Connection, known: list[Membership]) -> None:
-    """Replace all memberships by *known*."""
+    """Replace all memberships with *known*."""
     connection.execute(_LEAVE_ALL)
     for each in known:
         book = PlaybookRepository.open_to_write(connection, each.key)
@@ -129,7 +129,7 @@ def put_back(connection: Connection, known: list[Membership]) -> None:
 
 
 def leave(book: PlaybookRepository) -> int:
-    """Remove the membership of the project of *book*. Returns the number of showings that are lost with it."""
+    """Remove the membership of the project of *book*. Return the number of unsent showings that are lost with it."""
     book.connection.execute(_LEAVE, {"playbook_id": book.playbook_id})
     unsent = count_unsent(book.connection, book.playbook_id)
     book.connection.execute(_DROP_UNSENT, {"playbook_id": book.playbook_id})
@@ -137,25 +137,25 @@ def leave(book: PlaybookRepository) -> int:
 
 
 def unsent(connection: Connection, playbook_id: int, *, most: int) -> list[Showing]:
-    """Return at most *most* showings that the team's database doesn't have yet, oldest first."""
+    """Return at most *most* showings that the team's database hasn't stored yet, oldest first."""
     return [Showing(*row) for row in connection.execute(_UNSENT, {"playbook_id": playbook_id, "most": most})]
 
 
 def unsent_points(connection: Connection, playbook_id: int, session_id: str) -> list[tuple[str, str, str | None]]:
-    """Return when the session was shown points of the team, with the numbers of the shown and the held-back points in
-    JSON. Only unsent showings are included."""
+    """Return the session's recent showings of the team's points. Each showing has the time, and the shown and held-back
+    points as JSON lists of numbers."""
     rows = connection.execute(_UNSENT_OF, {"playbook_id": playbook_id, "session_id": session_id})
     return [(time, points, held_back) for time, points, held_back in rows]
 
 
 def count_unsent(connection: Connection, playbook_id: int) -> int:
-    """Return the number of showings that the team's database doesn't have yet."""
+    """Return the number of showings that the team's database hasn't stored yet."""
     count: int = connection.execute(_COUNT_UNSENT, {"playbook_id": playbook_id}).scalar_one()
     return count
 
 
 def drop_sent(connection: Connection, playbook_id: int, showings: list[Showing], *, now: datetime) -> None:
-    """Record that the team's database has *showings*. Delete those that it has had for long."""
+    """Record that the team's database has stored *showings*. Delete showings that were sent long ago."""
     sent = {"playbook_id": playbook_id, "now": timestamp(now)}
     for showing in showings:
         connection.execute(_SENT, {**sent, "session_id": showing.session_id, "time": showing.time})
@@ -163,31 +163,31 @@ def drop_sent(connection: Connection, playbook_id: int, showings: list[Showing],
 
 
 def keep_unsent(book: PlaybookRepository, showing: Showing, team: str) -> None:
-    """Store *showing*, of the playbook *team*, for that team's database. Nothing happens if it is stored already, or if
-    the project has left the team since."""
+    """Store *showing* until it is sent to the database of the playbook *team*. Do nothing if it is already stored, or
+    if the project has left the team since."""
     values = {"playbook_id": book.playbook_id, "name": team, **asdict(showing)}
     book.connection.execute(_KEEP_UNSENT, values)
 
 
 def add_showings(book: PlaybookRepository, showings: list[Showing]) -> None:
-    """Store *showings* in their playbook, each once."""
+    """Store *showings* in the team's playbook. Skip those that it already has."""
     for showing in showings:
         book.connection.execute(_ADD_SHOWING, {"playbook_id": book.playbook_id, **asdict(showing)})
 
 
 def cursors(book: PlaybookRepository) -> list[dict[str, Any]]:
-    """Return the position up to which each transcript was learned from, for `add_cursors`."""
+    """Return the cursor of each transcript: the position up to which it was learned from."""
     rows = book.connection.execute(_CURSORS, {"playbook_id": book.playbook_id})
     return [dict(row) for row in rows.mappings()]
 
 
 def add_cursors(book: PlaybookRepository, cursors: list[dict[str, Any]]) -> None:
-    """Store the cursors of transcripts in the team's playbook. Those that it already has stay unchanged."""
+    """Store the cursors of transcripts in the team's playbook. Cursors that it already has stay unchanged."""
     for cursor in cursors:
         book.connection.execute(_ADD_CURSOR, {"playbook_id": book.playbook_id, **cursor})
 
 
 def members(book: PlaybookRepository) -> list[Member]:
-    """Return the people who have changed the playbook, the latest first."""
+    """Return the people who have changed the playbook, most recent first."""
     rows = book.connection.execute(_MEMBERS, {"playbook_id": book.playbook_id})
     return [Member(*row) for row in rows]

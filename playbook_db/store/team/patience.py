@@ -1,6 +1,6 @@
-"""The time that this process waits for a server. Callers set the limit, and each transaction starts with all of it.
+"""Limit the time that this process waits for a server. Callers set the limit for each transaction.
 
-Without a limit, as for the worker, a transfer and a check, each single answer may take LONG_S seconds.
+If no caller sets a limit (as in the worker, a transfer or a check), each single answer may take LONG_S seconds.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from playbook_db import settings
 
 REPLICA_S = 4.0  # for a command that can show the replica instead
 ANSWER_S = 30.0  # for a person who waits for a command, a page or a tool
-LONG_S = 300.0  # for one answer, when nobody waits
-FOREVER_S = 0.0  # for a migration: stopping it would only mean starting again
+LONG_S = 300.0  # for one answer, if no person is waiting
+FOREVER_S = 0.0  # for a migration, which would only have to start again
 _LOCK_SHARE = 0.9
 
 _limit: ContextVar[float] = ContextVar("limit", default=LONG_S)
@@ -22,7 +22,7 @@ _remaining: ContextVar["list[float] | None"] = ContextVar("remaining", default=N
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Limit the time that each transaction inside waits for a server to *seconds* in total."""
+    """Limit each transaction in the `with` block: it waits for a server at most *seconds* in total."""
     token = _limit.set(seconds)
     try:
         yield
@@ -32,7 +32,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def started() -> Iterator[None]:
-    """Start the time limit of one transaction, including the time to connect. A block inside another one shares its
+    """Start the time limit of one transaction. The time to connect counts. A block inside another block shares its
     time."""
     token = _remaining.set(_remaining.get() or [_limit.get()])
     try:
@@ -43,27 +43,27 @@ def started() -> Iterator[None]:
 
 @contextmanager
 def waiting() -> Iterator[float]:
-    """Count the time inside as waiting time of the transaction. Yield the remaining seconds, or FOREVER_S."""
+    """Subtract the time of the `with` block from the remaining time. Yield the remaining seconds, or FOREVER_S."""
     began = monotonic()
     try:
         yield remaining_s()
     finally:
         remaining = _remaining.get()
         if remaining and FOREVER_S < _limit.get() < LONG_S:
-            remaining[0] = max(0.01, remaining[0] - (monotonic() - began))  # never 0, which means no limit
+            remaining[0] = max(0.01, remaining[0] - (monotonic() - began))  # 0 would mean no limit
 
 
 def remaining_s() -> float:
-    """Return the seconds that the transaction may still wait, or FOREVER_S."""
+    """Return how many seconds the transaction may still wait, or FOREVER_S."""
     return (_remaining.get() or [_limit.get()])[0]
 
 
 def limit_s() -> float:
-    """Return the seconds that a transaction may wait."""
+    """Return how many seconds a transaction may wait in total."""
     return _limit.get()
 
 
 def lock_s() -> float:
-    """Return the seconds that a transaction may wait for a lock. They are fewer than its limit, so that the server says
-    why it ended."""
+    """Return how many seconds a transaction may wait for a lock. The wait ends before the transaction's time limit, so
+    that the server can report the lock."""
     return min(settings.LOCK_WAIT_S, _limit.get() * _LOCK_SHARE or settings.LOCK_WAIT_S)

@@ -1,8 +1,8 @@
-"""The replica: a team's current playbook in an SQLite file that hooks read like any other.
+"""The replica: a copy of a team's current playbook in an SQLite file, for hooks to read.
 
-It has our tables, but little history: the points, the revision and change that created a point or changed it last, and
-the last learned revision. Of waiting proposals it has only the numbers. It is always written as a whole, so readers
-need no lock.
+The replica has the usual tables, but little history: only the revisions that created a point, last changed a point, or
+last learned something. It has the ids of waiting proposals, but not their texts. The file is always replaced as a
+whole, so readers need no lock.
 """
 
 import os
@@ -35,8 +35,8 @@ from playbook_db.store.tables import (
 )
 
 _OURS = 1  # the playbook's number in its replica
-# The revisions that created each point and changed it last, and the last learned one. This uses the index on points: a
-# playbook has far more votes than points.
+# The revisions that created each point and changed it last, and the last revision that learned. This uses the index on
+# points: a playbook has far more votes than points.
 _TOUCHED = """
 SELECT k.id, k.created_in AS revision FROM key_points AS k WHERE k.playbook_id = :playbook_id
 UNION
@@ -61,13 +61,13 @@ SELECT number, time, source, actor, session_id FROM revisions WHERE playbook_id 
 """
 _TIME = "SELECT time FROM revisions WHERE playbook_id = :playbook_id AND number = :number"
 _LAST = "SELECT number, time FROM revisions WHERE playbook_id = :playbook_id ORDER BY number DESC LIMIT 1"
-# No revision says which points are pinned or rest, and which proposals wait (with -1 in place of both).
+# No revision shows which points are pinned or resting, or which proposals wait. Proposals have -1 in both columns.
 _MARKED = """
 SELECT id, pinned, resting FROM key_points WHERE playbook_id = :playbook_id AND (pinned = 1 OR resting = 1)
 UNION ALL
 SELECT id, -1, -1 FROM proposals WHERE playbook_id = :playbook_id AND state = 'waiting' ORDER BY 2, 1
 """
-COMPARED: tuple[Question, ...] = ((_LAST, {}), (_MARKED, {}))  # what `compare` asks first
+COMPARED: tuple[Question, ...] = ((_LAST, {}), (_MARKED, {}))  # the first questions of `compare`
 
 
 def _all(table: Table, where: str = "playbook_id = :playbook_id") -> str:
@@ -84,7 +84,7 @@ _READ = {
     changes: _CHANGES,
     proposals: _all(proposals, "playbook_id = :playbook_id AND state = 'waiting'"),
 }
-# Replaces the team's words and numbers.
+# Columns with values of the replica's own.
 _IN_PLACE: dict[Table, dict[str, Any]] = {
     playbooks: {"id": _OURS, "mirror": "off", "ignored": 0},
     proposals: {"operation": "{}", "evidence": "[]", "session_id": None},
@@ -94,7 +94,7 @@ Rows = dict[Table, list[dict[str, Any]]]
 
 
 def read(server: Store, key: str) -> Rows:
-    """Return the rows of a replica of the playbook *key*, from one state of the database *server*."""
+    """Read the rows of a replica from the playbook *key* in the database *server*."""
     answers = server.ask(key, *((question, {}) for question in _READ.values()))
     return {table: [_row(table, row) for row in rows] for table, rows in zip(_READ, answers, strict=True)}
 
@@ -105,10 +105,10 @@ def _row(table: Table, row: Any) -> dict[str, Any]:
 
 
 def write(path: str, rows: Rows) -> None:
-    """Replace the file at *path* by a replica with *rows*. Raises OSError."""
+    """Write a replica with *rows* to the file *path*. Replace an existing file. Raises OSError."""
     engine = create_engine("sqlite://", poolclass=StaticPool)
     with engine.begin() as connection:
-        connection.exec_driver_sql("PRAGMA page_size = 1024")  # most tables are empty: a third of the bytes
+        connection.exec_driver_sql("PRAGMA page_size = 1024")  # a third of the usual bytes, as most tables are empty
         metadata.create_all(connection)
         for table, several in rows.items():
             if several:
@@ -125,8 +125,8 @@ def write(path: str, rows: Rows) -> None:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The content of a replica: the playbook's last revision with its time, and the number of live points. `marked` has
-    the numbers of pinned or resting points and of waiting proposals."""
+    """The state of a replica: the playbook's last revision, its time, and the number of live points. `marked` has the
+    ids of pinned points, resting points and waiting proposals."""
 
     revision: int
     time: str | None
@@ -135,8 +135,8 @@ class State:
 
 
 def compare(server: Store, key: str, here: State | None, *beside: Question) -> tuple[bool, list[Any]]:
-    """Return whether a replica with the state *here* equals the playbook *key* in the database *server*. Also return
-    the answers to the questions *beside*."""
+    """Return whether a replica in the state *here* is up to date with the playbook *key* in the database *server*. Also
+    return the answers to the questions *beside*."""
     last, marked, *answers = server.ask(key, *COMPARED, *beside)
     revision = tuple(last[0]) if last else (0, None)
     known = here and (here.revision, here.time, here.marked)
@@ -144,7 +144,7 @@ def compare(server: Store, key: str, here: State | None, *beside: Question) -> t
 
 
 def state(path: str, key: str) -> State | None:
-    """Return the state of the playbook *key* in the replica at *path*, or None if it can't be read."""
+    """Return the state of the replica *path* of the playbook *key*, or None if the file can't be read."""
     try:
         with closing(at_hand.open_replica(path)) as connection:
             project = quick_sql.find_in_replica(connection, key)
@@ -159,12 +159,12 @@ def state(path: str, key: str) -> State | None:
 
 
 def opened(path: str) -> Store:
-    """Open the replica at *path* as a read-only database."""
+    """Open the replica *path* as a read-only database."""
     return Store(SqliteDialect(path, "at rest").make_engine())
 
 
 def known_at(path: str) -> datetime | None:
-    """Return when the replica at *path* was last known to be current, or None if there is none."""
+    """Return the time when the replica *path* was last known to be up to date, or None if it doesn't exist."""
     try:
         return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
     except OSError:
@@ -172,8 +172,8 @@ def known_at(path: str) -> datetime | None:
 
 
 def erased_since(path: str, key: str, rows: Rows) -> dict[str, bool]:
-    """Return the texts of the playbook *key* in the replica at *path* that are erased in *rows*. A text maps to True if
-    all of it was erased, and to False if only a part was."""
+    """Return the texts in the replica *path* of the playbook *key* that are erased in the new *rows*. The value is True
+    if the whole text was erased, and False if only a part was."""
     try:
         with closing(at_hand.open_replica(path)) as connection:
             project = hook_sql.find_project(connection, key)

@@ -1,4 +1,4 @@
-"""The backups of a database file with their schemas, without SQLAlchemy."""
+"""List the backups of a database file with their schemas. Needs no SQLAlchemy."""
 
 from contextlib import closing, suppress
 

@@ -1,6 +1,6 @@
-"""Checks of a database: its pages, its structure, and whether each playbook matches its history.
+"""Check a database: its pages, its structure, and whether each playbook matches its history.
 
-Each check takes a connection and returns the problems that it found, in words.
+Each check takes a connection and returns messages about the problems that it found.
 """
 
 import functools
@@ -76,12 +76,12 @@ SELECT DISTINCT p.key FROM (
 """)
 SEARCH_IS_WRONG = "the full-text index doesn't match the points"
 Check = Callable[[Connection], list[str]]
-_TOLERANCE = 1e-9  # of a rank; machines may round the last bit differently
+_TOLERANCE = 1e-9  # for comparing ranks: machines may round the last bit differently
 
 
 @contextmanager
 def opened_to_check(url: str) -> Iterator[Store]:
-    """Open the database at *url* as it is. Nothing is created, migrated or written."""
+    """Open the database at *url*. Don't create, migrate or change it."""
     path = sqlite_path(url)
     if path is None:
         with Store(dialect_for(url).make_engine()) as store:
@@ -92,7 +92,7 @@ def opened_to_check(url: str) -> Iterator[Store]:
 
 
 def run(connection: Connection, stages: Sequence[Sequence[Check]]) -> list[str]:
-    """Return the problems of the first of *stages* that has any, as later stages rely on it."""
+    """Run the checks stage by stage. Return the problems of the first stage that has any; later stages rely on it."""
     for checks in stages:
         problems = [problem for each in checks for problem in _problems(each, connection)]
         if problems:
@@ -101,7 +101,7 @@ def run(connection: Connection, stages: Sequence[Sequence[Check]]) -> list[str]:
 
 
 def check_pages(connection: Connection) -> list[str]:
-    """Check the file's pages and rows, without indexes and references."""
+    """Check the file's pages and rows, but not its indexes and references."""
     return dialect_of(connection).check(connection, quick=True)
 
 
@@ -111,8 +111,8 @@ def check_file(connection: Connection) -> list[str]:
 
 
 def check_structure(connection: Connection) -> list[str]:
-    """Check that tables, indexes, views and triggers match those of a new database. Others are allowed, but no
-    triggers. On a server its owner is responsible for that."""
+    """Check that tables, indexes, views and triggers match those of a new database. Further tables, indexes and views
+    are allowed. Don't check a database on a server, which only its owner can change."""
     dialect = dialect_of(connection)
     if not isinstance(dialect, SqliteDialect):
         return []
@@ -125,7 +125,7 @@ def check_structure(connection: Connection) -> list[str]:
 
 
 def check_revisions(connection: Connection) -> list[str]:
-    """Check that a playbook's revisions count from 1 without a gap."""
+    """Check that the revisions of each playbook are numbered from 1 without a gap."""
     return [
         f"the {count} revisions of {key} don't go from 1 to {count}, but from {first} to {last}"
         for key, count, first, last in connection.execute(_REVISIONS)
@@ -134,17 +134,17 @@ def check_revisions(connection: Connection) -> list[str]:
 
 
 def check_counts(connection: Connection) -> list[str]:
-    """Check the stored count of live points."""
+    """Check each playbook's stored count of live points."""
     return [f"the count of live points of {key} is wrong" for (key,) in connection.execute(_MISCOUNTED)]
 
 
 def check_ranks(connection: Connection) -> list[str]:
-    """Check that a point's rank matches its votes and its last change."""
+    """Check that the rank of each point matches its votes and its last change."""
     return [f"the rank of {name} in {key} doesn't match its votes" for key, name in wrong_ranks(connection)]
 
 
 def wrong_ranks(connection: Connection) -> list[tuple[str, str]]:
-    """Return the points with a wrong rank, as (playbook's key, name)."""
+    """Return the points with a wrong rank, as pairs of the playbook's key and the point's name."""
     return [
         (key, name)
         for key, name, rank, helpful, harmful, changed_in, weak in connection.execute(_RANKS)
@@ -154,7 +154,7 @@ def wrong_ranks(connection: Connection) -> list[tuple[str, str]]:
 
 
 def check_showings(connection: Connection) -> list[str]:
-    """Check the stored counts of sessions that were shown a point."""
+    """Check each point's stored count of the sessions that were shown the point."""
     wrong = "the counts of sessions that were shown points of {} are wrong"
     return [wrong.format(key) for (key,) in connection.execute(_SHOWINGS)]
 
@@ -192,7 +192,7 @@ def check_history(key: str, connection: Connection) -> list[str]:
 
 
 def _problems(check: Check, connection: Connection) -> list[str]:
-    """Return the problems that *check* finds, or a problem that says that it can't read the rows."""
+    """Return the problems that *check* finds. If it can't read the rows, return that as a problem."""
     try:
         with dialect_of(connection).savepoint(connection):
             return check(connection)

@@ -1,6 +1,6 @@
-"""A database in one file, for the services: its backups, its replacement, and its bytes.
+"""Functions on a whole database file, for the services: back it up, replace it, and search or repair its bytes.
 
-Servers make their own backups, so here they have none.
+A database on a server has no such backups, as servers make their own.
 """
 
 import glob
@@ -31,26 +31,26 @@ __all__ = (
     "BY_HAND", "DAILY", "Backup", "Held", "Pages", "Replaced", "State", "copy_to", "held_in", "open_pages",
     "prepared", "put_in_place", "rotate", "state_of", "swap", "take", "take_to", "undo_swap",
 )  # fmt: skip
-_RETRY_AFTER_S = (0.01, 0.05)  # at random in between, while a reader uses the log
-_BEGINNING_BYTES = 64  # of a text; a page holds so few in one piece
+_RETRY_AFTER_S = (0.01, 0.05)  # between tries while a reader uses the log; the sleep is random
+_BEGINNING_BYTES = 64  # of a text to search for; the rest of the text may be on another page
 
 
 def path_of(url: URL | str) -> str:
-    """Return the file of the database at *url*, which may not exist. Raises DatabaseError for a server."""
+    """Return the path of the database at *url*. The file need not exist. Raises DatabaseError for a server."""
     path = sqlite_path(url)
     if not path:
-        raise DatabaseError(f"{described(url)} is on a server, which has backups of its own.", dump_of(url))
-    dialect_for(url)  # raises if something else is in its place
+        raise DatabaseError(f"{described(url)} is on a server: use the server's own backups.", dump_of(url))
+    dialect_for(url)  # raises if *path* is not a regular file
     return path
 
 
 def is_there(path: str) -> bool:
-    """Return whether the file at *path* exists, or has a log with content."""
+    """Return whether the database file *path* exists, or at least its log isn't empty."""
     return os.path.isfile(path) or files.has_log(path)
 
 
 def changed_at(path: str) -> datetime:
-    """Return when the file or its log was last written. An empty log doesn't count."""
+    """Return the time of the last write to the database file *path* or its log. An empty log doesn't count."""
     times = [os.stat(path).st_mtime]
     if files.has_log(path):
         times.append(os.stat(f"{path}-wal").st_mtime)
@@ -58,7 +58,7 @@ def changed_at(path: str) -> datetime:
 
 
 def lock_path(path: str) -> str:
-    """Return the path of the lock for replacing the file's schema or its whole content."""
+    """Return the path of the file to lock before the schema or the whole content is replaced."""
     return SqliteDialect(path).lock_path
 
 
@@ -69,14 +69,14 @@ def list_backups(url: URL | str) -> list[Backup]:
 
 
 def remove_backups(paths: Iterable[str]) -> None:
-    """Remove these backups and SQLite's files beside them. Raises OSError."""
+    """Remove the backups *paths* and SQLite's files beside them. Raises OSError."""
     for file in (f"{path}{end}" for path in paths for end in ("", *files.BESIDE)):
         if os.path.exists(file):
             os.unlink(file)
 
 
 def other_copies(url: URL | str, texts: Collection[str]) -> Iterator[str]:
-    """Yield other files that contain one of *texts*, beside the database or in the folder of backups."""
+    """Yield unknown files beside the database or in the folder of backups that contain one of *texts*."""
     path = path_of(url)
     ours = (path, *(backup.path for backup in list_backups(url)))
     known = {f"{file}{end}" for file in ours for end in ("", *files.BESIDE)}
@@ -91,8 +91,8 @@ def rewrite(url: URL | str) -> bool:
     """Rewrite the whole database at *url*, and empty its write-ahead log. Return whether that succeeded. For a server,
     do nothing and return True.
 
-    Old bytes of changed rows stay in free pages, in unused parts of pages, and in the log. While a reader uses the log,
-    this waits up to LOCK_WAIT_S seconds. Raises DatabaseBusyError if a writer doesn't end.
+    This removes old bytes of changed rows from free pages, unused parts of pages, and the log. While a reader uses the
+    log, this waits up to LOCK_WAIT_S seconds. Raises DatabaseBusyError if a writer takes longer.
     """
     path = sqlite_path(url)
     if path is None:
@@ -118,8 +118,8 @@ def rewrite(url: URL | str) -> bool:
 
 
 def _holds(path: str, texts: Collection[str]) -> bool:
-    """Return whether the file at *path*, or SQLite's files beside it, contain any of *texts*. Texts too short for a
-    sure match don't count."""
+    """Return whether the file *path* or SQLite's files beside it contain one of *texts*. Skip texts that are too short
+    for a certain match."""
     beginnings = [text.encode("utf-8", "replace")[:_BEGINNING_BYTES] for text in texts if len(text) >= SHORTEST_TEXT]
     for file in (f"{path}{end}" for end in ("", *files.BESIDE)):
         with suppress(OSError), open(file, "rb") as opened:
@@ -131,7 +131,7 @@ def _holds(path: str, texts: Collection[str]) -> bool:
 
 @contextmanager
 def opened(path: str) -> Iterator[Connection]:
-    """Open a transaction that reads the backup at *path*, and creates no files. Raises DatabaseError."""
+    """Open a transaction that reads the backup *path* and creates no files. Raises DatabaseError."""
     dialect = SqliteDialect(path, "at rest")
     with dialect.explained(), dialect.make_engine().begin() as connection:
         yield connection
@@ -143,8 +143,8 @@ def refusing_repair(path: str) -> AbstractContextManager[None]:
 
 
 def write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite rewrite the *pages*, row by row, into the file *new*. Return whether it can. *empty* has a sound
-    header. That repairs damage in an index, a free page or the header."""
+    """Let SQLite copy *pages*, row by row, into the file *new*. Return whether that succeeded. The header comes from
+    the new database *empty*. This repairs damage in an index, a free page or the header."""
     image = f"{new}.image"
     with open(empty, "rb") as sound, open(image, "wb") as file:
         file.write(pages.with_header_of(sound.read()))

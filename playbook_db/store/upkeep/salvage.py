@@ -1,7 +1,7 @@
-"""Reading the playbooks in a damaged database, page by page. The file is never written.
+"""Read the playbooks in a damaged database, page by page. The file is never written.
 
-The pages of a table's own tree come first, then all others. The number and types of a row's values identify its table,
-even without a schema. Of several copies of a row the best is used.
+The pages in a table's own tree are read first, then all other pages. The number and types of a row's values identify
+its table, even without a schema. If there are several copies of a row, the best one is used.
 """
 
 import functools
@@ -38,21 +38,21 @@ _KINDS = {
     "changes": ("add", "vote", "edit", "move", "retire", "restore"),
     "proposals": ("ADD", "UPDATE", "MERGE", "DELETE", "VOTE"),
 }
-# Indexes, for rows whose own page is lost.
+# Indexes that still contain keys and names if the page of a row is lost.
 _KEYS, _IDS, _NAMES = "sqlite_autoindex_playbooks_1", "sqlite_autoindex_key_points_1", "sqlite_autoindex_key_points_2"
 _MIRROR = "/.claude/playbook.json"
-_OWN_ROW_WITH_HEAD = 9  # values of a playbook's row before schema 5
+_OWN_ROW_WITH_HEAD = 9  # the number of values in a row of `playbooks` before schema 5
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class SavedPlaybook:
-    """The readable part of a playbook, under its number in the damaged file.
+    """The readable part of a playbook. `number` is its number in the damaged file.
 
-    `keys` are its possible keys, the likeliest first. `header` is None if unreadable. `times` are those of revisions.
-    `settings` are columns of its own row. `beside` has the rows of its cursors, jobs, calls, membership and proposals.
-    `extras` are the other fields of points, by number.
+    `keys` are its possible keys, the likeliest first. `header` is None if unreadable. `times` are its revisions' times.
+    `settings` are columns of its row in `playbooks`. `beside` has the rows of its cursors, jobs, calls, membership and
+    proposals. `extras` are the additional fields of points, by number.
     """
 
     number: int
@@ -67,12 +67,12 @@ class SavedPlaybook:
 
     @property
     def last_revision(self) -> int:
-        """The highest revision that any row names."""
+        """The highest number of a revision in all readable rows."""
         return max([0, *self.times, *(each.revision for each in self.points)])
 
     def descends_from(self, times: Mapping[int, str]) -> bool:
-        """Return whether a backup with the revision *times* is an earlier state of this playbook. A copy that diverged
-        is not. A revision never changes its time, and those of a diverged copy differ."""
+        """Return whether a backup is an earlier state of this playbook, given the backup's revision *times*. A revision
+        never changes its time, so a copy that has diverged has other times."""
         last, common = max(self.times, default=0), self.times.keys() & times.keys()
         if common and self.times[max(common)] != times[max(common)]:
             return False
@@ -81,7 +81,7 @@ class SavedPlaybook:
 
 
 def read(pages: Pages) -> list[SavedPlaybook]:
-    """Return the readable playbooks in *pages*."""
+    """Return what can be read of each playbook in *pages*."""
     roots = _roots(pages)
     rows = _read_rows(pages, roots)
     index_keys, index_names = _read_indexes(pages, roots)
@@ -113,13 +113,13 @@ def read(pages: Pages) -> list[SavedPlaybook]:
 
 
 def is_foreign(pages: Pages) -> bool:
-    """Return whether the schema is readable, and has none of our tables."""
+    """Return whether the database is another program's: its schema is readable, but has none of our tables."""
     roots = _roots(pages)
     return bool(roots) and not roots.keys() & tables.metadata.tables.keys()
 
 
 def schema(pages: Pages) -> int:
-    """Return the schema in the file's header if Alembic's table has the same, else 0."""
+    """Return the schema's version in the file's header if Alembic's table has the same version, else 0."""
     stated = int.from_bytes(pages.page(1)[SCHEMA_PLACE], "big") % WINDOW
     for number in pages.tree(_roots(pages).get("alembic_version", 0)):
         if any(record.values == (f"{stated:04d}",) for record in pages.records(number)):
@@ -128,20 +128,20 @@ def schema(pages: Pages) -> int:
 
 
 def revision_times(connection: Connection, playbook_id: int) -> dict[int, str]:
-    """Return the times of the playbook's revisions."""
+    """Return the time of each revision of the playbook, by number."""
     query = select(tables.revisions.c.number, tables.revisions.c.time).filter_by(playbook_id=playbook_id)
     return dict(connection.execute(query).all())
 
 
 def point_names(connection: Connection, playbook_id: int) -> dict[int, str]:
-    """Return the names of the playbook's points, live and retired, by their numbers."""
+    """Return the name of each live and retired point of the playbook, by number."""
     query = select(tables.key_points.c.id, tables.key_points.c.name).filter_by(playbook_id=playbook_id)
     return dict(connection.execute(query).all())
 
 
 def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
-    """Return whether the database that SQLite rewrote from *pages* has the same keys and names as the old indexes. If
-    not, the rows or the indexes were damaged, and the new indexes hide it."""
+    """Return whether the database that SQLite copied from *pages* agrees with the old indexes on keys and names. If
+    not, rows or indexes were damaged, and SQLite's new indexes hide that."""
     keys, names = _read_indexes(pages, _roots(pages))
     held = {number: point_names(connection, number) for number in keys}
     return all(key == keys.get(number, key) for number, key in all_keys(connection).items()) and all(
@@ -150,10 +150,10 @@ def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
 
 
 def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | None) -> None:
-    """Replace the playbook's settings, cursors, jobs, calls, membership and proposals by the *saved* ones.
+    """Replace the playbook's settings, cursors, jobs, calls, membership and proposals with the *saved* ones.
 
-    Its points were added in *revision*, and forgotten ones are marked as forgotten again. Its mirrors count as never
-    seen, as they have none of the remaining revisions.
+    The points were already added in *revision*; mark the forgotten ones as forgotten again. Treat the mirrors as never
+    read, since their revisions are lost.
     """
     connection, playbook_id = book.connection, book.playbook_id
     names = {each.point.name for each in saved.points if each.is_forgotten}
@@ -174,7 +174,7 @@ def put_rest(book: PlaybookRepository, saved: SavedPlaybook, revision: int | Non
         )  # its revision is lost
         statements += [replacing.values(row | own) for row in saved.beside[table.name]]
     for statement in statements:
-        with suppress(IntegrityError), connection.begin_nested():  # a row that breaks a check was damaged
+        with suppress(IntegrityError), connection.begin_nested():  # a row that fails a check is damaged
             connection.execute(statement)
 
 
@@ -195,7 +195,7 @@ def _is_object(text: str) -> bool:
 
 
 def _times(rows: Iterable[Row]) -> dict[int, str]:
-    """Return the times of the revisions in *rows*. Damaged times, which are out of order, are left out."""
+    """Return the time of each revision in *rows*, by number. Times that are out of order are damaged: skip them."""
     times = sorted((row["number"], row["time"]) for row in rows)
     return dict(times[place] for place in longest_increasing([time for _, time in times]))
 
@@ -203,7 +203,7 @@ def _times(rows: Iterable[Row]) -> dict[int, str]:
 def _points(
     playbook_number: int, own: Mapping[str, list[Row]], names: Mapping[tuple[int, int], str]
 ) -> Iterator[SavedPoint]:
-    """Yield the points that have a text, and those that were forgotten."""
+    """Yield the points whose text is readable, and the forgotten points."""
     forgotten = {name for row in own["erasures"] for name in _names_in(row["points"])}
     changed = _last_changes(own["changes"])
     stored = {row["id"]: _stored(row) for row in own["key_points"]}
@@ -226,12 +226,12 @@ def _stored(row: Row) -> SavedPoint:
 
 
 def _name(text: str) -> str:
-    """Return *text* if it can be a name, else ""."""
+    """Return *text* if it is a valid name, else ""."""
     return "" if is_damaged(text) or why_name_unusable(text) else text
 
 
 def _last_changes(rows: list[Row]) -> dict[int, SavedPoint]:
-    """Return each point after its last change."""
+    """Return the state of each point after its last change, by number."""
     last: dict[int, SavedPoint] = {}
     for row in sorted(rows, key=lambda row: (row["revision"], row["seq"])):
         number, is_live = row["point_id"], row["kind"] != "retire"
@@ -258,7 +258,7 @@ def _names_in(points: str) -> list[str]:
 
 
 def _read_rows(pages: Pages, roots: Mapping[str, int]) -> dict[str, dict[int, list[Row]]]:
-    """Return the rows of each table, by the number of their playbook."""
+    """Return the rows of each table, grouped by the number of their playbook."""
     candidates: dict[str, list[Row]] = {table.name: [] for table in _TABLES}
     reached: set[int] = set()
     for table in _TABLES:
@@ -285,8 +285,8 @@ def _read_rows(pages: Pages, roots: Mapping[str, int]) -> dict[str, dict[int, li
 
 
 def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
-    """Yield the *records* of a page of that *kind* that are rows of *table*. Rows stored under their primary key are in
-    its order, so those out of order are damaged."""
+    """Return the *records* of a page that are rows of *table*. *kind* is the page's kind. A table without rowids is
+    ordered by its primary key, so rows out of order are damaged."""
     if table.dialect_options["sqlite"]["with_rowid"] != (kind == LEAF_TABLE):
         return []
     rows = [row for record in records if (row := _row_of(table, record)) is not None]
@@ -297,7 +297,7 @@ def _rows_of(table: Table, kind: int, records: Iterable[Record]) -> list[Row]:
 
 
 def _row_of(table: Table, record: Record) -> Row | None:
-    """Return *record* as a row of *table*, or None if it isn't one. A row from before a migration lacks the last
+    """Return *record* as a row of *table*, or None if it is no such row. A row from before a migration lacks the last
     columns."""
     columns, least = _columns(table)
     values = record.values
@@ -321,8 +321,8 @@ def _row_of(table: Table, record: Record) -> Row | None:
 
 @functools.cache
 def _columns(table: Table) -> tuple[list[tuple[str, tuple[type, ...], bool]], int]:
-    """Return the table's columns, each with its Python types and whether it may be NULL. Also return the least number
-    of values in a row. A column that a migration added may be missing."""
+    """Return the table's columns, each with its Python types and whether it may be NULL. Also return the lowest number
+    of values in a row, since columns that a migration added may be missing."""
     columns: list[tuple[str, tuple[type, ...], bool]] = []
     least = 0
     for place, column in enumerate(table.columns, 1):
@@ -333,7 +333,7 @@ def _columns(table: Table) -> tuple[list[tuple[str, tuple[type, ...], bool]], in
 
 
 def _roots(pages: Pages) -> dict[str, int]:
-    """Return the root pages of tables and indexes, if the schema is readable."""
+    """Return the root page of each table and index in the readable part of the schema."""
     roots: dict[str, int] = {}
     in_tree = list(pages.tree(1))
     for number in [*in_tree, *(set(range(1, pages.count + 1)) - set(in_tree))]:
@@ -349,7 +349,7 @@ def _roots(pages: Pages) -> dict[str, int]:
 
 
 def _read_indexes(pages: Pages, roots: Mapping[str, int]) -> tuple[dict[int, str], dict[tuple[int, int], str]]:
-    """Return the keys of playbooks and the names of points in the indexes. A name must be in two indexes."""
+    """Return the keys of playbooks and the names of points from the indexes. A name must be in two indexes."""
 
     def entries(index: str, *types: type) -> Iterator[tuple[Any, ...]]:
         for number in pages.tree(roots.get(index, 0)):

@@ -1,6 +1,6 @@
-"""Copying playbooks into another database with their whole history, one revision after the other.
+"""Copy playbooks with their whole history into another database, one revision after the other.
 
-The triggers that protect a history stay in force, so the right to write is enough.
+The triggers that protect a history stay active, so a member's rights are enough.
 """
 
 import json
@@ -27,19 +27,19 @@ _AFTERWARDS = tuple(
 )
 _COPIED = (*_WITH_HISTORY, *_AFTERWARDS, tables.showings)  # a trigger fills `showings`
 _ROWS_AT_ONCE = 500
-# Columns of a point that change later: it is inserted with these values, and updated at the end.
+# Columns of a point that change later. The point is inserted with these values, and updated at the end.
 _LATER = {"retired_in": None, "retired_reason": None, "forgotten": 0}
 
 Row = dict[str, Any]
 
 
 def copy_playbook(key: str, source: Connection, target: Connection, *, key_there: str) -> int:
-    """Copy the playbook of *key* from *source* to *target*, inside their open transactions, under the key *key_there*.
-    Return the number of its revisions. Raises DatabaseError if *target* has a playbook of that key."""
+    """Copy the playbook *key* from *source* to *target*, inside their open transactions. Its new key is *key_there*.
+    Return the number of its revisions. Raises DatabaseError if *target* already has a playbook with that key."""
     (known,) = (dict(row) for row in source.execute(select(tables.playbooks).filter_by(key=key)).mappings())
     if target.scalar(select(tables.playbooks.c.id).filter_by(key=key_there)) is not None:
         of_whom = "your personal playbook" if is_users(key) else f"a playbook of {key}"
-        raise DatabaseError(f"{dialect_of(target).where} has {of_whom} already. Nothing was copied.")
+        raise DatabaseError(f"{dialect_of(target).where} already has {of_whom}. Nothing was copied.")
     old = known.pop("id")
     target.execute(insert(tables.playbooks).values({**known, "key": key_there}))
     new: int = target.execute(select(tables.playbooks.c.id).filter_by(key=key_there)).scalar_one()
@@ -48,7 +48,7 @@ def copy_playbook(key: str, source: Connection, target: Connection, *, key_there
         count = _copy_history(source, target, old, new)
         for table in _AFTERWARDS:
             _insert(target, table, new, _rows(source, table, old))
-        target.execute(delete(tables.showings).filter_by(playbook_id=new))  # the trigger can't know later uses
+        target.execute(delete(tables.showings).filter_by(playbook_id=new))  # the trigger's counts lack later uses
         _insert(target, tables.showings, new, _rows(source, tables.showings, old))
     _require_equal(source, target, old, new, key)
     return count
@@ -82,19 +82,18 @@ def _copy_history(source: Connection, target: Connection, old: int, new: int) ->
 
 
 def _require_equal(source: Connection, target: Connection, old: int, new: int, key: str) -> None:
-    """Raise DatabaseError unless the copy has the same rows."""
-    own = {"role": None} if dialect_of(target).is_shared else {}  # on a server it is the role that copies
+    own = {"role": None} if dialect_of(target).is_shared else {}  # on a server `role` is the user who copies
     for table in _COPIED:
         with closing(_rows(source, table, old)) as was, closing(_rows(target, table, new)) as now:
             pairs = ((ours and ours | own, theirs and theirs | own) for ours, theirs in zip_longest(was, now))
             different = next((ours or theirs for ours, theirs in pairs if ours != theirs), None)
         if different is not None:
             place = json.dumps({name: different[name] for name in _key(table)})
-            raise DatabaseError(f"The copy of {key} differs from it ({table.name} {place}). Nothing was copied.")
+            raise DatabaseError(f"A copied row of {key} differs ({table.name} {place}). Nothing was copied.")
 
 
 def _rows(connection: Connection, table: Table, playbook_id: int) -> Generator[Row, None, None]:
-    """Yield the rows of the playbook ordered by key, without its number."""
+    """Yield the rows of the playbook in *table*, ordered by primary key, without the column `playbook_id`."""
     query = select(table).where(table.c.playbook_id == playbook_id).order_by(*(table.c[name] for name in _key(table)))
     with connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)) as rows:
         for row in rows.mappings():
@@ -106,7 +105,7 @@ def _key(table: Table) -> list[str]:
 
 
 def _by_revision(connection: Connection, table: Table, playbook_id: int) -> Any:
-    """Return a function that returns the rows of a revision, but only once."""
+    """Return a function that returns the rows of a revision. Each revision's rows are returned only once."""
     ordered = sorted(_rows(connection, table, playbook_id), key=lambda row: row["revision"])
     rows = {number: list(same) for number, same in groupby(ordered, key=lambda row: row["revision"])}
     return lambda number: rows.pop(number, [])
@@ -128,7 +127,7 @@ def _update(connection: Connection, table: Table, playbook_id: int, number: int,
 
 
 def keys_to_copy(source: Connection, key: str | None) -> Sequence[str]:
-    """Return the keys of all playbooks, or *key* alone. Raises DatabaseError if it has no playbook."""
+    """Return the keys of all playbooks, or only *key*. Raises DatabaseError if *key* has no playbook."""
     keys = list(all_keys(source).values())
     if key is None:
         return keys
