@@ -193,7 +193,7 @@ def test_a_session_is_titled_by_its_first_prompt(site: Site) -> None:
 def test_a_session_is_found_by_the_beginning_of_its_id(site: Site) -> None:
     """As the command finds it; one that isn't there is told, and so is a beginning of several."""
     assert "Session session-007" in site.visitor.see("/sessions/session-007").body
-    assert "It changed nothing." in site.visitor.see("/sessions/session-119").body
+    assert "This session changed nothing." in site.visitor.see("/sessions/session-119").body
     for beginning in ("session-0", "nobody"):
         answer = site.visitor.see(f"/sessions/{beginning}")
         assert answer.status == 409
@@ -208,7 +208,7 @@ def test_todays_tokens_stand_beside_the_limit_in_dollars(site: Site) -> None:
 
 def test_tokens_and_money_are_told_by_day(site: Site) -> None:
     """The newest days; the page of numbers has all."""
-    days = _rows(site.visitor.see("/sessions"), "What asking models took, by day")
+    days = _rows(site.visitor.see("/sessions"), "Model calls by day")
 
     assert len(days) == 14
     assert days[0] == ["2026-11-17", "1", "1,119", "10", "100", "$0.2500"]
@@ -250,7 +250,7 @@ def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None
         assert site.visitor.send("/sessions", do="retry-all").status == 303
         assert "1 job queued, of all projects." in site.visitor.see("/sessions").body
         assert site.visitor.send("/sessions", do="retry-all").status == 303
-        assert "Nothing waits." in site.visitor.see("/sessions").body
+        assert "No job waits, and none failed." in site.visitor.see("/sessions").body
 
 
 def test_a_job_is_removed_or_was_already(site: Site) -> None:
@@ -277,5 +277,10 @@ def test_a_playbook_of_no_session_is_told_in_sentences(site: Site) -> None:
     answer = site.visitor.see("/sessions", project="user")
 
     assert answer.status == 200
-    for sentence in ("Nothing waits", "No session was learned from yet", "No model was asked", "No session was held"):
+    for sentence in (
+        "No session waits",
+        "No session was learned from yet",
+        "No model was called",
+        "No session was held",
+    ):
         assert sentence in answer.body
