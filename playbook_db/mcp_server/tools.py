@@ -90,7 +90,7 @@ class PlaybookTools:
         notes: list[str] = []
         if not writes and self._is_held_out():
             raise SettingError(
-                "This session gets no points, so that it can be compared with other sessions (PLAYBOOK_HOLDOUT)."
+                "This session is held out: it gets no points, to compare it with other sessions (PLAYBOOK_HOLDOUT)."
             )
 
         def notify(line: str) -> None:

@@ -122,7 +122,7 @@ def refresh(
     state afterwards, and the answers to the questions *beside*.
 
     First, *forget_text* erases each text that the team has forgotten from the project's own playbook. Only the old
-    replica still has these texts, so it isn't replaced by a call without *forget_text*.
+    replica still has these texts, so a call without *forget_text* doesn't replace it.
     """
     from filelock import FileLock, Timeout
 
@@ -182,7 +182,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
             )
         if memberships.of_project(connection, new_key):  # its own playbook was empty when it joined
             raise ProjectError(
-                f"{new_key} is in a team already, but {old_key} isn't; nothing was changed.",
+                f"{new_key} has joined a team, so {old_key} can't be moved there; nothing was changed.",
                 Remedy(
                     "Leave it, and join again after moving: {}", ("--project", new_key, "team", "leave", "--no-copy")
                 ),

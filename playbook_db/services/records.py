@@ -1,4 +1,4 @@
-"""The JSON records that commands print with `--json`. Each function here turns a value into such a dict.
+"""The JSON records that commands print with `--json`. Each function turns a value into a record, which is a dict.
 
 Keys and their order are a promise: keys may be added, but none is renamed or removed. This module imports no other
 service, so that a command that only reads starts at once.

@@ -67,9 +67,9 @@ class Repaired:
     """The result of a repair, or its plan.
 
     If the file is sound, `is_damaged` is False, and `has_wrong_search` says whether its full-text index was wrong.
-    `is_whole` is True if SQLite could rewrite the whole file. `holds` are the playbooks in the new database. Otherwise
-    the repair added `playbooks` to the `backup`. `mirrors` are notes on what mirrors added. `aside` is the new path of
-    the damaged file.
+    `is_whole` is True if SQLite could rewrite the whole file. Otherwise, `playbooks` were added to the `backup`.
+    `holds` are the playbooks in the new database. `mirrors` are notes on changes from mirrors. `aside` is the new path
+    of the damaged file.
     """
 
     where: str

@@ -196,7 +196,7 @@ class Inquiry:
 
     @retry_on_conflict
     def _keep_reflection(self, context: LearningContext, part: StoredReflection) -> LearningContext:
-        """Store *part*, the playbook's part of the reflector's answer. The personal playbook stores only tags."""
+        """Store *part*, this playbook's part of the reflector's answer. The personal one stores it only with tags."""
         project = context.project
         if part.bullet_tags or not project.is_users:
             with project.store.write(project.key) as book:

@@ -57,7 +57,7 @@ def save(folder: str, content: str, name: str) -> str:
     target = os.path.join(folder, ".claude", "diagnostic")
     root = os.path.realpath(folder)
     if os.path.commonpath([os.path.realpath(target), root]) != root:
-        raise DiagnosticsError(f"{target} is a link to outside the project. Nothing was written; use a plain folder.")
+        raise DiagnosticsError(f"{target} links outside the project. Nothing was written; put a plain folder there.")
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
     path = os.path.join(target, f"{stamp}_{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}.txt")
     try:

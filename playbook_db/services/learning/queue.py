@@ -92,7 +92,7 @@ def open_jobs(store: Store, key: str, *, most: int, offset: int = 0) -> tuple[Co
 
 @retry_on_conflict
 def claim(store: Store) -> Job | None:
-    """Claim the oldest job that is due, or return None. First, put jobs back that another worker left running."""
+    """Claim the oldest job that is due, or return None. Jobs that another worker left running become due first."""
     now = datetime.now(UTC)
     with store.transaction() as connection:
         jobs.bring_back(connection, lease_over=timestamp(now), now=timestamp(now), most_attempts=_MOST_STARTS)
@@ -101,8 +101,8 @@ def claim(store: Store) -> Job | None:
 
 @retry_on_conflict
 def release_all(store: Store, *, ends_waits: bool = False) -> int:
-    """Put jobs back into the queue that an earlier worker left running, and return their number. In a shared database,
-    other workers' jobs keep running. With *ends_waits*, jobs that were put off become due. Jobs that were done
+    """Queue the jobs again that an earlier worker left running, and return their number. In a shared database, other
+    workers' jobs keep running. With *ends_waits*, jobs that were put off become due. Jobs that were done
     KEPT_DAYS ago are deleted."""
     now = datetime.now(UTC)
     lease_over = timestamp(now) if store.is_shared else "9999"

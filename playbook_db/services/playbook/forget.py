@@ -47,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """The erasure of texts from one playbook: from the points in `forgotten` all, from those in `shortened` a part.
+    """An erasure in one playbook. Points in `forgotten` lose all of their text, points in `shortened` a part of it.
 
     `fields` are all places in the database that change. `texts` are erased in every place, and so are the `matches` of
     the pattern. `revision` is the one that erased them (None: not yet).

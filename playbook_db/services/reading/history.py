@@ -196,7 +196,7 @@ def _moment(text: str, *, now: datetime, end: bool) -> datetime:
 
 
 def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
-    """Return the store's form of *query*, with numbers instead of times, names and beginnings of ids."""
+    """Return *query* as a filter for the store. Times become revision numbers; names and ids are looked up."""
     now = datetime.now(UTC)
     last = book.revision if query.until is None else find_revision(book, query.until, now=now)
     first = 1 if query.since is None else _first_since(book, query.since, now)

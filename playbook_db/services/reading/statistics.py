@@ -87,7 +87,7 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """The cost of learning, and what it came from: sessions, chunks of transcripts, and model calls. The price of
+    """The cost of learning, with the numbers of sessions, chunks of transcripts and model calls. The price of
     `unpriced` calls is unknown. `helpful_points` counts the live points that helped more than they harmed."""
 
     sessions: int
@@ -205,7 +205,7 @@ class Statistics:
 
 
 def gather(project: Project, *, now: datetime | None = None) -> Statistics:
-    """Return the statistics of the project's playbook. Without a playbook, all are zero. *now* is for tests."""
+    """Return the statistics of the project's playbook. Without a playbook, all numbers are zero."""
     moment = now or datetime.now(UTC)
     answers = statistics.count(project.store, project.key)
     live = [LivePoint(*row) for row in answers["live"]]

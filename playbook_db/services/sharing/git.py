@@ -199,7 +199,7 @@ class MirrorVersions:
 
     def behind(self, data: bytes, commit: str | None, *, before_rebase: bool = False) -> set[str]:
         """Return the commits whose versions are included in the version *data*, and its own. *data* is looked for in
-        *commit*, then elsewhere. With *before_rebase*, also return commits that a rebase has replaced."""
+        *commit* first. With *before_rebase*, also return commits that a rebase has replaced."""
         if not self._times:
             return set()
         try:

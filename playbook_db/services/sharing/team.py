@@ -171,8 +171,8 @@ def joined(store: Store) -> dict[str, TeamStatus]:
 
 
 def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
-    """Return the status of the membership of the project *own*. Only with *asks* is the team's database asked. Raises
-    TeamError if the project has joined no team."""
+    """Return the status of the membership of the project *own*. The team's database is asked only if *asks* is set.
+    Raises TeamError if the project has joined no team."""
     membership = require(own)
     path = at_hand.replica_of(own.store.where, membership.playbook_id)
     with own.store.snapshot() as connection:
