@@ -164,7 +164,7 @@ def test_one_session_is_told_with_all_that_it_did(site: Site) -> None:
         assert text in answer.body
     assert f"retire none; reason: {ESCAPED}" in answer.body
     assert "type&#34;" not in answer.body
-    calls = _rows(site.visitor.see("/sessions/session-007"), "Calls of models")
+    calls = _rows(site.visitor.see("/sessions/session-007"), "Model calls")
     assert [row[1:] for row in calls] == [["reflect", "a-model", "1,007", "10", "100", "$0.2500", "1.5"]]
 
 
