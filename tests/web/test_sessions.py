@@ -233,7 +233,7 @@ def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None
             queue.note_failure(store, by_id[failed], f"no such file {NAUGHTY}. Run: playbook doctor", for_good=True)
             queue.put_off(store, by_id[held], "today's budget is spent", until="2099-01-01T00:00:00.000000+00:00")
             assert waiting < running
-        rows = _rows(site.visitor.see("/sessions"), "What waits and what failed")
+        rows = _rows(site.visitor.see("/sessions"), "Waiting and failed jobs")
         told = {row[0]: row for row in rows}
 
         assert "Run: playbook doctor" in told[f"Session job-{failed}"][4]
@@ -268,7 +268,7 @@ def test_many_jobs_come_by_pages(site: Site) -> None:
         first, second = site.visitor.see("/sessions", page=2), site.visitor.see("/sessions", jobs=2, page=2)
 
         assert "60 waiting" in first.body
-        assert [len(_rows(each, "What waits and what failed")) for each in (first, second)] == [50, 10]
+        assert [len(_rows(each, "Waiting and failed jobs")) for each in (first, second)] == [50, 10]
         assert _rows(first, "Sessions") == _rows(second, "Sessions")
 
 
