@@ -1,4 +1,4 @@
-"""Formatting the answers of the tools as text. Texts of points are neutralized and cut, because they are data."""
+"""Formatting the tools' answers as text. Points' texts are data, so they are neutralized and cut."""
 
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ def shortened(text: str) -> str:
 
 
 def answer_of(lines: "Sequence[str]", notes: "Sequence[str]" = ()) -> str:
-    """Return *lines* and *notes* as an answer that isn't too long for clients."""
+    """Join *lines* and *notes* into one answer. Lines beyond MAX_ANSWER characters are left out."""
     fitting: list[str] = []
     remaining = MAX_ANSWER
     for place, line in enumerate(lines):
@@ -46,7 +46,7 @@ def answer_of(lines: "Sequence[str]", notes: "Sequence[str]" = ()) -> str:
 
 
 def hits_answer(question: str, hits: "Sequence[PromptPoint]", notes: "Sequence[str]" = ()) -> str:
-    """Return the points that match *question*, or the reason if there are none."""
+    """Return the answer to *question*: a line for each hit, or a sentence that explains why there are none."""
     if hits:
         return answer_of([point_line(point) for point in hits], notes)
     if not search_words.terms(question):
@@ -55,7 +55,7 @@ def hits_answer(question: str, hits: "Sequence[PromptPoint]", notes: "Sequence[s
 
 
 def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life", notes: "Sequence[str]" = ()) -> str:
-    """Return a point and its history."""
+    """Return a point and its history as text."""
     from playbook_db.domain.times import local
     from playbook_db.domain.trust.evidence import FETCHED
 
@@ -75,7 +75,7 @@ def life_answer(point: "PromptPoint", retired_in: int | None, life: "Life", note
 def page_of(
     live: "Sequence[PromptPoint]", section: str | None, offset: int, limit: int
 ) -> "tuple[Sequence[PromptPoint], int]":
-    """Return at most *limit* of the *live* points (of *section*, if given) from *offset* on, and how many follow."""
+    """Return a page of at most *limit* points from *offset* on, and the number of points after the page."""
     matches = [point for point in live if section in (None, point.section)]
     page = matches[offset : offset + limit]
     return page, max(0, len(matches) - offset - len(page))
@@ -90,7 +90,7 @@ def page_answer(
     notes: "Sequence[str]" = (),
     is_empty: bool,
 ) -> str:
-    """Return a *page* of points, below the names of their sections, with a note that *more* points follow."""
+    """Return the points of *page* under their sections' names. If *more* points follow, the last line says so."""
     lines: list[str] = []
     for point in page:
         header = prompt_text.render_header(point.section)

@@ -1,4 +1,4 @@
-"""Handing a running session over to the SDK, which reads the handshake again and then the rest of the input."""
+"""Handing a running session over to the SDK's server. The client's handshake is replayed to that server first."""
 
 import itertools
 import json
@@ -17,8 +17,8 @@ _REPLAY = "playbook-replay"  # the id of the `initialize` that is sent again; it
 def serve(
     url: str, folder: str, shown: Iterable[str], handshake: Sequence[Mapping[str, Any]], lines: Iterable[bytes]
 ) -> None:
-    """Serve *lines* with the SDK, on pipes instead of stdin and stdout. The client began with *handshake*. The session
-    has seen the points *shown*."""
+    """Start the SDK's server. Send it the client's *handshake* again, then *lines*, the rest of the client's input.
+    Pipes replace its stdin and stdout. The session has seen the points *shown*."""
     begin = [{**message, "id": _REPLAY} if "id" in message else message for message in handshake]
     wire = os.fdopen(os.dup(1), "wb")
     to_sdk, from_sdk = _pipe_for(0), _pipe_for(1)
@@ -36,7 +36,7 @@ def serve(
 
 
 def _pipe_for(descriptor: int) -> "BinaryIO":
-    """Replace *descriptor* (0 or 1) by a pipe, and return the other end of the pipe."""
+    """Replace the file *descriptor* (0 or 1) with a pipe, and return the pipe's other end."""
     read_end, write_end = os.pipe()
     inner, outer = (read_end, write_end) if descriptor == 0 else (write_end, read_end)
     os.dup2(inner, descriptor)

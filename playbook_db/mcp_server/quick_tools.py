@@ -1,4 +1,4 @@
-"""The tools that find points, without the SDK. They read the database in the same way as the hooks."""
+"""The tools `search`, `list` and `why` without the SDK. They read the database in the same way as the hooks."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from playbook_db.store.hook_sql import Book, StoredPoint
 
 
 def call(url: str, folder: str, tool: object, arguments: object) -> tuple[str, list[str]] | None:
-    """Return the answer of a *tool* about the project in *folder*, and the names of the points in the answer.
+    """Call *tool* for the project in *folder*. Return the tool's answer, and the names of the points in the answer.
 
-    Return None if the SDK's server has to answer. That is so if the arguments aren't plainly valid, the session is held
-    out, the project is ignored, or the tool is another one.
+    Return None if the SDK's server has to answer. It has to if the arguments aren't plainly valid, the session is held
+    out, the project is ignored, or *tool* isn't one of these tools.
     """
     if not isinstance(arguments, dict | None) or _is_kept_out(url, folder):
         return None
@@ -37,13 +37,13 @@ def call(url: str, folder: str, tool: object, arguments: object) -> tuple[str, l
 
 
 def _count(arguments: dict[str, Any], name: str, default: int, allowed: range) -> int | None:
-    """Remove the number *name* from *arguments* and return it, or None if it isn't in *allowed*."""
+    """Remove the argument *name* from *arguments*. Return its value, or None if that isn't an *allowed* number."""
     number = arguments.pop(name, default)
     return number if type(number) is int and number in allowed else None
 
 
 def _is_kept_out(url: str, folder: str) -> bool:
-    """Return whether the SDK's server has to explain why nothing is read."""
+    """Return whether the session may not read the playbook. The SDK's server then explains why."""
     try:
         is_held_out = settings.is_held_out(settings.session(), settings.holdout())
     except SettingError:  # counts as 0

@@ -1,7 +1,7 @@
-"""The MCP server until a session writes. It answers a client's first requests and finds points without the SDK.
+"""A light MCP server for sessions that only read. It answers the first requests and finds points without the SDK.
 
-`lists.json` has the SDK's answers to those requests. `search` and `list` read as the hooks do. Any other message, and
-any message that isn't plainly valid, starts the server of `tools`, which then takes over.
+`lists.json` has the SDK's answers to the first requests. Any other message, or one that isn't plainly valid, starts the
+SDK's server (module `tools`), which then takes over.
 """
 
 import json
@@ -23,11 +23,11 @@ _UNHEEDED = {"notifications/cancelled", "notifications/roots/list_changed"}
 
 
 class ToSdkError(Exception):
-    """Only the SDK can answer the message."""
+    """Raised if only the SDK's server can answer a message."""
 
 
 def try_to_serve() -> bool:
-    """Serve the session of this process. If the command `mcp` has to explain a problem, return False before reading."""
+    """Serve the session of this process. If the command `mcp` has to explain a problem, return False at once."""
     project_env.apply_user_settings()
     if platforms.unsupported() or PathFinder.find_spec("mcp") is None or os.environ.get(project_env.DATABASE):
         return False
@@ -104,7 +104,6 @@ class LightServer:
         return json.dumps(reply, separators=(",", ":")).encode("ascii")
 
     def _note(self, method: str, message: "dict[str, Any]") -> None:
-        """Handle a notification."""
         if method == "notifications/initialized" and self.handshake:
             self.handshake.append(message)
         elif method not in _UNHEEDED:
@@ -128,7 +127,7 @@ class LightServer:
         return result | extra
 
     def _acknowledge(self, number: int | str, params: "dict[str, Any]") -> "dict[str, Any]":
-        """Return the first message of a stream of changes. The lists never change, so nothing follows."""
+        """Confirm a subscription to changes of the lists. They never change, so no notification follows."""
         filters = params.get("notifications")
         if not self._extra(params.get("_meta")) or not isinstance(filters, dict) or not filters.keys() <= _LIST_CHANGES:
             raise ToSdkError
@@ -153,7 +152,7 @@ class LightServer:
         return {**self._lists["initialize"], "protocolVersion": version if version in versions else versions[-1]}
 
     def _extra(self, meta: object) -> "dict[str, Any]":
-        """Return the extra fields of a result in the protocol without a handshake, whose messages have a version."""
+        """Return the extra fields of a result for a client without a handshake, whose messages name their version."""
         if meta is None and self.handshake:
             return {}
         if not isinstance(meta, dict):

@@ -74,8 +74,8 @@ _UNDOES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempoten
 
 @dataclass(slots=True)
 class PlaybookTools:
-    """The tools, as methods whose docstrings a model reads. The database is at `url`, the project in `folder`. The
-    `session` started the server, and has seen the points `shown` here."""
+    """The MCP tools. Models read the docstrings of these methods. The database is at `url`, the project in `folder`.
+    The `session` that started the server has seen the points `shown`."""
 
     url: str
     folder: str
@@ -85,12 +85,12 @@ class PlaybookTools:
 
     @contextmanager
     def opened(self, reads: Reads | None = HISTORY, *, writes: bool = False) -> Iterator[tuple[Project, list[str]]]:
-        """Open the project, and yield it with notes about it. A tool that only *reads* may get a team's replica. Raises
-        ProjectError for an ignored project, and SettingError for a session that is held out."""
+        """Open the project. Yield it, and notes for the session. A tool that only *reads* may get a team's replica.
+        Raises ProjectError for an ignored project, and SettingError for a session that is held out."""
         notes: list[str] = []
         if not writes and self._is_held_out():
             raise SettingError(
-                "This session is held out: it gets no points, for comparison with the others (PLAYBOOK_HOLDOUT)."
+                "This session is held out: it gets no points, to compare it with other sessions (PLAYBOOK_HOLDOUT)."
             )
 
         def notify(line: str) -> None:
@@ -101,13 +101,13 @@ class PlaybookTools:
         with open_project(self.url, self.folder, reads=reads, servers=self.servers, notify=notify) as project:
             if is_ignored(project.own):
                 raise ProjectError(
-                    f"{project.own.key} is ignored (playbook project ignore): its playbook isn't read or written here.",
+                    f"{project.own.key} is ignored (playbook project ignore): these tools can't read or change it.",
                     Remedy("To stop ignoring it, the user runs: {}", ("project", "ignore", "--off")),
                 )
             yield project, notes if project.is_team else []
 
     def close(self) -> None:
-        """Close the connections to servers."""
+        """Close the connections to database servers."""
         self.servers.close()
 
     def _is_held_out(self) -> bool:
@@ -117,13 +117,13 @@ class PlaybookTools:
             return False
 
     def mcp_session(self, context: "Context[Any, Any]") -> McpSession:
-        """Return the calling session, for `suggestions`. Raises SettingError if it is private."""
+        """Return the session that called the tool. Raises SettingError if the session is private."""
         meta = context.request_context.meta or {}
         tool_use = meta.get(session_so_far.TOOL_USE)
         so_far = session_so_far.read(tool_use if isinstance(tool_use, str) else None, self.session, self.folder)
         if queue.is_skipped(so_far.id):
             raise SettingError(
-                "The user keeps this session private: nothing is learned from it, so nothing is written."
+                "The user keeps this session private: it can't change the playbook, and nothing is learned from it."
             )
         return McpSession(
             so_far.id,
@@ -272,7 +272,7 @@ def serve(url: str, folder: str, shown: Iterable[str] = ()) -> None:
 
 
 def build_server(tools: PlaybookTools) -> MCPServer:
-    """Return the server for *tools*."""
+    """Return an MCP server that offers *tools*."""
     server = MCPServer("playbook", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     for tool, name, title, hints in (
         (tools.search, "search", "Search the playbook", _READS),
@@ -294,7 +294,7 @@ def build_server(tools: PlaybookTools) -> MCPServer:
 
 
 def _add_resources(server: MCPServer, tools: PlaybookTools) -> None:
-    """Add the playbook and each point as resources, and add the prompt."""
+    """Add resources for the playbook and for each point, and add the prompt."""
 
     @server.resource(
         "playbook://points", name="playbook", title="The project's playbook", mime_type="text/plain",
@@ -347,7 +347,7 @@ def _points(project: Project) -> tuple[Sequence[Any], Any]:
 
 
 def _explained(tool: Callable[Parameters, str]) -> Callable[Parameters, Any]:
-    """Wrap *tool* so that, instead of raising an error, it returns the command's sentence about the error."""
+    """Wrap *tool* so that it returns an error's message instead of raising the error."""
 
     @wraps(tool)
     def answer(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
@@ -362,7 +362,7 @@ def _explained(tool: Callable[Parameters, str]) -> Callable[Parameters, Any]:
 
 @contextmanager
 def _raising(kind: type[Exception]) -> Iterator[None]:
-    """Turn an error that a user can meet into a *kind*, with a sentence and a remedy."""
+    """Turn an expected error into an exception of the type *kind*. Its message has a remedy."""
     try:
         yield
     except (PlaybookError, OSError) as error:

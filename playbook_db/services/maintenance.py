@@ -44,7 +44,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A backup that can be restored, with the playbooks in it (`holds`) and those in the present database (`here`)."""
+    """A backup that can be restored. `holds` are the playbooks in it, and `here` those in the present database."""
 
     path: str
     prepared: str
@@ -55,7 +55,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The problems of the database `where`, and the remedy for them, if there is one."""
+    """The result of a check of the database `where`: its problems, and a remedy if there is one."""
 
     where: str
     problems: tuple[str, ...]
@@ -68,8 +68,8 @@ def upgrade(url: str) -> tuple[int, str | None]:
 
 
 def distribute(url: str) -> tuple[int, int, bool]:
-    """Distribute the database at *url* by playbook over the servers that Citus knows. Return the number of servers, the
-    number of parts, and whether anything was distributed. Raises DatabaseError."""
+    """Distribute the playbooks in the database at *url* over the servers that Citus knows. Return the number of
+    servers, the number of parts, and whether anything was distributed. Raises DatabaseError."""
     dialect = dialect_for(url)
     if dialect.is_shared:
         migrate.require_current(url)
@@ -79,8 +79,8 @@ def distribute(url: str) -> tuple[int, int, bool]:
 
 def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[str, int]:
     """Copy the playbook of the project *key*, or all playbooks, to another database with their whole history. The copy
-    is all or nothing. Return the number of revisions of each, by its key there. The personal playbook (USER_KEY) stays
-    the personal one. Raises DatabaseError if a playbook exists there already, or if the copy differs."""
+    is all or nothing. Return each playbook's number of revisions, by its key there. The personal playbook (USER_KEY)
+    stays the personal one. Raises DatabaseError if a playbook exists there already, or if the copy differs."""
     from playbook_db.store.upkeep import transfer as rows
 
     with (
@@ -100,11 +100,11 @@ def transfer(source_url: str, target_url: str, key: str | None = None) -> dict[s
 
 
 def grant(url: str, role: str, right: "Right") -> "Granted":
-    """Let the server's *role* read the database at *url*, write to it as a member, or own it. Raises DatabaseError."""
+    """Give the server's *role* the *right* of a reader, a member or an owner of the database. Raises DatabaseError."""
     if urls.sqlite_path(url):
         raise DatabaseError(
-            f"{urls.described(url)} is a file: set its rights with chmod. Only a server has roles: "
-            "name its database with --db postgresql://..."
+            f"{urls.described(url)} is a file: set its rights with chmod. This command is for roles of a server: "
+            "name a database there with --db postgresql://..."
         )
     migrate.require_current(url)
     from playbook_db.store.postgres import grants
@@ -114,7 +114,7 @@ def grant(url: str, role: str, right: "Right") -> "Granted":
 
 
 def take(url: str, file: str | None = None) -> Taken:
-    """Back up the database at *url* to *file* or to its folder of backups. Raises BackupError, DatabaseError."""
+    """Back up the database at *url* to *file*, or to its backup folder. Raises BackupError, DatabaseError."""
     path = _existing(url)
     if file is None:
         file = database_file.take(path, database_file.BY_HAND, now=datetime.now(UTC)).path
@@ -124,8 +124,8 @@ def take(url: str, file: str | None = None) -> Taken:
 
 
 def take_daily(url: str) -> Backup | None:
-    """Make the daily backup of the database at *url*, and remove the oldest. Return None if it isn't due. It is due if
-    the last one is a day old and the database was written to since. On a server it is never due."""
+    """Make the daily backup of the database at *url*, and remove the oldest. Return None if no backup is due. One is
+    due if the last one is a day old and the database was written to since. On a server, none is ever due."""
     if not urls.sqlite_path(url):
         return None
     path, now = _existing(url), datetime.now(UTC)
@@ -149,7 +149,7 @@ def unsaved_for(url: str) -> tuple[Backup | None, timedelta]:
 
 @contextmanager
 def candidate(url: str, file: str) -> Iterator[Candidate]:
-    """Return the checked backup *file* and the database at *url*, to show both before `put_back`. Nothing is changed.
+    """Check the backup *file*, and yield it as a candidate for `put_back`. Nothing in the database at *url* is changed.
     Raises BackupError, SchemaTooNewError, DatabaseError."""
     path = database_file.path_of(url)
     with database_file.prepared(path, file) as prepared:
@@ -159,8 +159,8 @@ def candidate(url: str, file: str) -> Iterator[Candidate]:
 
 
 def put_back(chosen: Candidate) -> Replaced:
-    """Replace the database by the backup, and keep the old one. Raises DatabaseBusyError, BackupError. Mirrors that
-    matched the database are rewritten, so that they don't undo this. Teams' memberships stay as they are."""
+    """Replace the database with the backup, and keep the old database. Raises DatabaseBusyError, BackupError. Mirrors
+    that matched the database are rewritten, so that they don't undo this. Team memberships stay as they are."""
     from filelock import FileLock, Timeout
 
     url, in_step = f"sqlite:///{chosen.path}", dict[str, str]()
@@ -188,13 +188,13 @@ def put_back(chosen: Candidate) -> Replaced:
 
 
 def check(store: Store, *, quick: bool = False) -> list[str]:
-    """Return the problems of the database, in words. A quick check skips NOT_CHECKED_QUICKLY."""
+    """Return sentences about the problems of the database. A *quick* check skips NOT_CHECKED_QUICKLY."""
     with store.snapshot() as connection:
         return store_check.run(connection, store_check.QUICK if quick else store_check.THOROUGH)
 
 
 def check_database(url: str, *, quick: bool = False) -> Report:
-    """Return the problems of the database at *url*, of whatever kind. No byte of it is changed."""
+    """Report all problems of the database at *url*, even if it can't be opened. Nothing in it is changed."""
     where = urls.described(url)
     try:
         migrate.require_current(url)
@@ -221,7 +221,7 @@ def rebuild_search(url: str) -> bool:
 
 
 def _existing(url: str) -> str:
-    """Return the file of the database at *url*, which must exist. Raises DatabaseError."""
+    """Return the path of the database at *url*. Raises DatabaseError if there is no database."""
     path = database_file.path_of(url)
     schema = dialect_for(url).schema_version()
     if not schema:

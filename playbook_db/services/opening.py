@@ -1,4 +1,4 @@
-"""Opening a project, with its team's playbook or with its mirror synced. Moving a playbook to another folder."""
+"""Opening a project, and moving a playbook to another folder."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -44,9 +44,9 @@ def open_project(
     """Open the project in *folder*, in the database at *url*. Every interface opens projects this way. The database is
     created if it doesn't exist. If backups of it exist, it is created only with *begins_anew*.
 
-    A project that has joined a team opens as the team's, unless it *is_own*. A caller that only *reads* gets the
-    replica if the team's database can't be asked. The mirror is merged before and written after, unless *sync* is off.
-    Pass open *servers* to reuse their connections; they are not closed.
+    If the project has joined a team, the team's project is opened, unless *is_own* is set. A caller that only *reads*
+    gets the replica if the team's database can't be reached. Unless *sync* is off, the mirror is merged before the
+    block and written after it. Pass open *servers* to reuse their connections; they are not closed.
     """
     with ExitStack() as stack:
         stack.enter_context(patience.at_most(patience.ANSWER_S))
@@ -67,7 +67,7 @@ def open_project(
 
 @contextmanager
 def of_team(own: Project, servers: Servers) -> Iterator[Project]:
-    """Return the project *own* of this machine, or its team's project if it has joined one."""
+    """Yield the team's project if *own*, a project of this machine, has joined a team. Otherwise yield *own*."""
     membership = find_membership(own)
     if membership is None:
         yield own
@@ -83,8 +83,8 @@ def of_team(own: Project, servers: Servers) -> Iterator[Project]:
 def _to_read(
     own: Project, membership: Membership, servers: Servers, reads: Reads, notify: Notify
 ) -> Iterator[TeamProject]:
-    """Return the team's playbook for reading. The replica is updated first. If the server can't be asked, the points
-    come from the replica as it is. Raises DatabaseError if there is none."""
+    """Yield the team's project for reading. The replica is updated first. If the server can't be reached, the points
+    come from the replica as it is. Raises DatabaseError if there is no replica either."""
     from playbook_db.store.team import replica  # late: few projects have joined a team
 
     path = at_hand.replica_of(own.store.where, membership.playbook_id)
@@ -118,11 +118,11 @@ def refresh(
     *,
     beside: tuple[Question, ...] = (),
 ) -> tuple[State, Answers]:
-    """Replace the replica of a team's playbook if it differs from the *server*. Return its state afterwards, and the
-    answers to the questions *beside*.
+    """Replace this machine's replica of a team's playbook if the playbook on the *server* differs. Return the replica's
+    state afterwards, and the answers to the questions *beside*.
 
-    First *forget_text* erases, in the project's own playbook, each text that the team has forgotten. Only the old
-    replica tells which, so a call without *forget_text* doesn't replace a replica that has such texts.
+    First, *forget_text* erases each text that the team has forgotten from the project's own playbook. Only the old
+    replica still has these texts, so a call without *forget_text* doesn't replace it.
     """
     from filelock import FileLock, Timeout
 
@@ -154,10 +154,10 @@ def refresh(
 
 @retry_on_conflict
 def move(store: Store, old_folder: str, new_folder: str) -> str:
-    """Give the playbook of *old_folder* to *new_folder*, the project's present folder. Return its new key.
+    """Move the playbook of *old_folder* to *new_folder*, the project's present folder. Return the playbook's new key.
 
-    Jobs and showings of the new folder go with it. A mirror in the new folder needs consent, unless it is the synced
-    one of the old folder. Raises ProjectError if there is no playbook to move, or if the new folder has a history.
+    The playbook gets the jobs and the records of shown points of the new folder. A mirror there needs consent, unless
+    it is the old folder's synced one. Raises ProjectError if there is no playbook, or if the new folder has a history.
     """
     from playbook_db.services.sharing import mirror
 
@@ -182,7 +182,7 @@ def move(store: Store, old_folder: str, new_folder: str) -> str:
             )
         if memberships.of_project(connection, new_key):  # its own playbook was empty when it joined
             raise ProjectError(
-                f"{new_key} has joined a team without the playbook of {old_key}; nothing was changed.",
+                f"{new_key} has joined a team, so {old_key} can't be moved there; nothing was changed.",
                 Remedy(
                     "Leave it, and join again after moving: {}", ("--project", new_key, "team", "leave", "--no-copy")
                 ),

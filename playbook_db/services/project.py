@@ -27,8 +27,8 @@ Notify = Callable[[str], object]  # takes a line that the person should read
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The project whose playbook has the `key` in `store`. Two worktrees of a repository differ only in `folder`. The
-    `folder` is None for a project of another machine and for the user's own playbook."""
+    """A project. The database `store` has its playbook under the name `key`. Two worktrees of a repository differ only
+    in `folder`. The `folder` is None for a project of another machine and for the user's own playbook."""
 
     store: Store
     key: str
@@ -58,7 +58,7 @@ class Project:
 
     @property
     def own(self) -> "Project":
-        """The project in the user's own database. It has the jobs and costs even if the playbook is a team's."""
+        """This project as the user's own database has it. Jobs and costs are there even if the playbook is a team's."""
         return self
 
     @property
@@ -67,11 +67,11 @@ class Project:
         return None if self.folder is None else projects.mirror_path(self.folder)
 
     def playbooks(self) -> "list[Project]":
-        """Return the playbooks whose points a session of this project sees: this one, then the user's own."""
+        """Return the playbooks whose points this project's sessions see: the project's own, then the user's own."""
         return [self] if self.is_users else [self, Project.of_user(self.own.store)]
 
     def with_point(self, name: str) -> "Project":
-        """Return the playbook, among `playbooks`, to which a point called *name* belongs."""
+        """Return the user's own playbook if *name* is a name there, such as `upat-001`. Otherwise return this one."""
         return self.playbooks()[-1] if is_users_name(name) else self
 
 
@@ -92,7 +92,7 @@ class TeamProject(Project):
 
 
 class LastKnownProject(TeamProject):
-    """A team's project read from this machine's replica. Its read-only `store` has points, but neither history nor
+    """A team's project as this machine's replica has it. Its read-only `store` has points, but neither history nor
     proposals."""
 
     __slots__ = ()
@@ -113,7 +113,7 @@ class Servers:
     def opened(
         self, url: str, *, key: str = "", ahead: Sequence[Question] = (), begins_anew: bool = False
     ) -> Iterator[Store]:
-        """Open the database at *url*; see `open_store`, and `Store.is_current` for *ahead*."""
+        """Open the database at *url*. `open_store` and `Store.is_current` explain the other parameters."""
         if settings.sqlite_file(url) is not None:
             with open_store(url, begins_anew=begins_anew) as store:
                 yield store
@@ -139,11 +139,11 @@ class Servers:
     def of_team(
         self, store: Store, membership: Membership, ahead: Sequence[Question] = ()
     ) -> AbstractContextManager[Store]:
-        """Open the database of the team with the *membership*. *store* is the user's own database."""
+        """Open the team's database that the *membership* names. *store* is the user's own database."""
         return self.opened(with_kept_password(store, membership.url), key=membership.name, ahead=ahead)
 
     def next_run(self) -> None:
-        """Start another run, in which unreachable servers are asked again."""
+        """Start a new run. Servers that couldn't be reached are asked again."""
         self._away.clear()
 
     def __enter__(self) -> Self:
@@ -172,8 +172,8 @@ def with_kept_password(store: Store, url: str) -> str:
 
 
 def password_file(store: Store, url: str) -> str:
-    """Return the path of the password file for the team's database at *url*, which has no password. All projects of
-    this database use the same file, beside the user's own database."""
+    """Return the path of the file with the password for a team's database. *url* has no password. All projects in that
+    database share the file, which is beside the user's own database."""
     folder = os.path.dirname(at_hand.replica_of(store.where, 0))
     return os.path.join(folder, f"{sha256(url.encode()).hexdigest()[:16]}.password")
 
@@ -197,7 +197,7 @@ def list_projects(store: Store) -> list[ListedProject]:
 
 
 def read_users(store: Store) -> ListedProject:
-    """Return the user's own playbook, in their own database *store*, in the form of a listed project."""
+    """Return the entry of the user's own playbook for a list of projects. *store* is the user's own database."""
     own = Project.of_user(store)
     with store.read(own.key) as book:
         stored = book.stored()

@@ -1,7 +1,7 @@
-"""The JSON records that commands print under `--json`. A function for each turns a value into a dict.
+"""The JSON records that commands print with `--json`. Each function turns a value into a record, which is a dict.
 
-Keys and their order are a promise: keys may be added, none is renamed or removed. Imports no other service, so that a
-command that only reads starts at once.
+Keys and their order are a promise: keys may be added, but none is renamed or removed. This module imports no other
+service, so that a command that only reads starts at once.
 """
 
 from collections.abc import Iterable
@@ -61,17 +61,17 @@ def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> R
 
 
 def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
-    """A live point with its marks (`list`)."""
+    """A live point with its marks, such as `pinned` (`list`)."""
     return point_record(point) | _marks_record(marks) | _fields(marks, "created_in", "created_at", "sessions_ignored")
 
 
 def answer_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> Record:
-    """A live point that matches, with its score (`search`)."""
+    """A live point that matches a search, with its score (`search`)."""
     return point_record(point) | {"kind": "live", "score": round(score, 3), "resting": bool(marks.resting)}
 
 
 def history_hit_record(hit: "HistoryHit", score: float) -> Record:
-    """A match in the history (`search --all`)."""
+    """A match in the history, with its score (`search --all`)."""
     return _fields(hit, "kind", "name", "revision", "text") | {"score": round(score, 3)}
 
 
@@ -102,7 +102,7 @@ def _marks_record(marks: "StoredMarks | PointLifespan") -> Record:
 
 
 def change_record(change: "Change") -> Record:
-    """A change, with the point as it is afterwards."""
+    """A change to a point, with the point's state after the change."""
     record = {"kind": change.kind, **point_record(change.point), "reason": change.reason}
     return record | ({"successor": change.successor} if change.successor else {})
 
@@ -163,8 +163,8 @@ def proposal_record(item: "ReviewItem") -> Record:
 
 
 def review_record(result: "ReviewResult") -> Record:
-    """Decided proposals by number (`review --accept`, `--reject`). Those in `waiting` couldn't be applied; those in
-    `needless` had nothing left to do."""
+    """Decided proposals by number (`review --accept`, `--reject`). Those in `waiting` couldn't be applied. Those in
+    `needless` would have changed nothing."""
     reasons = {"needless": result.needless, "waiting": result.refused}
     return (
         batch_record(result.revision, dry_run=False)
@@ -174,7 +174,7 @@ def review_record(result: "ReviewResult") -> Record:
 
 
 def reviews_record(results: "Iterable[ReviewResult]") -> Record:
-    """Decided proposals of one playbook. If it is a project's, those of the personal playbook are in `user`."""
+    """Decided proposals of a project's playbook, with those of the personal playbook in `user`."""
     first, *users = map(review_record, results)
     return first | ({"user": users[0]} if users else {})
 
@@ -269,7 +269,7 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
 
 
 def event_use_record(use: "EventUse") -> Record:
-    """The use of the points that one event showed (`stats`, `why`). Shares are null if there are too few sessions."""
+    """The use of points shown at one event (`stats`, `why`). Shares are null if there are too few sessions."""
     return asdict(use) | {f"{name}_share": use.share(getattr(use, name)) for name in _USES}
 
 
@@ -517,12 +517,12 @@ def _json_value(value: Any) -> Any:
 
 
 def _fields(value: object, *names: str, **keys: str) -> Record:
-    """Return the fields *names* of *value*, then those of *keys*, which maps a name in the record to the field's own
-    name."""
+    """Return a record with the fields *names* of *value*, and then with the fields in *keys* under other names. *keys*
+    maps the other names to the fields' own names."""
     return {key: getattr(value, name) for key, name in ({name: name for name in names} | keys).items()}
 
 
 def _record(value: "DataclassInstance | ListedProject | SessionSummary", **keys: str) -> Record:
-    """Return the fields of *value* in their order. *keys* maps a field to its name in the record, if that differs."""
+    """Return a record with all fields of *value*. *keys* maps a field to its name in the record, if that differs."""
     fields = value._asdict() if isinstance(value, tuple) else asdict(value)
     return {keys.get(name, name): content for name, content in fields.items()}

@@ -36,9 +36,9 @@ _ROUNDS = 3  # of building, if another process writes into the damaged file mean
 
 @dataclass(frozen=True, slots=True)
 class RepairedPlaybook:
-    """The saved part of one playbook: its `summary` and its new `revision` (None: none was needed).
+    """A playbook that was repaired. `summary` describes the changes in its new `revision` (None: none was needed).
 
-    Its history is kept up to the revision `kept_to` of `kept_time` (0 and None: no history). The damaged file knew
+    The history is kept up to the revision `kept_to` of `kept_time` (0 and None: no history). The damaged file knew
     revisions up to `last_revision`. `renamed` are points whose names are lost.
     """
 
@@ -66,10 +66,10 @@ class RepairedPlaybook:
 class Repaired:
     """The result of a repair, or its plan.
 
-    If the file is sound, `is_damaged` is False, and `has_wrong_search` says whether its full-text index was wrong. If
-    it `is_whole`, SQLite could rewrite the whole file. `holds` is the content of the new database. `playbooks` are the
-    parts added to the `backup` from which it started, `mirrors` the parts added by mirrors. `aside` is the new path of
-    the damaged file.
+    If the file is sound, `is_damaged` is False, and `has_wrong_search` says whether its full-text index was wrong.
+    `is_whole` is True if SQLite could rewrite the whole file. Otherwise, `playbooks` were added to the `backup`.
+    `holds` are the playbooks in the new database. `mirrors` are notes on changes from mirrors. `aside` is the new path
+    of the damaged file.
     """
 
     where: str
@@ -119,7 +119,7 @@ def _from_history(url: str, *, dry_run: bool) -> Repaired:
         done = tuple(filter(None, (_restore(store, key, ranks, dry_run=dry_run) for key in keys)))
         problem = None if dry_run and done else next(iter(maintenance.check(store)), None)
         if problem:
-            raise errors.RepairError(f"{store.where}: {problem}. No history can repair that; its owner needs a backup.")
+            raise errors.RepairError(f"{store.where}: {problem}. No history can repair that; restore a server backup.")
         return Repaired(store.where, is_damaged=bool(done), playbooks=done)
 
 
@@ -145,7 +145,7 @@ def _restore(store: Store, key: str, ranks: list[tuple[str, str]], *, dry_run: b
 
 
 def _build(path: str, copy: str, new: str, folder: str) -> Repaired:
-    """Build the database *new* from *copy*, a copy of *path*, unless the copy is sound."""
+    """Build the database *new* from *copy*, which is a copy of *path*. If the copy is sound, build nothing."""
     pages = database_file.open_pages(copy)
     if not pages.log_is_damaged and _is_sound(copy):
         return Repaired(path, is_damaged=False)
@@ -198,7 +198,7 @@ def _has_wrong_search(url: str, *, rebuild: bool) -> bool:
 
 
 def _write_anew(pages: Pages, empty: str, new: str) -> bool:
-    """Let SQLite rewrite the *pages* into the file *new*. Return whether the result is sound and complete."""
+    """Let SQLite write the content of the *pages* to the file *new*. Return whether *new* is sound and complete."""
     if not database_file.write_anew(pages, empty, new) or not _is_sound(new):
         return False
     with Store(dialect_for(f"sqlite:///{new}").make_engine()) as store, store.snapshot() as connection:
@@ -206,8 +206,8 @@ def _write_anew(pages: Pages, empty: str, new: str) -> bool:
 
 
 def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) -> Backup | None:
-    """Copy to *new* the newest sound backup that is an earlier state of the *saved* playbooks. Return None if there is
-    none."""
+    """Copy the newest sound backup to *new*. Skip backups that aren't an earlier state of the *saved* playbooks. Return
+    None if no backup is left."""
     for backup in database_file.list_backups(f"sqlite:///{path}"):
         with suppress(errors.DatabaseError), database_file.prepared(path, backup.path) as prepared:
             url = f"sqlite:///{prepared}"
@@ -223,7 +223,7 @@ def _put_newest_backup(path: str, saved: Collection[SavedPlaybook], new: str) ->
 
 
 def _add_all(store: Store, saved: Collection[SavedPlaybook]) -> Iterator[RepairedPlaybook]:
-    """Add the *saved* playbooks to the database, each under its likeliest key."""
+    """Add the *saved* playbooks to the database. If a key is uncertain, use the most likely one."""
     with store.snapshot() as connection:
         held = all_keys(connection)
         times = {each.number: salvage.revision_times(connection, each.number) for each in saved}
@@ -261,8 +261,8 @@ def _add(store: Store, key: str, saved: SavedPlaybook) -> RepairedPlaybook:
 
 
 def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
-    """Return a note on the mirror in *folder* if it waits for the user's consent. The mirror is the last source of
-    points. Raises RepairError if it has no key points either."""
+    """Return a note if the mirror in *folder* needs the user's consent. It is the last source of points. Raises
+    RepairError if the mirror has no key points either."""
     file = projects.mirror_path(folder)
     try:
         data = mirror.read(file, folder)
@@ -271,8 +271,8 @@ def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
         raise errors.RepairError(f"Nothing could be read from {path}, and there is no sound backup. {error}") from error
     if reading is None or not reading.playbook.points:
         raise errors.RepairError(
-            f"Nothing could be read from {path}, and there is neither a sound backup nor a mirror with key points in "
-            f"{folder}. It was left as it is.",
+            f"Nothing could be read from {path}. There is neither a sound backup nor a mirror with key points in "
+            f"{folder}. The database was left as it is.",
             errors.Remedy("Move it away and run: {}", ("init",)),
         )
     if not mirror.is_waiting(Project.in_folder(store, folder)):
@@ -282,7 +282,7 @@ def _note_on_mirror(store: Store, path: str, folder: str) -> tuple[str, ...]:
 
 
 def _merge_mirrors(store: Store) -> tuple[str, ...]:
-    """Merge the mirrors that we update, and return notes for the user."""
+    """Merge the active mirrors that have changed, and return notes for the user."""
     notes: list[str] = []
     try:
         for synced in mirror.sync_changed(store):

@@ -1,4 +1,4 @@
-"""The prompt templates: the user's file if there is one, else the package's. For hooks, it imports almost nothing."""
+"""Loading prompt templates: the user's if there is one, else the package's. Hooks use this, so it imports little."""
 
 import os
 
@@ -12,7 +12,7 @@ def load_template(name: str) -> str:
     """Return the template *name*, such as `playbook.txt`, from `prompts/` in Claude Code's folder, else from the
     package. Raises TemplateError if there is none, or if the user's can't be read."""
     if os.path.basename(name) != name:
-        raise _error(f"{name!r} is not the name of a template: it has a path.")
+        raise _error(f"{name!r} is not a template's name: it must be a file name without a path.")
     own = _own(name)
     try:
         text = projects.read_plain(own).decode("utf-8")
@@ -33,7 +33,7 @@ def playbook_template() -> str:
     template = load_template("playbook.txt")
     if PLACEHOLDER not in template:
         raise _error(
-            f"{_own('playbook.txt')} lacks {PLACEHOLDER}, where the points go. "
+            f"{_own('playbook.txt')} lacks {PLACEHOLDER}, the placeholder for the points. "
             "Add it, or move the file away to use the built-in one."
         )
     return template

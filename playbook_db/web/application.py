@@ -1,4 +1,4 @@
-"""The web application, which finds the page for an address, and answers errors."""
+"""The web application. It finds the page for an address, and turns errors into pages."""
 
 import traceback
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _NO_PLAYBOOK = "There is no playbook of {}. Choose one on the page Projects."
 
 
 class Site:
-    """The pages of the database at *url*. The project in *folder*, or else the personal playbook, is shown first."""
+    """The web pages for the database at *url*. They start with the project in *folder*, or the personal playbook."""
 
     def __init__(self, url: str, folder: str | None) -> None:
         self._url, self._folder = url, folder
@@ -55,7 +55,7 @@ class Site:
         return await run_in_threadpool(self._page_response, page, request, form)
 
     def close(self) -> None:
-        """Close the connections to servers."""
+        """Close the connections to database servers."""
         self._servers.close()
 
     def _page_response(self, page: Page, request: Request, form: dict[str, str]) -> Response:
@@ -104,7 +104,7 @@ async def _none(request: Request, _: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Answer a request that met a bug. The page says so, and the terminal shows where the bug is."""
+    """Answer a request that failed because of a bug. The page says so, and the terminal shows the traceback."""
     traceback.print_exception(error)
     return _problem(request, "This page failed", _BUG, HTTPStatus.INTERNAL_SERVER_ERROR)
 

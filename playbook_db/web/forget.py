@@ -11,19 +11,19 @@ from playbook_db.services.playbook import forget_lines
 from playbook_db.web.page_request import PageRequest, Routes
 from playbook_db.web.point import of_name
 
-_IN_A_SESSION = "This can't be undone, so it doesn't work inside a session of Claude Code. Nothing was erased."
-_CHANGED = "What would be erased has changed since it was shown. Nothing was erased; look at it again."
-_NOT_SURE = "Nothing was erased. To erase it, tick the box."
+_IN_A_SESSION = "Forgetting can't be undone, so a session of Claude Code can't do it. Nothing was erased."
+_CHANGED = "The texts to erase have changed since they were shown. Nothing was erased; look at them again."
+_NOT_SURE = "Nothing was erased. To erase the texts, tick the box."
 
 
 def ask(request: PageRequest) -> Response:
-    """Show the texts that would be erased with a point."""
+    """Show the texts that would be erased if the point were forgotten."""
     request = of_name(request)
     return _preview(request, service.preview(request.project, service.Request(request.path["name"])))
 
 
 def forget(request: PageRequest) -> Response:
-    """Erase a point for good, if the user confirms exactly the plan that was shown."""
+    """Forget a point, if the user confirms exactly the plan that was shown."""
     request, name = of_name(request), request.path["name"]
     if settings.session():
         raise PlaybookError(_IN_A_SESSION, Remedy("Run it in your own terminal: {}", ("forget", name)))
@@ -56,7 +56,7 @@ def _preview(request: PageRequest, planned: service.Forgotten, problem: str | No
 
 
 def _digest(planned: service.Forgotten) -> str:
-    """Return a digest by which two plans can be compared."""
+    """Return a digest of the plan. Equal plans have equal digests."""
     return sha256("\n".join(forget_lines.lines(planned, shows_texts=True)).encode()).hexdigest()
 
 

@@ -1,8 +1,8 @@
 """Access control: only the browser that opened the printed address may see the pages.
 
-An ASGI application that wraps another. Each request must name this machine as its host. The token in the printed
-address is exchanged once for a cookie, which all other requests need. A request that may change something must come
-from one of our pages. Each response denies the browser everything that the pages don't need.
+`Guard` is an ASGI application that wraps another. Each request must name this machine as its host. The token in the
+printed address is exchanged once for a cookie, which all other requests need. A request that may change something must
+come from one of the pages. Each response denies the browser everything that the pages don't need.
 
 Browsers send a cookie to all ports of a host, but only below the cookie's path. So the pages' path is secret.
 """
@@ -41,10 +41,10 @@ _NO_COOKIE = "Open the address that `playbook web` has printed. It works once, i
 
 
 class Guard:
-    """An application that passes requests to *app* if they come to *port* from the browser with the printed address.
+    """An application that passes a request on to *app* only if the browser that opened the printed address sent it.
 
-    `pages` is the secret path above all pages. `token` opens them, at that path or at "/". `last_used` is the time
-    (monotonic, in seconds) of the last request that was passed on.
+    The server listens on *port*. `pages` is the secret path above all pages. `token` opens them, at that path or at
+    "/". `last_used` is the time (monotonic, in seconds) of the last request that was passed on.
     """
 
     def __init__(self, app: ASGIApp, port: int) -> None:
@@ -58,7 +58,7 @@ class Guard:
         self.last_used = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. *app* gets the path as the browser sent it, so a slash inside a name stays `%2F`."""
+        """Answer one request. *app* gets the path before it is decoded, so a slash inside a name stays `%2F`."""
         scope = {**scope, "path": scope["raw_path"].decode("latin-1"), "root_path": self.pages[:-1]}
         send, headers = _with_headers(send), Headers(scope=scope)
         try:
@@ -75,10 +75,10 @@ class Guard:
 
     def _check_host(self, headers: Headers) -> None:
         if headers.getlist("host") not in [[host] for host in self._hosts]:
-            raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, "The request names another host.")
+            raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, "The request's Host header names another server.")
 
     def _takes_token(self, scope: Scope, headers: Headers) -> bool:
-        """Return whether the request has the token, and is the first with it or comes from the same browser again."""
+        """Return whether the request has the token. Raises HTTPException if another browser has used it before."""
         tokens = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [])
         is_right = len(tokens) == 1 and _equal(tokens[0], self.token)
         if not is_right or scope["method"] != "GET" or scope["path"] not in ("/", self.pages):
@@ -103,13 +103,13 @@ class Guard:
             raise HTTPException(HTTPStatus.FORBIDDEN, _NO_COOKIE)
 
     def _check_origin(self, scope: Scope, headers: Headers) -> None:
-        """Refuse a request that may change something and doesn't come from one of our pages."""
+        """Refuse a request that may change something, unless it comes from one of the pages."""
         if scope["method"] in _SAFE:
             return
         if scope["method"] != "POST":
             raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, "Only GET and POST are answered.")
         origin, site = headers.getlist("origin"), headers.getlist("sec-fetch-site")
-        # Our pages send no referrer, so browsers send the origin "null". Then Sec-Fetch-Site decides.
+        # The pages send no referrer, so browsers send the origin "null". Then Sec-Fetch-Site decides.
         is_ours = origin == [f"http://{headers['host']}"] or (origin == ["null"] and bool(site))
         if not is_ours or site not in ([], ["same-origin"]):
             raise HTTPException(HTTPStatus.FORBIDDEN, "The request is from another site's page. Nothing was changed.")
@@ -135,12 +135,12 @@ async def _body(scope: Scope, headers: Headers, receive: Receive) -> bytes:
     except ClientDisconnect:
         raise HTTPException(HTTPStatus.BAD_REQUEST, "The request broke off.") from None
     except TimeoutError:
-        raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, f"It took more than {BODY_S:g} s to send this.") from None
+        raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, f"The request took longer than {BODY_S:g} s.") from None
     return bytes(body)
 
 
 def _with_body(body: bytes, receive: Receive) -> Receive:
-    """Return a function that gives the application the *body*, and then tells if the browser has disconnected."""
+    """Return a function to use instead of *receive*. It returns the *body* first, and then calls *receive*."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:

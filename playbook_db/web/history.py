@@ -158,7 +158,7 @@ def _undo(request: PageRequest, number: int, session: str | None) -> Response:
 
 
 def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "Nothing changed.") -> Response:
-    """Redirect to the new revision, or back if there was nothing to undo."""
+    """Redirect to the new revision, or back to the same page if there was nothing to undo."""
     for each in results:
         if each.result.revision is not None:
             request.say(each.message or "Done", each.result)
@@ -171,7 +171,7 @@ def _done(request: PageRequest, results: list[undo.UndoResult], nothing: str = "
 
 
 def _differences(request: PageRequest, before: SourcedPlaybook, after: SourcedPlaybook) -> dict[str, Any]:
-    """Return a page of the differences, each with its kind, in the same order as the command's output."""
+    """Return one page of the differences, each with its kind, in the order of `playbook diff`."""
     comparison = history.difference(before, after)
     kinds = ("added", "retired", "reworded", "moved", "voted", "keys")
     entries = [(kind, each) for kind in kinds for each in getattr(comparison, kind)]
@@ -188,7 +188,7 @@ def _last(request: PageRequest) -> int:
 
 
 def _newer(filters: dict[str, str], first: int, last: int) -> int | None:
-    """Return the newest revision of the previous page (0 for the newest of all), or None on the first page."""
+    """Return the first revision of the page with newer ones. Return 0 for the newest page, None if this page is it."""
     if first >= last or "until" not in filters:
         return None
     return first + PAGE_ROWS if len(filters) == 1 and first + PAGE_ROWS < last else 0

@@ -1,4 +1,4 @@
-"""The page of charts, each with a table, and the image that `playbook stats --svg` writes."""
+"""The page with charts and their tables, and the image that `playbook stats --svg` writes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ _MIN_STEP = 0.0001  # of values that have decimals
 class Chart:
     """A bar chart, drawn by `charts.html`. Each row has a label and its values (>= 0), one for each of the `series`.
 
-    The bars of a label are drawn side by side, or on top of each other if `is_stacked`. `unit` formats the text of a
-    value, which has at least this many `decimals`; 0 means whole numbers.
+    The bars of a label are drawn side by side, or on top of each other if `is_stacked`. `unit` is the format of a
+    value's text. A value has at least this many `decimals`; 0 means whole numbers.
     """
 
     heading: str
@@ -47,7 +47,7 @@ class Chart:
 
     @cached_property
     def guides(self) -> list[float]:
-        """Return the values of the guide lines from 0 on, in steps of 1, 2 or 5 times a power of ten."""
+        """Return the values of the guide lines, from 0 on. Their distance is 1, 2 or 5 times a power of ten."""
         exact = self.largest / _MAX_STEPS
         power = 10.0 ** floor(log10(max(exact, _MIN_STEP if self.decimals else 1)))
         step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= exact)
@@ -55,7 +55,7 @@ class Chart:
 
     @property
     def columns(self) -> Iterator[tuple[str, list[tuple[str, float, float]]]]:
-        """Yield each label with its bars: the series, the value, and the value at the upper end of the bar."""
+        """Yield each label with its bars. A bar has the name of its series, its value, and the value at its top."""
         for label, *values in self.rows:
             ends = accumulate(values) if self.is_stacked else values
             yield label, list(zip(self.series, values, ends, strict=True))
@@ -68,9 +68,9 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart on the page, with its id, its meaning in `words` (or why there is no chart), and the head of its table.
+    """A chart on the page with its table. `key` is its id. `words` sum it up, or say why there is no chart.
 
-    The table has the rows of the chart if it has no `rows` of its own.
+    `head` has the titles of the table's columns. Without `rows`, the table has the rows of the chart.
     """
 
     key: str
@@ -123,19 +123,19 @@ def _uses(numbers: Trends) -> Picture:
 def _costs(numbers: Trends) -> Picture:
     costs = [(day.day, day.cost_usd) for day in numbers.days]
     chart = Chart("Cost a day", ["cost"], costs, unit="${}", decimals=2)
-    words = f"No model was asked in the last {trends.MOST_BARS} days."
+    words = f"No model was called in the last {trends.MOST_BARS} days."
     if chart.largest:
         total = sum(cost for _, cost in costs)
         words = f"{chart.text(total)} since {costs[0][0]}, at most {chart.text(chart.largest)} on one day."
     elif costs:
-        words = "No price is known of the models that were asked."
+        words = "The prices of the models that were called are unknown."
     days = [day for day in reversed(numbers.days) if day.calls]
     rows = [(day.day, f"{day.calls:,}", f"{day.tokens:,}", chart.text(day.cost_usd)) for day in days]
     return Picture("cost", chart, words, ("Day (UTC)", "Calls", "Tokens", "Cost"), rows)
 
 
 def as_svg(numbers: Statistics, *, title: str, subtitle: str) -> bytes:
-    """Return the statistics as an SVG document with a title and six charts, without scripts or links."""
+    """Return the statistics as an SVG image with six charts. It has no scripts and no links."""
     period, votes = by_period(numbers.weeks, *numbers.votes)
     _, costs = by_period(numbers.weeks, "cost_usd")
     cost = f"What learning cost by {period}: ${numbers.learning.cost_usd:,.2f} in all"

@@ -1,4 +1,4 @@
-"""One request for a page: its project, its parameters, and the functions that make the response."""
+"""A request for a page, with its project, its parameters, and functions that create the response."""
 
 import json
 import re
@@ -39,7 +39,7 @@ class Notice:
 
 @dataclass(slots=True)
 class PageRequest:
-    """One request about a `project`, with its `query` and `form`, the values in its `path`, and the whole path `at`.
+    """A request for a page about a `project`. `path` has the values in the address's path, which is `at` as a whole.
     `notices` are messages for this page, `later` those for the next page. `root` is the path above all pages."""
 
     project: Project
@@ -63,13 +63,13 @@ class PageRequest:
         return HTMLResponse(rendered(template, root=self.root, request=self, title=title, **values), status)
 
     def back(self, *path: str, notice: str = "", **query: object) -> Response:
-        """Return a redirect to a page, which also shows the *notice*."""
+        """Return a redirect to a page. That page also shows the *notice*."""
         if notice:
             self.later.append(Notice(notice))
         return RedirectResponse(self.link(*path, **query), 303)
 
     def say(self, what: str, *results: RevisionResult | None, project: Project | None = None) -> None:
-        """Show on the next page *what* was done and in which revision, with a link to undo that revision."""
+        """Make the next page say *what* was done in which revision, with a link to undo that revision."""
         for result in filter(None, results):
             if result.revision is None:
                 self.later.append(Notice(f"{what}: nothing changed"))
@@ -89,11 +89,11 @@ class PageRequest:
         return self.page("ask.html", title="Are you sure?", question=question, answer=answer, path=path, fields=fields)
 
     def text(self, name: str) -> str:
-        """Return the text that the user typed for *name*, with `\\n` at line ends instead of the browser's."""
+        """Return the text that the user typed into the field *name*. Its lines end with `\\n`."""
         return self.form.get(name, "").replace("\r\n", "\n")
 
     def exact(self, name: str) -> str | None:
-        """Return the text in the hidden field *name*, or None. It is JSON so that no character gets lost."""
+        """Return the text in the hidden field *name*, or None. The field has JSON, so that no character gets lost."""
         try:
             value = json.loads(self.form.get(name, ""))
         except ValueError:
@@ -112,11 +112,11 @@ class PageRequest:
 
     @property
     def page_number(self) -> int:
-        """Return which page of a list to show, counted from 1."""
+        """Return the number of the requested page of a list, counted from 1."""
         return max(1, as_number(self.query.get("page", "")) or 1)
 
     def rows_of(self, items: Sequence[T]) -> Sequence[T]:
-        """Return those of *items* that are on the page to show."""
+        """Return the *items* on the requested page."""
         return items[(self.page_number - 1) * PAGE_ROWS : self.page_number * PAGE_ROWS]
 
 
@@ -135,19 +135,19 @@ def _quoted(text: str) -> str:
 
 
 def as_shown(text: str) -> str:
-    """Return *text* as pages and fields show it, with `\\n` at line ends and without invisible characters."""
+    """Return *text* with `\\n` at line ends and without invisible characters, as pages and form fields show it."""
     return visible(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def coded(text: str) -> Markup:
-    """Return *text* as `shown` does, with each part between backticks marked as code."""
+    """Return *text* as HTML for a page. Each part between backticks is marked as code."""
     parts = [Markup("{}").format(as_shown(part)) for part in _CODE.split(shown(text))]
     parts[1::2] = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
     return Markup("").join(parts)
 
 
 def operation_in_words(text: str) -> str:
-    """Describe the operation in the JSON *text*: first its effect, then its other fields by name."""
+    """Return a description of a curator's operation in the JSON *text*: its effect, and then its other fields."""
     try:
         fields = dict(json.loads(text))
     except (TypeError, ValueError):
@@ -160,7 +160,7 @@ def operation_in_words(text: str) -> str:
 
 @cache
 def templates() -> Environment:
-    """Return the templates. All values are escaped, and texts go through the filter `shown`."""
+    """Return the environment of the templates. It escapes all values, and shows texts with `as_shown`."""
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         finalize=lambda value: as_shown(value) if type(value) is str else value,
@@ -177,5 +177,5 @@ def templates() -> Environment:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return the text of *template* with *values*."""
+    """Fill *template* with *values*, and return the text."""
     return templates().get_template(template).render(**values)

@@ -38,7 +38,7 @@ def change(request: PageRequest) -> Response:
 
 
 def of_name(request: PageRequest) -> PageRequest:
-    """Return the request for the playbook that has a point of this name; `upat-001` is in the personal playbook."""
+    """Return the same request for the playbook of the point. A name such as `upat-001` is in the personal playbook."""
     project = request.project.with_point(request.path["name"])
     return request if project is request.project else replace(request, project=project)
 
@@ -128,7 +128,7 @@ def _promote(request: PageRequest, name: str) -> Response | None:
 def _demote(request: PageRequest, name: str) -> Response | None:
     project = request.project
     if project.is_users:
-        raise errors.PointRuleError("Choose the project to move it to. Nothing was changed.")
+        raise errors.PointRuleError("Choose the project to move the point to. Nothing was changed.")
     if project.is_team and not request.form.get("sure"):
         question = f"{name} would be in the team's playbook {project.key}, for all members. Give it to the team?"
         return request.ask(question, "Give it to the team", "points", name)
@@ -140,7 +140,7 @@ def _demote(request: PageRequest, name: str) -> Response | None:
 def _guard(request: PageRequest, name: str) -> None:
     folder = _guarded_folder(request)
     if not folder:
-        raise errors.PointRuleError("Guards are kept in a project's folder, and it isn't here. Nothing was changed.")
+        raise errors.PointRuleError("Guards need a project's folder, which isn't on this machine. Nothing was changed.")
     if request.form["do"] == "unguard":
         guards.require_person()
         guards.remove(folder, [name])
@@ -152,7 +152,7 @@ def _guard(request: PageRequest, name: str) -> None:
 
 
 def _guarded_folder(request: PageRequest) -> str:
-    """Return the project's folder, which has its guards; `""` if not on this machine, or for the personal playbook."""
+    """Return the project's folder, where guards are kept, or `""` if the project has no folder on this machine."""
     folder = "" if request.project.is_users else request.project.own.folder or ""
     return folder if projects.has_folder(folder) else ""
 

@@ -40,7 +40,7 @@ def list_points(request: PageRequest) -> Response:
 
 
 def add(request: PageRequest) -> Response:
-    """Add a point. If that fails, the text stays in the form."""
+    """Add a point. If the text can't be a point, show it in the form again."""
     project, text, section = request.project, request.text("text"), request.form.get("section", "")
     is_like_a_project = project.is_users or projects.is_project(project.folder or project.key)
     if not (is_like_a_project or request.form.get("sure") or project_service.is_known(project)):

@@ -1,4 +1,4 @@
-"""The page of the proposals, which shows each with its evidence and lets the user decide."""
+"""The page of proposals. It shows a proposal with its evidence, and lets the user decide."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _WAS = "was:"  # before a point's name: a field with the text that the person sa
 
 
 def waiting(request: PageRequest) -> Response:
-    """Show the waiting proposals, one of them in full."""
+    """Show one waiting proposal in full, and a list of all of them."""
     history.require_history(request.project)
     settings.require_person()
     items = review.all_waiting(request.project)
@@ -60,7 +60,7 @@ def decide(request: PageRequest) -> Response:
 def _page(
     request: PageRequest, items: list[ReviewItem], item: ReviewItem | None, *, problem: str = "", **values: Any
 ) -> Response:
-    """Return the page with *item* in full, and a list of the others."""
+    """Return the page with *item* in full, and a list of all *items*."""
     now = {point.name: point.text for point in item.points} if item else {}
     was = values.get("was", {})
     has_own = any(each.is_users for each in items)
@@ -82,7 +82,7 @@ def _page(
 
 
 def _next(items: list[ReviewItem], item: ReviewItem | None) -> str | None:
-    """Return the proposal after *item*, the first one if *item* is the last, or None if there is no other."""
+    """Return the name of the proposal after *item*. The first follows the last. Return None if there is no other."""
     names = [each.name for each in items]
     place = names.index(item.name) if item and item.name in names else -1
     return next(iter((*names[place + 1 :], *names[: max(place, 0)])), None)
@@ -101,7 +101,7 @@ def _say_result(request: PageRequest, item: ReviewItem, result: review.ReviewRes
 
 
 def _outcome_text(request: PageRequest, name: str) -> str:
-    """Return why the proposal *name* no longer waits."""
+    """Return a sentence that says why the proposal *name* no longer waits."""
     proposal = review.decided(request.project, name)
     if proposal is None:
         return f"No proposal {name!r} waits. Nothing was decided."

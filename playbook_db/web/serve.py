@@ -1,4 +1,4 @@
-"""Serving the pages on this machine, at a free port, until they are no longer used."""
+"""Serving the web pages on this machine, at a free port, until they are no longer used."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ _CHECK_S = 1.0  # between two checks of these times
 
 
 def serve(url: str, folder: str | None, *, port: int = 0, opened: Callable[[str], object]) -> None:
-    """Serve the pages of the database at *url*, with the project in *folder* as the first.
+    """Serve the web pages for the database at *url*. They start with the project in *folder*.
 
     The server ends after IDLE_S seconds without a request, or with the process. *opened* is called with the address
     once it can be opened. Port 0 means any free port. Raises SettingError if *port* is in use.
@@ -77,8 +77,8 @@ async def _serve(
 
 
 class _Connection(H11Protocol):
-    """A connection with its `rank`: whether a request is being answered, and since when. If there are too many
-    connections, the one with the lowest rank is closed. It has waited longest for a header."""
+    """A connection. Its `rank` says whether a request is being answered, and the time when that changed. If there are
+    too many connections, the one with the lowest rank is closed. It has waited longest for a header."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

@@ -1,4 +1,4 @@
-"""The pages of the sessions, with their lessons and cost, the queue, and the effect of the playbook."""
+"""The pages of sessions: their lessons and cost, the queue, and a comparison with sessions that got no points."""
 
 import os
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ _REVISIONS = 10  # of one session, on a page: each with all that it did
 
 
 def list_sessions(request: PageRequest) -> Response:
-    """Show the queue, the sessions, the costs of the last days, and a comparison if some sessions are held out."""
+    """Show the queue, the sessions and the costs by day. Compare held-out sessions, if any, with the others."""
     offset = (request.page_number - 1) * PAGE_ROWS
     sessions, count = service.listed(request.project, most=PAGE_ROWS, offset=offset)
     jobs_page = max(1, as_number(request.query.get("jobs", "")) or 1)
@@ -69,26 +69,26 @@ def show_session(request: PageRequest) -> Response:
 
 
 def change(request: PageRequest) -> Response:
-    """Retry a job or all of them, or remove one."""
+    """Retry one job or all jobs, or remove one job."""
     own, action = request.project.own, request.form.get("do", "")
     if action == "retry-all":
         count = queue.retry_all(own.store)
         queued = f"{count:,} job{'' if count == 1 else 's'} queued, of all projects. {_BEGIN}"
-        return request.back("sessions", notice=queued if count else "Nothing waits.")
+        return request.back("sessions", notice=queued if count else "No job waits, and none failed.")
     number = as_number(request.form.get("id", "")) or 0
     if action == "retry":
         if not queue.retry(own.store, own.key, number):
-            raise PlaybookError(f"There is no job {number} here that failed or waits.", _SEE_JOBS)
+            raise PlaybookError(f"This project has no failed or waiting job {number}.", _SEE_JOBS)
         return request.back("sessions", notice=f"Job {number} is queued. {_BEGIN}")
     if action == "drop":
         if not queue.drop(own.store, own.key, number):
-            raise PlaybookError(f"There is no job {number} here that could be removed.", _SEE_JOBS)
+            raise PlaybookError(f"This project has no job {number} that can be removed.", _SEE_JOBS)
         return request.back("sessions", notice=f"Job {number} is removed.")
     raise PlaybookError(f"There is no action {action!r}. Nothing was changed.")
 
 
 def _titles(project: Project, session_ids: Iterable[str]) -> dict[str, str]:
-    """Return the title of each session: its first prompt, or its id if its transcript isn't on this machine."""
+    """Return a title for each session: its first prompt, or its id if the transcript isn't on this machine."""
     folder = os.path.join(settings.claude_dir(), "projects", session_folder_name(project.key))
     titles = {}
     for each in session_ids:

@@ -61,7 +61,7 @@ def test_the_driver_speaks_json(playbook: Playbook, files: list[str]) -> None:
         (2, b"\xff\xfe{\x00", "theirs, byte 0: this is not UTF-8"),
         (2, _content(an_entry("oth-001"), an_entry("oth-001")), "theirs, section 'OTHERS', entry 2"),
         (2, b"[]", "theirs: a playbook must be a JSON object"),
-        (2, None, "theirs: it can't be read: No such file"),
+        (2, None, "theirs: the file can't be read: No such file"),
     ],
     ids=str,
 )

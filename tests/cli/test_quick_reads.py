@@ -255,7 +255,7 @@ def test_a_mirror_that_leads_out_of_the_project_is_left_to_the_services(
     mirror.rename(tmp_path / "elsewhere.json")
     mirror.symlink_to(tmp_path / "elsewhere.json")
 
-    assert "is a link out of the project" in realistic("list").err
+    assert "outside the project" in realistic("list").err
 
 
 def test_the_database_that_is_named_is_the_one_that_is_read(

@@ -104,12 +104,12 @@ def test_a_url_that_does_not_come_is_told(playbook: Playbook, stdin: str) -> Non
     done = playbook("team", "join", "-", "--as", NAME, stdin=stdin)
 
     assert done.code == 1
-    assert "is a file of this machine" in done.err
+    assert "is a file on this machine" in done.err
 
 
 def test_a_project_without_a_remote_wants_a_name(playbook: Playbook, team_url: str) -> None:
     """Its folder's path would be another for each member."""
-    assert "Give it one, the same for all, with --as NAME" in playbook("team", "join", team_url).err
+    assert "Choose a name with --as NAME" in playbook("team", "join", team_url).err
     assert "a path differs on each machine" in playbook("team", "join", team_url, "--as", os.getcwd()).err
 
 

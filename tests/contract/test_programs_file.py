@@ -203,7 +203,7 @@ def test_a_file_that_links_out_of_the_project_is_left_alone(
 
     assert outside.read_text() == json.dumps(a_flat_dict("somebody else's"))
     assert texts_of(load_playbook()) == ["new"]
-    assert "link out of the project" in capsys.readouterr().err
+    assert "outside the project" in capsys.readouterr().err
 
 
 def test_sections_win_over_key_points_and_unknown_sections_go_to_others(

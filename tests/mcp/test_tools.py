@@ -219,7 +219,7 @@ def test_a_vote_rests_on_more_than_a_page(session: Session) -> None:
     harmful = session.ask("vote", name="oth-001", tag="harmful")
 
     assert bare.is_error
-    assert "Give as evidence what the user said" in bare.text
+    assert "As evidence, quote from this session" in bare.text
     assert of_page.is_error
     assert "proposed as p1" in harmful.text
     assert [each.operation["tag"] for each in session.waiting()] == ["harmful"]
@@ -264,7 +264,7 @@ def test_only_what_the_session_did_is_taken_back(session: Session) -> None:
 
     assert nothing.is_error
     assert [each.is_error for each in said] == [True] * 7 + [False, False, True]
-    assert "by these tools, so it can't undo that" in said[0].text
+    assert "with these tools, so it can't undo that" in said[0].text
     assert [each.text.split("\n")[0] for each in said[7:9]] == ["withdrew the proposal p2", "undid revision 3"]
     assert said[9].text == nothing.text
     assert session.ask("add", text="Use ruff").text.startswith("proposed as p4")

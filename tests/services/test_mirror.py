@@ -85,7 +85,7 @@ def test_the_file_is_written_after_the_commit_is_on_the_disk(
     edit.vote(project, "oth-001", "helpful")
     (note,) = mirror.sync(project).notes
 
-    assert "The database has everything" in note
+    assert "No point is lost" in note
     assert file.read_bytes() == before
 
 
@@ -330,7 +330,7 @@ def test_a_link_out_of_the_project_is_neither_read_nor_written(project: Project,
 
     (note,) = mirror.switch(project, on=True, accepts=True).notes
 
-    assert "link out of the project" in note
+    assert "outside the project" in note
     assert (victim.read_text(), beside.read_text()) == ("export PATH", "mine")
     assert file.is_symlink()
 

@@ -287,7 +287,7 @@ def test_who_has_joined_can_say_it_again_and_is_refused_another_team(
     for other, name in ((AWAY, NAME), (team_url, "another")):
         with (
             ann.own() as own,
-            pytest.raises(TeamError, match=r"belongs to a team already.*playbook team leave"),
+            pytest.raises(TeamError, match=r"has joined a team already.*playbook team leave"),
             joining.joining(own, other, name),
         ):
             pass
@@ -317,7 +317,7 @@ def test_an_empty_database_gets_its_tables_from_who_may_make_them(ann: Member) -
         owner.execute("REVOKE CREATE ON SCHEMA public FROM public")
     stranger = _text(_as_user(_text(empty), "newcomer", "x"), "x")
 
-    with pytest.raises(TeamError, match=r"has no playbooks yet.*playbook --db URL db upgrade"):
+    with pytest.raises(TeamError, match=r"has no tables yet.*playbook --db URL db upgrade"):
         ann.join(stranger)
     with ann.own() as own, joining.joining(own, _text(empty), NAME) as begun:
         assert begun.preview().made_tables

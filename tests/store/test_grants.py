@@ -407,7 +407,9 @@ def test_what_can_not_be_granted_is_told(owned: URL, by: str, role: str, right: 
 
 def test_a_file_knows_no_roles() -> None:
     """Its rights are the system's."""
-    with pytest.raises(DatabaseError, match=r"playbook\.db is a file: .* name its database with --db postgresql://"):
+    with pytest.raises(
+        DatabaseError, match=r"playbook\.db is a file: .* name a database there with --db postgresql://"
+    ):
         maintenance.grant("sqlite:////nowhere/playbook.db", "ann", "reader")
 
 

@@ -129,7 +129,7 @@ def test_a_revision_tells_all_that_is_kept_of_it(shared: SharedPages) -> None:
     assert "it says: use uv fetched WebFetch https://a.example" in words
     assert "feed-0001" in words
     assert "learned from a page" in words
-    assert "Undo all that this session taught" in words
+    assert "Undo everything learned from this session" in words
 
 
 def test_a_large_revision_comes_by_pages(shared: SharedPages) -> None:
@@ -161,7 +161,7 @@ def test_any_two_states_are_compared(shared: SharedPages) -> None:
     assert "compare [-the-]{+all+} words of this" in see(**{"from": before + 1, "to": before + 2})
     assert "came and went" in see(**{"from": before + 3})
     assert "came and went" not in see(**{"from": before})
-    assert "Nothing differs." in see(**{"from": before + 2, "to": before + 4})
+    assert "There are no differences." in see(**{"from": before + 2, "to": before + 4})
     assert "it was empty" in see(**{"from": "yesterday"})
     assert "Compare" in see()
     wrong = shared.visitor.see("/history/diff", **{"from": "someday"})
@@ -310,7 +310,7 @@ def test_a_playbook_goes_back_when_the_person_has_seen_what_changes(shared: Shar
         assert _texts(project)[name] == "restored with all"
         assert other not in _texts(project)
         last = last_revision(project)
-    assert "Nothing came after" in _seen(shared.visitor.see("/history/restore", at=last))
+    assert "is the last one; there is nothing to undo" in _seen(shared.visitor.see("/history/restore", at=last))
     assert "there is nothing to undo" in _after(shared, shared.visitor.send("/history/restore", at=last))
 
 
@@ -348,8 +348,8 @@ def test_a_playbook_without_revisions_has_its_pages(visitor: Visitor) -> None:
     assert "This playbook has no revisions yet." in visitor.see("/history").body
     assert "0 key points" in _seen(visitor.see("/history/at"))
     assert "this playbook has no history yet" in visitor.see("/history/at", at="yesterday").body
-    assert "Nothing differs." in visitor.see("/history/diff", **{"from": "0"}).body
-    assert "Nothing came after" in visitor.see("/history/restore", at="0").body
+    assert "There are no differences." in visitor.see("/history/diff", **{"from": "0"}).body
+    assert "is the last one; there is nothing to undo" in visitor.see("/history/restore", at="0").body
     assert "No proposal waits for you." in visitor.see("/review").body
     assert visitor.see("/history/1").status == 404
     assert visitor.send("/history/1", do="undo").status == 404

@@ -128,5 +128,5 @@ def test_a_playbook_of_nothing_is_told_in_sentences(site: tuple[Visitor, Project
 
     assert answer.status == 200
     assert _pictures(answer) == []
-    for sentence in ("no points yet", "No point was voted on", "No session was shown", "No model was asked"):
+    for sentence in ("no points yet", "No point was voted on", "No session was shown", "No model was called"):
         assert sentence in answer.body

@@ -256,8 +256,8 @@ def test_an_edit_names_what_it_was_based_on(site: Site) -> None:
         answer = site.do(name, "edit", text="Use a third tool", section="oth", was_in="oth", **form)
         assert answer.status == 409
         assert "reworded meanwhile. Nothing was changed" in alert(answer)
-        assert "It says now, in OTHERS" in words_of(answer)
-        assert "You wanted" in words_of(answer)
+        assert "Its current text, in OTHERS" in words_of(answer)
+        assert "Your text" in words_of(answer)
         assert ">\nUse a third tool</textarea>" in answer.body
         assert site.find(name).point.text == "Use the new tool"
     (now,) = set(re.findall(r'name="was" value="([^"]+)"', answer.body))
@@ -396,7 +396,7 @@ def test_a_point_becomes_a_guard_and_is_none_again(site: Site) -> None:
     assert "Now it refuses calls of Bash(git push *): 0 so far." in words_of(made)
     assert guards.read(str(site.folder)) == [guards.PointGuard(name, "Bash(git push *)", "deny")]
     replaced = site.do(name, "guard", pattern="Edit(<i>*.sql)", mode="whatever")
-    assert "Now it asks before calls of Edit(<i>*.sql): 0 so far; you went on after 0." in words_of(replaced)
+    assert "The guard asks before calls of Edit(<i>*.sql). So far: 0, of which you allowed 0." in words_of(replaced)
     assert [each.mode for each in guards.read(str(site.folder))] == ["ask"]
     assert f"{name}: no longer a guard" in said(site.do(name, "unguard"))
     assert not path.exists()
@@ -431,7 +431,7 @@ def test_a_point_of_the_users_own_is_no_guard_on_its_page(site: Site) -> None:
 
     assert 'name="pattern"' not in site.see(f"/points/{name}", project="user:").body
     refused = site.visitor.send(f"/points/{name}?project=user:", do="guard", pattern="Bash(x *)", mode="ask")
-    assert "Guards are kept in a project's folder" in alert(refused)
+    assert "Guards need a project's folder" in alert(refused)
 
 
 # Forgetting.
@@ -452,7 +452,7 @@ def test_forgetting_shows_what_goes_asks_and_leaves_nothing(site: Site) -> None:
     assert "Nothing was erased" in alert(unsure)
     site.do(name, "retire", reason="because of xylophone-4711")
     changed = site.visitor.send(f"/forget/{name}", seen=seen, sure="yes")
-    assert "has changed since it was shown" in alert(changed)
+    assert "have changed since they were shown" in alert(changed)
     assert site.find(name).point.text == code
     (seen,) = re.findall(r'name="seen" value="([0-9a-f]{64})"', changed.body)
     done = site.follow(site.visitor.send(f"/forget/{name}", seen=seen, sure="yes"))

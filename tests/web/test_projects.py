@@ -175,4 +175,4 @@ def test_a_team_whose_database_is_away_is_shown_as_it_was_last_known(new_member:
     assert "the team's playbook" in words_of(page)
     assert "a rule of the team's" in words_of(one)
     assert (changed.status, "127.0.0.1" in changed.body) == (409, True)
-    assert "as this machine knows it" in projects_page
+    assert "as this machine last saw it" in projects_page

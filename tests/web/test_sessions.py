@@ -164,7 +164,7 @@ def test_one_session_is_told_with_all_that_it_did(site: Site) -> None:
         assert text in answer.body
     assert f"retire none; reason: {ESCAPED}" in answer.body
     assert "type&#34;" not in answer.body
-    calls = _rows(site.visitor.see("/sessions/session-007"), "Calls of models")
+    calls = _rows(site.visitor.see("/sessions/session-007"), "Model calls")
     assert [row[1:] for row in calls] == [["reflect", "a-model", "1,007", "10", "100", "$0.2500", "1.5"]]
 
 
@@ -193,7 +193,7 @@ def test_a_session_is_titled_by_its_first_prompt(site: Site) -> None:
 def test_a_session_is_found_by_the_beginning_of_its_id(site: Site) -> None:
     """As the command finds it; one that isn't there is told, and so is a beginning of several."""
     assert "Session session-007" in site.visitor.see("/sessions/session-007").body
-    assert "It changed nothing." in site.visitor.see("/sessions/session-119").body
+    assert "This session changed nothing." in site.visitor.see("/sessions/session-119").body
     for beginning in ("session-0", "nobody"):
         answer = site.visitor.see(f"/sessions/{beginning}")
         assert answer.status == 409
@@ -208,7 +208,7 @@ def test_todays_tokens_stand_beside_the_limit_in_dollars(site: Site) -> None:
 
 def test_tokens_and_money_are_told_by_day(site: Site) -> None:
     """The newest days; the page of numbers has all."""
-    days = _rows(site.visitor.see("/sessions"), "What asking models took, by day")
+    days = _rows(site.visitor.see("/sessions"), "Model calls by day")
 
     assert len(days) == 14
     assert days[0] == ["2026-11-17", "1", "1,119", "10", "100", "$0.2500"]
@@ -233,7 +233,7 @@ def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None
             queue.note_failure(store, by_id[failed], f"no such file {NAUGHTY}. Run: playbook doctor", for_good=True)
             queue.put_off(store, by_id[held], "today's budget is spent", until="2099-01-01T00:00:00.000000+00:00")
             assert waiting < running
-        rows = _rows(site.visitor.see("/sessions"), "What waits and what failed")
+        rows = _rows(site.visitor.see("/sessions"), "Waiting and failed jobs")
         told = {row[0]: row for row in rows}
 
         assert "Run: playbook doctor" in told[f"Session job-{failed}"][4]
@@ -250,7 +250,7 @@ def test_what_failed_is_told_with_its_remedy_and_tried_again(site: Site) -> None
         assert site.visitor.send("/sessions", do="retry-all").status == 303
         assert "1 job queued, of all projects." in site.visitor.see("/sessions").body
         assert site.visitor.send("/sessions", do="retry-all").status == 303
-        assert "Nothing waits." in site.visitor.see("/sessions").body
+        assert "No job waits, and none failed." in site.visitor.see("/sessions").body
 
 
 def test_a_job_is_removed_or_was_already(site: Site) -> None:
@@ -268,7 +268,7 @@ def test_many_jobs_come_by_pages(site: Site) -> None:
         first, second = site.visitor.see("/sessions", page=2), site.visitor.see("/sessions", jobs=2, page=2)
 
         assert "60 waiting" in first.body
-        assert [len(_rows(each, "What waits and what failed")) for each in (first, second)] == [50, 10]
+        assert [len(_rows(each, "Waiting and failed jobs")) for each in (first, second)] == [50, 10]
         assert _rows(first, "Sessions") == _rows(second, "Sessions")
 
 
@@ -277,5 +277,10 @@ def test_a_playbook_of_no_session_is_told_in_sentences(site: Site) -> None:
     answer = site.visitor.see("/sessions", project="user")
 
     assert answer.status == 200
-    for sentence in ("Nothing waits", "No session was learned from yet", "No model was asked", "No session was held"):
+    for sentence in (
+        "No session waits",
+        "No session was learned from yet",
+        "No model was called",
+        "No session was held",
+    ):
         assert sentence in answer.body

@@ -1,7 +1,7 @@
 """Asking the models about one chunk of a transcript: the reflector, then the curator.
 
 The models are asked outside any transaction. The reflection is stored at once, so that another try asks only the
-curator. Nothing else of a playbook changes here.
+curator. Nothing else in a playbook changes here.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -58,17 +58,17 @@ class Chunk(ChunkKey):
 
     @property
     def session(self) -> str | None:
-        """The id of the session for the history, or None if it is unknown."""
+        """The session's id for the history, or None if the id is unknown."""
         return self.session_id if self.session_id.strip() else None
 
 
 @dataclass(frozen=True, slots=True)
 class LearningContext:
-    """The facts about the playbook of `project` before the model is asked.
+    """The data about the playbook of `project` that the models are asked with.
 
-    `playbook` is its state at `revision`, the last one. The session was shown the points in `shown`, and voted itself
-    on those in `voted`. The pairs in `apart` are not duplicates. `signals` are by point name. `reflection` is the part
-    of the reflector's answer for this playbook.
+    `playbook` is the state at the last `revision`. The session was shown the points in `shown`, and itself voted on the
+    points in `voted`. The pairs in `apart` are not duplicates. `signals` maps the names of points to their signals.
+    `reflection` is the part of the reflector's answer for this playbook.
     """
 
     project: Project
@@ -81,8 +81,8 @@ class LearningContext:
     reflection: StoredReflection
 
     def points(self, cited: Collection[str]) -> Sequence[KeyPoint]:
-        """Return the points that a prompt shows: all points, or the *cited* ones and the best others if there are too
-        many. From the user's personal playbook, return only points that the session was shown or *cited*."""
+        """Return the points for a prompt. If all points are too many, return the *cited* ones and the best others. From
+        the user's personal playbook, return only points that the session was shown or *cited*."""
         points, by_name = self.playbook.points, self.playbook.by_name
         if self.playbook.is_users:
             return [point for point in points if point.name in self.shown or point.name in cited]
@@ -93,7 +93,7 @@ class LearningContext:
         return prompt_text.choose(dict.fromkeys([*first, *ranked]), _MAX_PLAYBOOK_CHARS)
 
     def marks(self, cited: Collection[str]) -> "Iterator[PointMarks]":
-        """Yield the marks of these points. A prompt shows them beside the texts."""
+        """Yield the votes and signals of each point in a prompt. The prompt shows them beside the point's text."""
         from playbook_db.llm.marks import PointMarks
 
         for point in self.points(cited):
@@ -103,7 +103,7 @@ class LearningContext:
             yield PointMarks(point.name, point.helpful, point.harmful, *had, **known)
 
     def with_votes(self, tags: JudgedTags) -> Self:
-        """Return this context with the votes in *tags* added to its playbook."""
+        """Return a copy of this context whose playbook counts the votes in *tags*."""
         draft = Draft(self.playbook)
         operations.cast_votes(draft, tags.votes)
         return replace(self, playbook=draft.playbook())
@@ -111,11 +111,11 @@ class LearningContext:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The models' valid answers for the playbook of `project`: the reflector's `tags` and the curator's `operations`.
+    """The valid parts of the models' answers for one playbook: the reflector's `tags` and the curator's `operations`.
 
-    `raw` are all operations that the curator returned. `reflection_id` is the number of the stored reflection (0:
-    none). The pairs in `apart` were judged not to be duplicates at the revision `judged_in`. `reasoning` is the
-    curator's.
+    `raw` has all operations that the curator returned. `reflection_id` is the number of the stored reflection (0:
+    none). The curator judged at the revision `judged_in` that the pairs in `apart` are no duplicates. `reasoning` is
+    the curator's explanation.
     """
 
     project: Project
@@ -130,8 +130,8 @@ class Verdict:
 
 @dataclass(slots=True)
 class Inquiry:
-    """Asks the models about one chunk, and starts no call over the budget. It stores the cost of each call (of this
-    `kind`) as soon as the answer arrives."""
+    """Asks the models about one chunk until the budget is spent. The cost of each call is stored, with its `kind`, as
+    soon as the answer arrives."""
 
     project: Project
     chunk: Chunk
@@ -196,7 +196,7 @@ class Inquiry:
 
     @retry_on_conflict
     def _keep_reflection(self, context: LearningContext, part: StoredReflection) -> LearningContext:
-        """Store *part* in the playbook of *context*. The personal playbook stores it only if it has tags."""
+        """Store *part*, this playbook's part of the reflector's answer. The personal one stores it only with tags."""
         project = context.project
         if part.bullet_tags or not project.is_users:
             with project.store.write(project.key) as book:
@@ -212,8 +212,8 @@ class Inquiry:
         return replace(context, reflection=part)
 
     def curate(self, contexts: Sequence[LearningContext]) -> list[Verdict]:
-        """Ask the curator about the playbooks after the votes, and judge the answers of both models. If the reflector
-        learned nothing, the curator isn't asked. Return the project's verdict first, then those of others, if any."""
+        """Ask the curator, and judge the answers of both models. The curator sees the playbooks after the votes. It
+        isn't asked if the reflector learned nothing. Return the project's verdict, then other playbooks' verdicts."""
         cited, places = self.chunk.cited, self.chunk.places
         tags = [
             judging.judge_tags(
@@ -273,7 +273,7 @@ class Inquiry:
         return storable(redact(text, self.secrets))
 
     def _clean(self, value: Any, key: str = "") -> Any:
-        """Return *value*, JSON from a model under *key*, without secrets and cut to the stored length. A point's text
+        """Return *value*, a model's JSON value for *key*, without secrets and cut to the stored length. A point's text
         that is too long keeps one character too many, so that it is skipped later."""
         if isinstance(value, str):
             is_point = key in ("text", "merged_text")
@@ -286,7 +286,7 @@ class Inquiry:
 
 
 def _size(playbook: Playbook) -> str:
-    """Return a sentence for the curator: how many points the playbook has, and how many fit into a session's prompt."""
+    """Return sentences that tell the curator how large the playbook is, and how much of it a session is shown."""
     used = prompt_text.utf16_units(render_points(playbook.points))
     return (
         f"The playbook has {len(playbook.points)} key points, {used} characters. A session is shown at most about "

@@ -12,15 +12,15 @@ from playbook_db.store.playbook import learning
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The `tokens` that the user has allowed for one command from the time `since` on. They replace the daily
-    budget."""
+    """The number of `tokens` that one command may use, counted from the time `since`. The user has agreed to it. It
+    replaces the daily budget."""
 
     tokens: int
     since: str
 
 
 def tokens_today(store: Store, key: str | None = None) -> int:
-    """Return the tokens used today (UTC) from the daily budget, for the project *key* or for all projects."""
+    """Return how many tokens of the daily budget the project *key*, or all projects, used today (UTC)."""
     with store.snapshot() as connection:
         return learning.tokens_since(connection, timestamp(day_begin(datetime.now(UTC))), key)
 
@@ -37,7 +37,7 @@ def check_budget(project: Project, agreed: Budget | None = None) -> None:
         return
     _check_daily(project.store, settings.daily_tokens())
     variables = project_env.project_variables(project.folder or project.key)
-    if project_env.BUDGET in variables:  # its own, on top of the user's
+    if project_env.BUDGET in variables:  # the project's own budget, besides the user's
         _check_daily(project.store, settings.daily_tokens(variables), project.key)
 
 
@@ -48,6 +48,6 @@ def _check_daily(store: Store, budget: int, key: str | None = None) -> None:
         whose = f" for {key}" if key else ""
         raise BudgetError(
             f"{spent:,} tokens were used today (UTC){whose}; PLAYBOOK_DAILY_TOKENS allows {budget:,} "
-            f"(0: no limit). The work waits until {local(until)} at most.",
+            f"(0 means no limit). The work continues at {local(until)} at the latest.",
             until=until,
         )

@@ -25,7 +25,7 @@ class Cursor:
     is_new: bool
 
     def relatives(self) -> Mapping[str, int]:
-        """Return the offsets of the transcripts that begin with the same entry, by path."""
+        """Return the offsets of the transcripts with the same first entry as this one, by path."""
         with self.project.store.read(self.project.key) as book:
             return book.cursors(first_uuid=self.first_uuid) if self.first_uuid else {}
 
@@ -37,18 +37,18 @@ class Cursor:
                 book.move_cursor(self.path, offset, session_id=self.session_id, first_uuid=self.first_uuid)
 
     def note_here(self) -> None:
-        """Copy the cursor of a team's playbook to this machine."""
+        """If the playbook is a team's, copy its cursor to this machine."""
         if self.project.is_team:
             _copy(self.project, self.project.own, self.path, self.session_id, or_of_another=True)
 
 
 @contextmanager
 def opened(project: Project, path: str, *, session_id: str, first_uuid: str | None) -> Iterator[Cursor]:
-    """Open the cursor of the transcript at *path*.
+    """Yield the cursor of the transcript at *path*.
 
-    First, a team's playbook gets the positions that only this machine knows, such as that of a dropped job. If the user
-    may not write there, this raises ServerError before a model is asked. At the end, the team's cursor is copied to
-    this machine. Otherwise the transcript would be learned from again when the project leaves the team.
+    First, a team's playbook gets the position if only this machine knows it, for example after a job was dropped. If
+    the user may not write there, this raises ServerError before a model is asked. At the end, the team's cursor is
+    copied to this machine. Otherwise the transcript would be learned from again when the project leaves the team.
     """
     if project.is_team:
         _copy(project.own, project, path, session_id)
@@ -67,7 +67,7 @@ def learned_to(project: Project, path: str) -> int:
 
 @retry_on_conflict
 def _copy(source: Project, target: Project, path: str, session_id: str, *, or_of_another: bool = False) -> None:
-    """Copy the cursor of the transcript at *path* from *source* to *target* if it is further there. With
+    """Copy the cursor of the transcript at *path* from *source* to *target* if that moves it forward. With
     *or_of_another*, also copy it if *target* knows another transcript by this path."""
     with source.store.read(source.key) as book:
         offset, first_uuid = book.cursor(path)

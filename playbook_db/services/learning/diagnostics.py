@@ -1,6 +1,6 @@
-"""Diagnostics of a project that has the flag file: one file for each event in `.claude/diagnostic/`.
+"""Diagnostic files: one for each event, in `.claude/diagnostic/` of a project that turned them on with a flag file.
 
-Old files are deleted. Source: scoring design, Instrumentation Hooks.
+Old diagnostic files are deleted. Source: scoring design, Instrumentation Hooks.
 """
 
 import contextlib
@@ -37,8 +37,7 @@ def flag_of(folder: str) -> str:
 
 
 def is_flag_brought(folder: str) -> bool:
-    """Return whether the flag file may come from somebody else's commit. It may if it is in git's index, or if git
-    can't tell."""
+    """Return whether the flag file may come from a clone. It may if it is in git's index, or if git can't tell."""
     flag = flag_of(folder)
     place = os.path.realpath(os.path.dirname(flag))
     top = next((each for each in projects.upwards(place) if os.path.lexists(os.path.join(each, ".git"))), None)
@@ -53,12 +52,12 @@ def is_flag_brought(folder: str) -> bool:
 
 
 def save(folder: str, content: str, name: str) -> str:
-    """Write *content* to a new file that only its owner can read, named after the time and *name*. Returns its path.
-    Raises DiagnosticsError if it can't be written, or if a clone has made the folder a link out of the project."""
+    """Write *content* to a new file that only its owner can read, named after the time and *name*. Return its path.
+    Raises DiagnosticsError if it can't be written, or if the folder is a symbolic link that leaves the project."""
     target = os.path.join(folder, ".claude", "diagnostic")
     root = os.path.realpath(folder)
     if os.path.commonpath([os.path.realpath(target), root]) != root:
-        raise DiagnosticsError(f"{target} is a link out of the project. Nothing was written; put a plain folder there.")
+        raise DiagnosticsError(f"{target} links outside the project. Nothing was written; put a plain folder there.")
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
     path = os.path.join(target, f"{stamp}_{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}.txt")
     try:
@@ -75,7 +74,7 @@ def save(folder: str, content: str, name: str) -> str:
 
 
 def migration(folder: str | None, migrated: Iterable[Migrated]) -> None:
-    """Report the entries that were read in an older format."""
+    """Report the playbook's entries that were converted from an older format."""
     entries = [{"name": entry.name, "from": entry.shape, "original_score": entry.original_score} for entry in migrated]
     if entries:
         lines = [json.dumps(entries, indent=2, ensure_ascii=False)]
@@ -95,8 +94,8 @@ def pruning(folder: str | None, pruned: Iterable[KeyPoint]) -> None:
 def operations(
     folder: str | None, batch: Sequence[object], skipped: Sequence[Skipped], changes: Iterable[Change]
 ) -> None:
-    """Report a *batch* of operations: the *changes* that it made, the *skipped* operations and any unknown section
-    names. Each entry has its reason."""
+    """Report the effect of a *batch* of operations: its *changes*, the *skipped* operations, and operations with an
+    unknown section name."""
     done = ((_DONE[change.kind], change.point.name, change.reason) for change in changes if change.kind in _DONE)
     lines = [f"  - {verb} {name}" + (f": {reason}" if reason else "") for verb, name, reason in done]
     lines += [f"  - operation {item.index + 1} was skipped: {item.reason}" for item in skipped]

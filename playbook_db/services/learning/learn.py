@@ -1,10 +1,10 @@
 """Learning from one chunk of a transcript: reflector, votes, curator, one revision, and the cursor.
 
-Valid answers are applied to the playbook as it is at that time. One commit has the revision, the proposals, the cursor
-and the end of the job, so that a kill leaves all or nothing.
+Valid answers are applied to the playbook as it is at that time. The revision, the proposals, the cursor and the end of
+the job are one commit, so that a killed process leaves all of them or none.
 
-The user's own playbook is committed first, as it may be in another database. Its own cursor makes the chunk count once
-there, however often the rest is tried.
+The user's own playbook is committed first, as it may be in another database. It has its own cursor, so that the chunk
+counts only once there even if the rest is tried again.
 """
 
 from collections.abc import Collection, Sequence
@@ -113,7 +113,7 @@ def _read_context(project: Project, book: PlaybookRepository, chunk: Chunk) -> L
 
 @retry_on_conflict
 def _keep(chunk: Chunk, verdict: Verdict, calls: Sequence[Call], finishes: Job | None) -> LearnResult:
-    """Commit all results for one playbook: the revision, the proposals, the end of the reflection, the cursor."""
+    """Commit all results for one playbook: the revision, the proposals, the finished reflection and the cursor."""
     project, tags, judged, session = verdict.project, verdict.tags, verdict.operations, chunk.session
     with project.store.write(project.key) as book:
         if _is_learned(book, chunk):
@@ -123,8 +123,8 @@ def _keep(chunk: Chunk, verdict: Verdict, calls: Sequence[Call], finishes: Job |
         refused = operations.apply_operations(book.draft, judged.counting, judged.evidence)
         changes = book.draft.changes[count:]
         pruned = edit.prune_or_propose(book, votes, session)
-        # The numbers of operations are their places in the curator's answer. Behind them come those that the playbook
-        # refuses by now, and the tags that count nothing.
+        # The numbers of operations are their places in the curator's answer. Then come the operations that the playbook
+        # refuses by now, and the tags that don't count.
         behind = enumerate([*refused, *tags.notes], len(verdict.raw))
         skipped = [*judged.skipped, *(replace(each, index=index) for index, each in behind)]
         result = book.commit(
@@ -163,8 +163,8 @@ def shown_to(project: Project, book: PlaybookRepository, session_id: str) -> set
 
 
 def _due_in(project: Project, book: PlaybookRepository, session_id: str) -> dict[str, ShownPoint]:
-    """Return the points that the session was shown, or that were held back from it, by name. Some may not be in the
-    team's database yet."""
+    """Return the points that the session was shown, and those that were held back from it, by name. Some may not be
+    in the team's database yet."""
     unsent: list[tuple[str, str, str | None]] = []
     if project.is_team:
         own = project.own
@@ -174,8 +174,8 @@ def _due_in(project: Project, book: PlaybookRepository, session_id: str) -> dict
 
 
 def _is_learned(book: PlaybookRepository, chunk: Chunk) -> bool:
-    """Return whether the playbook has learned from *chunk*, or another worker is ahead. In both cases the cursor isn't
-    at the chunk's start. The user's own playbook knows only the chunks that concern it, so its cursor may be behind."""
+    """Return whether the cursor isn't at the start of *chunk*, because this or another worker has learned from it. The
+    user's own playbook knows only the chunks that concern it, so its cursor may be behind."""
     learned_to, first_uuid = book.cursor(chunk.path)
     if book.is_users:
         return learned_to > chunk.start and first_uuid == chunk.first_uuid
@@ -183,8 +183,8 @@ def _is_learned(book: PlaybookRepository, chunk: Chunk) -> bool:
 
 
 def _note_done(project: Project, book: PlaybookRepository, chunk: Chunk, finishes: Job | None) -> None:
-    """Move the cursor past *chunk*, and store its citations and its trials of points. A project also stores how the
-    session went. Let harmful points rest, and end the job passed as *finishes*."""
+    """Move the cursor past *chunk*. Store which points it cited, and whether it followed the points that were due. A
+    project also stores how the session went. Let harmful points rest, and end the job passed as *finishes*."""
     book.add_citations(chunk.cited, session_id=chunk.session_id)
     for name, point in _due_in(project, book, chunk.session_id).items():
         trial = trials.judge(point.text, (act for act in chunk.acts if act.time > point.time))

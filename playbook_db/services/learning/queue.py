@@ -1,6 +1,6 @@
-"""The queue of jobs to learn from: jobs are added, claimed one by one, then done, tried again or failed.
+"""The queue of transcripts to learn from. Each job is added, claimed by a worker, and then done, retried or failed.
 
-The records of points that sessions were shown arrive in the same way.
+This module also saves the records of points that sessions were shown.
 """
 
 import os
@@ -38,8 +38,8 @@ def take_in(store: Store, key: str, job: Mapping[str, str | None]) -> bool:
 
 @retry_on_conflict
 def take_in_showing(store: Store, key: str, content: Mapping[str, object]) -> None:
-    """Save the points that a session was shown for the project *key*, which is created if needed. *content* is a hook's
-    file. It counts once, however often it is read. Raises ValueError if *content* has another form."""
+    """Save which points a session of the project *key* was shown. The project is created if needed. *content* comes
+    from a file that a hook wrote, and counts only once. Raises ValueError if *content* has another form."""
     showing, team = _read_showing(content)
     with store.write(key) as book:
         if team is not None:
@@ -49,16 +49,16 @@ def take_in_showing(store: Store, key: str, content: Mapping[str, object]) -> No
 
 
 def _read_showing(content: Mapping[str, object]) -> tuple[memberships.Showing, str | None]:
-    """Return the showing, and the name of its team's playbook, if any."""
+    """Return the record of shown points in a hook's file, and the name of the team's playbook, if any."""
     session_id, time, source = (content.get(name) for name in ("session_id", "time", "source"))
     revision, left_out, points = (content.get(name) for name in ("revision", "left_out", "points"))
     team, event = content.get("team"), content.get("event", EVENTS[0])  # an older hook knew of a session's start alone
     if not (isinstance(session_id, str) and session_id and isinstance(time, str) and isinstance(source, str)):
-        raise ValueError("it doesn't say which session was shown what, and when")
+        raise ValueError("the session, the time or the source is missing")
     if not (_is_count(revision) and _is_count(left_out)):
-        raise ValueError("what was shown isn't said in numbers")
+        raise ValueError("the revision or the number of points left out is not a whole number")
     if event not in EVENTS:
-        raise ValueError(f"{event!r} is not an event that shows points")
+        raise ValueError(f"{event!r} is not an event at which a session is shown points")
     if timestamp(datetime.fromisoformat(time)) != time:
         raise ValueError(f"{time!r} is not a time in UTC")
     lists = _listed(points), left_out, event, _listed(content["held_back"]) if "held_back" in content else None
@@ -73,26 +73,26 @@ def _is_count(value: object) -> TypeGuard[int]:
 def _listed(numbers: object) -> str:
     """Return *numbers* as a JSON list without duplicates. Raises ValueError."""
     if not (isinstance(numbers, list) and all(map(_is_count, numbers))):
-        raise ValueError("what was shown isn't said in numbers")
+        raise ValueError("the points are not a list of whole numbers")
     return f"[{','.join(map(str, dict.fromkeys(numbers)))}]"
 
 
 def list_jobs(store: Store, key: str | None = None) -> list[Job]:
-    """Return the jobs of the project *key*, or of all, oldest first."""
+    """Return the jobs of the project *key*, or of all projects, oldest first."""
     with store.snapshot() as connection:
         return jobs.read_all(connection, key)
 
 
 def open_jobs(store: Store, key: str, *, most: int, offset: int = 0) -> tuple[Collection[Job], Mapping[str, int]]:
-    """Return at most *most* jobs of the project *key* that wait, run or failed, oldest first, from *offset* on. Also
-    return the number of jobs in each state."""
+    """Return a page of waiting, running and failed jobs of the project *key*, oldest first. The page has at most *most*
+    jobs, from *offset* on. Also return the number of jobs in each state."""
     with store.snapshot() as connection:
         return jobs.read_open(connection, key, most=most, offset=offset), jobs.count_open(connection, key)
 
 
 @retry_on_conflict
 def claim(store: Store) -> Job | None:
-    """Claim the oldest job that is due, or return None. First, queue jobs again that another worker left running."""
+    """Claim the oldest job that is due, or return None. Jobs that another worker left running become due first."""
     now = datetime.now(UTC)
     with store.transaction() as connection:
         jobs.bring_back(connection, lease_over=timestamp(now), now=timestamp(now), most_attempts=_MOST_STARTS)
@@ -101,8 +101,8 @@ def claim(store: Store) -> Job | None:
 
 @retry_on_conflict
 def release_all(store: Store, *, ends_waits: bool = False) -> int:
-    """Queue all running jobs again when the only worker starts, and return their number. In a shared database, leave
-    the jobs of others alone. If it *ends_waits*, jobs that wait for an outside cause become due. Jobs that were done
+    """Queue the jobs again that an earlier worker left running, and return their number. In a shared database, other
+    workers' jobs keep running. With *ends_waits*, jobs that were put off become due. Jobs that were done
     KEPT_DAYS ago are deleted."""
     now = datetime.now(UTC)
     lease_over = timestamp(now) if store.is_shared else "9999"
@@ -128,8 +128,8 @@ def finish(store: Store, job: Job) -> None:
 
 @retry_on_conflict
 def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> None:
-    """Queue *job* again for an outside cause, so that this try doesn't count. It waits until *until*, or until
-    `release_all` ends the wait."""
+    """Put *job* back into the queue because of an outside cause, such as a spent budget. This try doesn't count. The
+    job waits until *until*, or until `release_all` ends the wait."""
     why = _without_secrets(job, why)
     with store.transaction() as connection:
         jobs.put_off(connection, job, not_before=until, error=why, counts=False)
@@ -137,8 +137,8 @@ def put_off(store: Store, job: Job, why: str, *, until: str | None = None) -> No
 
 @retry_on_conflict
 def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
-    """Record that *job* failed. It is tried again after growing waits, unless it failed *for_good* or too often. Return
-    *why* without secrets, as it is stored."""
+    """Record that *job* failed. Schedule another try after a growing wait, unless the job failed *for_good* or too
+    often. Return *why* without secrets, as it is stored."""
     now = datetime.now(UTC)
     attempts, why = job.attempts + 1, _without_secrets(job, why)
     with store.transaction() as connection:
@@ -153,22 +153,22 @@ def note_failure(store: Store, job: Job, why: str, *, for_good: bool) -> str:
 
 @retry_on_conflict
 def retry(store: Store, key: str, number: int) -> bool:
-    """Queue the failed or waiting job *number* of the project *key* as new. Return False if there is none."""
+    """Queue the failed or waiting job *number* of the project *key* as if new. Return False if there is none."""
     with store.transaction() as connection:
         return jobs.retry(connection, key, number)
 
 
 @retry_on_conflict
 def retry_all(store: Store) -> int:
-    """Queue as new every job of any project that failed or waits for its next try. Return their number."""
+    """Queue all failed or waiting jobs of all projects as if they were new. Return their number."""
     with store.transaction() as connection:
         return jobs.retry_all(connection)
 
 
 @retry_on_conflict
 def drop(store: Store, key: str, number: int) -> bool:
-    """Remove the job *number* of the project *key*, and move its transcript's cursor to the end. Return False if there
-    is no such job, or if it is running."""
+    """Remove the job *number* of the project *key*, and move the cursor to the end of its transcript. Return False if
+    there is no such job, or if it is running."""
     with store.write(key) as book:
         job = jobs.drop(book.connection, key, number)
         if job is None:
@@ -198,7 +198,7 @@ def is_skipped(session: str) -> bool:
 
 
 def is_session_id(text: str) -> bool:
-    """Return whether *text* can be the id of a session, which is also a file name."""
+    """Return whether *text* can be a session's id. As files are named after the id, it can't be any text."""
     return re.fullmatch(r"\w[\w.-]{0,199}", text, re.ASCII) is not None
 
 
@@ -208,8 +208,8 @@ def later(seconds: float) -> str:
 
 
 def known_transcripts(store: Store, key: str) -> tuple[Mapping[str, int], Collection[str]] | None:
-    """Return the learned offset of each transcript of the project *key*, and the transcripts that have jobs, even
-    failed ones. Return None if the project is ignored."""
+    """Return how far each transcript of the project *key* was learned from, in bytes. Also return the transcripts that
+    have jobs, even failed ones. Return None if the project is ignored."""
     with store.read(key) as book:
         return None if book.is_ignored() else (book.cursors(), jobs.known_paths(book.connection, key))
 

@@ -1,4 +1,4 @@
-"""Playbooks as plain dicts, in both layouts, for programs written for the JSON file: loading, saving, merging.
+"""Loading, saving and merging playbooks as plain dicts, for programs written for the JSON file in either layout.
 
 Comparing points needs the user's embedder: `PLAYBOOK_EMBEDDER` names it as `package.module:function`. It takes a list
 of texts and returns a vector of floats for each.
@@ -48,7 +48,7 @@ def note(
     skipped: Iterable[Skipped] = (),
     items: int = 0,
 ) -> None:
-    """Record changes in *plain* if it is a PlaybookDict. *skipped* has indexes into the list *items*."""
+    """Record changes in *plain* if it is a PlaybookDict. Indexes in *skipped* are places in a list of *items* items."""
     if isinstance(plain, PlaybookDict):
         plain.done = plain.done.and_then(changes, votes, skipped, items)
 
@@ -93,7 +93,7 @@ def write_back(plain: dict[str, Any], playbook: Playbook, *, flat: bool) -> None
 
 
 def load_embedder() -> Embedder | None:
-    """Return the user's embedder, or None. Raises SettingError if it can't be loaded."""
+    """Return the user's embedder, or None if there is none. Raises SettingError if it can't be loaded."""
     setting = os.environ.get("PLAYBOOK_EMBEDDER")
     if not setting:
         return None
@@ -108,7 +108,7 @@ def load_embedder() -> Embedder | None:
 
 
 def similarity_threshold(threshold: float | None) -> float:
-    """Return the similarity from which two points are duplicates: *threshold*, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD`,
+    """Return the least similarity of duplicates: *threshold* if given, else `AGENTIC_CONTEXT_DEDUP_THRESHOLD` if set,
     else 0.85. Raises SettingError if the variable is not a number."""
     value: float | str | None = os.environ.get("AGENTIC_CONTEXT_DEDUP_THRESHOLD") if threshold is None else threshold
     if value is None or value == "":
@@ -120,7 +120,7 @@ def similarity_threshold(threshold: float | None) -> float:
 
 
 def cosine(points: Sequence[KeyPoint], embedder: Embedder) -> Similarity:
-    """Return a function for the cosine of the vectors of two of *points*. Each text is embedded once. Raises
+    """Return a function that computes the cosine similarity of two of *points*. Each text is embedded once. Raises
     SettingError if the embedder fails, or doesn't return a vector of the same length for each text."""
     try:
         vectors = [tuple(map(float, vector)) for vector in embedder([point.text for point in points])]
@@ -146,8 +146,8 @@ def _entry(point: KeyPoint) -> dict[str, Any]:
 
 
 def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
-    """Return the project's playbook as a dict like its file, and notes. The dict has all five sections, `version` and
-    `last_updated`. A changed file is merged first."""
+    """Return the project's playbook as a dict, and notes. The dict has the keys of the JSON file: all five sections,
+    `version` and `last_updated`. A changed file is merged first."""
     synced = mirror.accept(project)
     with project.store.read(project.key) as book:
         playbook, revision = book.playbook(), book.revision
@@ -163,8 +163,8 @@ def load(project: Project) -> tuple[PlaybookDict, tuple[str, ...]]:
 def save(project: Project, plain: dict[str, Any]) -> tuple[str, ...]:
     """Store *plain*, write the mirror, and return notes for the user. Afterwards *plain* has the stored playbook.
 
-    If its loaded revision is known, later changes are merged. Otherwise the playbook becomes equal to *plain*. Raises
-    PlaybookFileError for a bad entry.
+    If the revision that *plain* was loaded from is known, later changes are merged. Otherwise the playbook becomes
+    equal to *plain*. Raises PlaybookFileError for a bad entry.
     """
     reading = from_plain(plain)
     before = mirror.accept(project)  # the file's content must be in the history before it is replaced

@@ -140,7 +140,7 @@ def unpin(project: Project, *names: str) -> None:
 def apply_batch(
     project: Project, operations: Sequence[object], evaluations: object = (), *, origin: str, dry_run: bool = False
 ) -> RevisionResult:
-    """Apply a curator's batch, then the votes in *evaluations*, as one revision.
+    """Apply a curator's *operations*, and then count the votes in *evaluations*, in one revision.
 
     An operation that breaks a rule is skipped, and stored with its reason. A vote that can't count gets a note. The
     history names the *origin* of the batch. Nothing is written with `dry_run`, or if every operation was skipped.
@@ -160,15 +160,15 @@ def apply_batch(
 
 @retry_on_conflict
 def prune(project: Project, *, dry_run: bool = False) -> RevisionResult:
-    """Retire the points with too many harmful votes, by the pruning rule."""
+    """Retire the points that are harmful by the pruning rule."""
     with project.store.write(project.key, dry_run=dry_run) as book:
         pruned = operation_rules.prune(book.draft)
         return book.commit("prune", f"pruned {len(pruned)} point{'s' * (len(pruned) != 1)}")
 
 
 def prune_or_propose(book: PlaybookRepository, votes: Sequence[Vote], session: str | None) -> tuple[KeyPoint, ...]:
-    """Retire the harmful points of the draft, and return them. *votes* are those that *session* has just cast. If only
-    weak votes make a point harmful, it stays, and its retirement is proposed once."""
+    """Retire the harmful points, and return them. *session* has just cast the *votes*. If only weak votes make a point
+    harmful, the point stays, and its retirement is proposed once."""
     harmful = [point for point in book.draft.points() if operation_rules.is_harmful(point)]
     strong = book.strong_votes(harmful, votes)
     spared = {p.name: p for p in harmful if not operation_rules.is_harmful(replace(p, harmful=strong[p.name]))}
@@ -182,7 +182,7 @@ def prune_or_propose(book: PlaybookRepository, votes: Sequence[Vote], session: s
 
 
 def notes_on_length(changes: Iterable[Change]) -> list[str]:
-    """Return notes on points in *changes* that are too long for any session."""
+    """Return a note for each point in *changes* that is too long to be shown in any session."""
     template = templates.playbook_template()
     points = [change.point for change in changes if change.kind in ("add", "edit", "restore")]
     return [
@@ -238,8 +238,7 @@ def find_in(book: PlaybookRepository, name: str) -> PointDetails:
 
 
 def retired_point(book: PlaybookRepository, name: str) -> RetiredPoint:
-    """Return the retired point *name*, to restore it. Raises PointNotFoundError, and PointRuleError if the point was
-    forgotten."""
+    """Return the retired point *name*. Raises PointNotFoundError, and PointRuleError if the point was forgotten."""
     retired = book.retired_point(name)
     if retired is None:
         raise no_such_point(book, name)
@@ -255,8 +254,8 @@ def find_live(project: Project, name: str) -> KeyPoint:
 
 
 def alike_points(project: Project, *, limit: int) -> list[tuple[KeyPoint, KeyPoint, float]]:
-    """Return the *limit* most similar pairs of points with their similarity (0 to 1), without pairs that were kept
-    apart."""
+    """Return the *limit* most similar pairs of points, with their similarity (0 to 1). Leave out pairs that are known
+    not to be duplicates."""
     with project.store.read(project.key) as book:
         return duplicates.near_pairs(book.live_points(), apart=book.distinct_points(), limit=limit)
 
@@ -277,7 +276,7 @@ def merge_points(project: Project, name: str, duplicate: str, *, text: str | Non
 
 @retry_on_conflict
 def keep_apart(project: Project, name: str, other: str) -> None:
-    """Stop offering to merge two points until one is reworded. There is no revision and no undo. Raises
+    """Record that two points are not duplicates, until one is reworded. There is no revision and no undo. Raises
     PointNotFoundError."""
     with project.store.write(project.key) as book:
         _require_two(book, name, other)
@@ -286,13 +285,13 @@ def keep_apart(project: Project, name: str, other: str) -> None:
 
 def _require_two(book: PlaybookRepository, name: str, other: str) -> None:
     if name == other:
-        raise PointRuleError(f"{name} was named twice. Name two points.")
+        raise PointRuleError(f"{name} was named twice. Name two different points.")
     for each in (name, other):
         live_point(book, each)
 
 
 def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
-    """Return the live point *name*, to be changed. Raises PointNotFoundError."""
+    """Return the live point *name* as *book* has it. Raises PointNotFoundError."""
     if name in book.draft:
         return book.draft[name]
     if book.retired_point(name) is not None:
@@ -301,8 +300,7 @@ def live_point(book: PlaybookRepository, name: str) -> KeyPoint:
 
 
 def _require_same(point: KeyPoint, was: str | None, more: str = ".") -> None:
-    """Raise PointChangedError unless the text of *point* is *was* (None: any text). The error's message ends with
-    *more*."""
+    """Raise PointChangedError if *was* is given and *point* has another text. The error's message ends with *more*."""
     if was is not None and point.text != was:
         raise PointChangedError(point.name, f"reworded meanwhile. Nothing was changed{more}")
 
@@ -313,15 +311,15 @@ def no_such_point(book: PlaybookRepository, name: str) -> PointNotFoundError:
 
 
 def usable(text: str) -> str:
-    """Return *text* as a point stores it. Raises PointRuleError if it is unusable, or longer than the text for a
-    session."""
+    """Return *text* without spaces around it. Raises PointRuleError if a point can't have this text, or if it is longer
+    than everything that a session is shown."""
     if problem := why_text_unusable(text) or why_too_long(text):
         raise PointRuleError(f"This text can't be stored: {problem}.")
     return text.strip()
 
 
 def why_too_long(text: str) -> str | None:
-    """Return why a typed *text* is too long for any session, or None. A text from a file is stored anyway, with a
+    """Return a reason if *text* is too long for any session, else None. Texts from files are stored anyway, with a
     note."""
     units, limit = prompt_text.utf16_units(text), prompt_text.LIMIT_UNITS
     return f"it has {units:,} characters, and a session is shown {limit:,} at most" if units > limit else None

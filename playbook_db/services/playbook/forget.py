@@ -1,7 +1,7 @@
-"""Forgetting for good: erasing texts from playbooks and their history, from our files, and from backups.
+"""Forgetting: erasing texts for good from playbooks and their history, from playbook-db's own files, and from backups.
 
-Our files come first, while the database still has the texts to look for. So after a kill the same command does the
-rest. Backups come last: a new one replaces those that contain an erased text.
+Files come first, while the database still has the texts to look for. So if the command is killed, running it again does
+the rest. Backups come last: a new one replaces those that contain an erased text.
 """
 
 import glob
@@ -28,8 +28,8 @@ from playbook_db.store.playbook.erasure import Field, PointText
 from playbook_db.store.playbook.repository import PlaybookRepository, all_keys, users_key
 from playbook_db.store.upkeep import database_file
 
-_LEAST_CHARS = 16  # of a text that a team has forgotten, to look for it inside other texts
-_MOST_MATCHES = 500  # of a pattern, to look for in files besides the pattern itself
+_LEAST_CHARS = 16  # a shorter text that a team has forgotten isn't searched for inside other texts
+_MOST_MATCHES = 500  # of a pattern; files are searched for them besides the pattern itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """The texts to erase from one playbook: whole points (`forgotten`), parts of points (`shortened`), and all `fields`
-    of rows.
+    """An erasure in one playbook. Points in `forgotten` lose all of their text, points in `shortened` a part of it.
 
-    `texts` are erased in every place; `matches` are those of the pattern. `revision` erased them (None: not yet).
+    `fields` are all places in the database that change. `texts` are erased in every place, and so are the `matches` of
+    the pattern. `revision` is the one that erased them (None: not yet).
     """
 
     playbook_id: int
@@ -79,10 +79,10 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """The result, or the plan, of an erasure: the erasures by the playbook's key, the files and the backups.
+    """The result or the plan of `forget`. `erasures` maps playbooks' keys to erasures.
 
-    `new_backup` replaces those backups. `notes` are for the user. If it `is_rewritten`, no erased text is left in the
-    database's own bytes.
+    `files` and `backups` contain an erased text. `new_backup` replaces those backups. `notes` are for the user. If
+    `is_rewritten`, no erased text is left in the database's own bytes.
     """
 
     erasures: dict[str, Erasure]
@@ -111,7 +111,7 @@ def preview(project: Project, request: Request) -> Forgotten:
 
 
 def forget(project: Project, request: Request) -> Forgotten:
-    """Erase the texts of *request* for good, and write the mirrors. Raises PointNotFoundError, PointRuleError."""
+    """Erase the texts of *request* for good, and update the mirrors. Raises PointNotFoundError, PointRuleError."""
     try:
         work = _Work(project, request, _plan_all(project, request))
     except PointRuleError:  # it was forgotten already, by a command that may have been killed
@@ -143,7 +143,7 @@ def forget(project: Project, request: Request) -> Forgotten:
 
 
 def finish_waiting(store: Store) -> bool:
-    """Finish erasures that a kill or a reader interrupted. Return whether nothing is left to do.
+    """Finish erasures that a killed process or a reader left incomplete. Return whether nothing is left to do.
 
     A reader that began before an erasure keeps the erased bytes in the write-ahead log. Unreadable backups are skipped.
     Raises DatabaseError.
@@ -168,7 +168,7 @@ def follow_team(store: Store, membership: Membership, server: Store) -> bool:
 
 
 def _forget_text(own: Project, text: str) -> None:
-    """Forget *text*, under any name, in the project's own playbook. The team has forgotten a point with this text."""
+    """Forget *text* in the project's own playbook, because the team has forgotten a point with this text."""
     names = [point.name for point in read_playbook(own).points if point.text == text]
     if names:
         request = Request(names[0])
@@ -183,8 +183,8 @@ def _forget_text(own: Project, text: str) -> None:
 
 
 def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
-    """Return the erasures for *request* by playbook, including empty ones. Raises PointNotFoundError, and
-    PointRuleError if the point was forgotten already."""
+    """Plan an erasure for each playbook that *request* concerns. An erasure may be empty. Raises PointNotFoundError,
+    and PointRuleError if the point was forgotten already."""
     retired = None if request.name is None else edit.find(project, request.name).retired
     if retired is not None and retired.is_forgotten:
         raise PointRuleError(f"{request.name} was forgotten already; none of its text is left in the database.")
@@ -195,7 +195,7 @@ def _plan_all(project: Project, request: Request) -> dict[str, Erasure]:
 
 
 def _plan(book: PlaybookRepository, request: Request) -> Erasure:
-    """Plan the erasure in one playbook, as the transaction sees it, without writing anything."""
+    """Plan the erasure in one playbook. Nothing is written."""
     connection, playbook_id = book.connection, book.playbook_id
     by_pattern = Eraser(pattern=request.pattern)
     points = erasure.read_points(connection, playbook_id)
@@ -213,8 +213,8 @@ def _plan(book: PlaybookRepository, request: Request) -> Erasure:
 
 @retry_on_conflict
 def _erase(project: Project, request: Request, planned: Erasure) -> Erasure:
-    """Plan the erasure in the project's playbook again, and carry it out as one revision. Return *planned* if nothing
-    is left to erase."""
+    """Plan the erasure again, as the playbook may have changed, and carry it out in one revision. Return *planned* if
+    nothing is left to erase."""
     message = "forgot texts that match a pattern" if request.name is None else f"forgot {request.name}"
     with project.store.write(project.key) as book:
         now = _plan(book, request)
@@ -262,13 +262,13 @@ class _Work:
 
     @property
     def eraser(self) -> Eraser:
-        """The eraser for files, for all playbooks."""
+        """The eraser for files. It erases the texts of all playbooks concerned."""
         texts = (text for each in self.erasures.values() for text in each.texts | each.matches)
         return Eraser(frozenset(texts), self.request.pattern)
 
     def note_points(self) -> None:
-        """Add notes about points that may still contain it: similar points of this playbook, and matching points of
-        other playbooks."""
+        """Add notes about points that may still contain a forgotten text: similar points of this playbook, and matching
+        points of other playbooks."""
         eraser = self.eraser
         with self.project.store.read(self.project.key) as book:
             similar = _similar_points(book, self.erasures[book.key]) if self.request.name else []
@@ -282,8 +282,8 @@ class _Work:
                     self.notes.append(f"{whose} says it too, and keeps it: {names}")
 
     def erase(self, paths: Iterable[str], *, dry_run: bool = False) -> list[str]:
-        """Erase the texts from the files at *paths*, each whole or not at all. Return the paths of files that contained
-        one."""
+        """Erase the texts from the files at *paths*. A file is replaced as a whole. Return the paths of the files that
+        contained a text."""
         eraser, holding = self.eraser, []
         for path in dict.fromkeys(paths):
             try:
@@ -300,7 +300,7 @@ class _Work:
         return holding
 
     def our_files(self) -> Iterator[str]:
-        """Yield our files in the projects and in the data folder."""
+        """Yield the paths of playbook-db's own files in the projects and in the data folder."""
         for folder in map(projects.folder_of_mirror, self._mirrors()):
             diagnostics = os.path.join(folder, ".claude", "diagnostic")
             root = os.path.realpath(folder)
@@ -312,7 +312,7 @@ class _Work:
         yield from _plain_files(settings.logs_dir(), "*")
 
     def mirrors_holding(self) -> list[str]:
-        """Return the mirrors that contain an erased text, whether we update them or not."""
+        """Return the mirrors that contain an erased text, even those that playbook-db doesn't update."""
         return replace(self, notes=[]).erase(filter(os.path.isfile, self._mirrors()), dry_run=True)
 
     def _mirrors(self) -> list[str]:
@@ -355,8 +355,8 @@ class _Work:
         return False
 
     def finish(self, holding: Iterable[str]) -> tuple[str | None, bool]:
-        """Replace the backups *holding* an erased text, and rewrite the database. Return the new backup, and whether
-        the rewrite succeeded."""
+        """Replace the backups in *holding*, which contain an erased text, and rewrite the database. Return the new
+        backup, and whether the rewrite succeeded."""
         store, new_backup, is_last = self.project.store, None, True
         try:
             new_backup = _replace_backups(store, holding)
@@ -377,7 +377,7 @@ def _plain_files(folder: str, pattern: str) -> Iterator[str]:
 
 
 def _out_of_reach(store: Store) -> tuple[str, ...]:
-    """Return sentences about copies that may remain on a server or with other members."""
+    """Return notes about copies that may remain on a server or on other members' machines."""
     if not store.is_shared:
         return ()
     return (
@@ -392,7 +392,7 @@ def _sync_mirrors(project: Project) -> list[str]:
 
 
 def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
-    """Make a backup that replaces the *old* ones. Return None if there are none. Raises DatabaseError."""
+    """Make a new backup, and remove the *old* ones. Return None if there are no old ones. Raises DatabaseError."""
     old = list(old)
     if not old or store.is_shared:
         return None
@@ -406,8 +406,8 @@ def _replace_backups(store: Store, old: Iterable[str]) -> str | None:
 
 
 def _rewrite(store: Store, *, is_last: bool) -> bool:
-    """Remove erased texts from the database's bytes. Return whether none is left. Raises DatabaseError. If this
-    *is_last*, the erasures are done."""
+    """Rewrite the database, so that no erased text is left in its bytes. Return whether that succeeded. If this step
+    *is_last*, mark the erasures as done. Raises DatabaseError."""
     with store.snapshot() as connection:
         waiting = erasure.waiting(connection)
     if not waiting:

@@ -39,12 +39,12 @@ TRACES = (
 
 
 def notes(forgotten: "Forgotten") -> list[str]:
-    """Return further notes for the user."""
+    """Return the notes of *forgotten*, and a note about deleted backups if there are any."""
     return [*forgotten.notes, *([_OLDER_STATES] if forgotten.backups else [])]
 
 
 def lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
-    """Yield a line for each text, place and file. A word in the first ten columns says what happens to it."""
+    """Yield a line for each point, text, place and file. A line's first word says what happens to a text or a file."""
     for key, erasure in forgotten.erasures.items():
         if len(forgotten.erasures) > 1:
             yield _playbook_of(key)
@@ -64,7 +64,7 @@ def lines(forgotten: "Forgotten", *, shows_texts: bool) -> Iterator[str]:
 
 
 def _earlier(erasure: "Erasure") -> Iterator[str]:
-    """Yield erased texts that are not a point's present text: earlier wordings, and matches of a pattern."""
+    """Yield lines for the other erased texts: earlier wordings of points, and matches of a pattern."""
     shown = {point.text for point in (*erasure.forgotten, *erasure.shortened)}
     others = sorted((erasure.texts | erasure.matches) - shown)
     yield from (f"erase     {_shown(text)}" for text in others[:_SHOWN_TEXTS])
@@ -73,7 +73,7 @@ def _earlier(erasure: "Erasure") -> Iterator[str]:
 
 
 def _places(erasure: "Erasure") -> Iterator[str]:
-    """Yield the other places that contain an erased text: their number and their revisions."""
+    """Yield lines that count the other places with an erased text, in the history and elsewhere."""
     history = [field for field in erasure.fields if field.is_history]
     if history:
         named = ", ".join(map(str, erasure.revisions[:_SHOWN_REVISIONS]))
@@ -86,7 +86,7 @@ def _places(erasure: "Erasure") -> Iterator[str]:
 
 
 def _counted(fields: "Iterable[Field]") -> str:
-    """Return the number of *fields* of each kind, in words. Two fields of one reflection count as one reflection."""
+    """Return the counts of *fields* by kind, such as `2 wordings, 1 reason`. A reflection's fields count as one."""
     rows = {(kind, field.key) for field in fields for kind in (field.name, field.table) if kind in _WORDS}
     counts = Counter(kind for kind, _ in rows)
     return ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _WORDS.items() if counts[kind])

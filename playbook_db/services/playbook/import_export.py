@@ -1,4 +1,4 @@
-"""Importing and exporting playbook files, and the text for a session: `import`, `export` and `render`."""
+"""Importing and exporting playbook files, and composing the text for a session."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -80,12 +80,12 @@ def propose_notes(project: Project, notes: Sequence[Note], *, source: str) -> Se
 
 
 def new_extras(book: PlaybookRepository, reading: Reading, theirs: Playbook) -> dict[str, str]:
-    """Return the new other fields of points in *reading*, as JSON by name."""
+    """Return the extra fields in *reading* that the playbook doesn't have yet. They are JSON, by the point's name."""
     return merge.new_extras(reading, theirs, book.draft.playbook(), book.extras()) if reading.extras else {}
 
 
 def extras_message(extras: Mapping[str, str]) -> list[str]:
-    """Return a line about other fields of points in a file, if any."""
+    """Return a line that names the keys of *extras*, the extra fields of points in a file. Without any, return `[]`."""
     keys = ", ".join(sorted({storable(key) for fields in extras.values() for key in read_json(fields)}))
     entries = "1 entry has" if len(extras) == 1 else f"{len(extras)} entries have"
     message = f"{entries} other keys ({shown(keys[:_MAX_KEYS_CHARS])}), which are kept in the database"
@@ -98,20 +98,20 @@ def export_markdown(project: Project) -> str:
 
 
 def export_playbook(project: Project, *, layout: Layout = "sections", with_extras: bool = False) -> str:
-    """Return the text of the playbook's file. *with_extras* adds the other fields of points."""
+    """Return the playbook as the text of a JSON file. *with_extras* adds the extra fields of points."""
     with project.store.read(project.key) as book:
         return playbook_file.encode(book.playbook(), layout=layout, extras=book.extras() if with_extras else None)
 
 
 def reading_of(book: PlaybookRepository) -> Reading:
-    """Return the playbook as if it had been read from a file."""
+    """Return the playbook in the form that `playbook_file` returns for an exported file."""
     text = playbook_file.encode(book.playbook(), extras=book.extras())
     return playbook_file.decode(text, source="the playbook")
 
 
 def prompt(project: Project) -> str:
-    """Return the text for a session of *project*: the best points of its playbook and the personal one, within Claude
-    Code's limit. Return `""` if both are empty. Raises TemplateError."""
+    """Return the text for a session of *project*. It has the best points of the project's and the personal playbook
+    that fit into Claude Code's limit. Return `""` if both are empty. Raises TemplateError."""
     with _books(project) as books:
         playbooks = [book.ranked_points() for book in books]
         if not any(each.total for each in playbooks):
@@ -127,7 +127,7 @@ def prompt_with_all(project: Project) -> str:
 
 @contextmanager
 def _books(project: Project) -> Iterator[list[PlaybookRepository]]:
-    """Return the playbooks for a session of *project*."""
+    """Open the playbooks whose points a session of *project* is shown."""
     with ExitStack() as stack:
         yield [stack.enter_context(each.store.read(each.key)) for each in project.playbooks()]
 

@@ -55,7 +55,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The points in a file, each text once, and the lines that are left out, with reasons."""
+    """The possible points in a file, without duplicates. `left_out` has the numbers of skipped lines, with reasons."""
 
     points: tuple[Note, ...]
     left_out: tuple[tuple[int, str], ...] = ()
@@ -63,7 +63,7 @@ class Notes:
 
 @dataclass(slots=True)
 class _Block:
-    """A paragraph or a bullet: its text and line, and the headings and introductory blocks above it."""
+    """A paragraph or a bullet, with its line number. The `headings` and the introductory blocks `above` lead to it."""
 
     text: str
     line: int
@@ -74,18 +74,18 @@ class _Block:
 
     @property
     def whole(self) -> str:
-        """The block's text after the texts that introduce it, as in "Before each commit: run the tests"."""
+        """The introductory texts and the block's own text, such as "Before each commit: run the tests"."""
         return " ".join([*(block.text for block in self.above if block.text.endswith(":")), self.text])
 
 
 def read(data: bytes, *, source: str) -> Notes:
     """Return the points in the Markdown *data*. Errors name the file as *source*. Raises PlaybookFileError."""
     if len(data) > MAX_BYTES:
-        raise PlaybookFileError(source, "", f"it is larger than {MAX_BYTES >> 20} MiB. Split it.")
+        raise PlaybookFileError(source, "", f"the file is larger than {MAX_BYTES >> 20} MiB. Split it.")
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise PlaybookFileError(source, f"byte {error.start}", "it isn't in UTF-8.") from None
+        raise PlaybookFileError(source, f"byte {error.start}", "the text isn't in UTF-8.") from None
     front = _FRONT_MATTER.match(text)
     kind = _KIND.search(front[1] or "") if front else None
     usual = _OF_KIND.get(kind[1].lower(), OTHERS) if kind else OTHERS
@@ -107,8 +107,8 @@ def read(data: bytes, *, source: str) -> Notes:
 
 
 def written(points: Iterable[KeyPoint]) -> str:
-    """Return the *points*, ordered by section, as a list with the sections as headings. `read` returns the same
-    texts."""
+    """Return *points* as Markdown lists under their sections' headings. The points must be ordered by section. `read`
+    returns the same texts."""
     markdown = _parser()
     groups = (
         "\n".join([render_header(section), "", *(f"- {_escaped(markdown, point.text)}" for point in group)])
@@ -166,7 +166,7 @@ def _blocks(text: str, left_out: list[tuple[int, str]]) -> list[_Block]:
 
 
 def _section(headings: Sequence[str], text: str, usual: str) -> str:
-    """Return the section of the nearest of *headings* that names one, else the section for *text*."""
+    """Return the section that the nearest heading names. If no heading names one, choose a section for *text*."""
     for heading in reversed(headings):
         named = find_section(heading) or next((section for section, words in _HEADINGS if words.search(heading)), None)
         if named:
@@ -205,7 +205,7 @@ def _padded(code: str) -> str:
 
 
 def _escaped(markdown: "MarkdownIt", text: str) -> str:
-    """Return *text* as a bullet's content. Escape what Markdown would read differently."""
+    """Return *text* as the content of a bullet. Characters that Markdown would interpret are escaped."""
     line = " ".join(text.split())
     if _is_plain(markdown, line):
         return line

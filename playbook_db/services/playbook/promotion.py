@@ -1,7 +1,7 @@
-"""Moving a point between a project's playbook and the personal one. It is copied first, then retired: two revisions.
+"""Moving a point between a project's playbook and the personal one. The point is copied first, and then retired.
 
-They may be in two databases, so there are two commits. The reasons of both changes name the other side. So after a kill
-the same command does the rest, and an undo on one side can name the other.
+The playbooks may be in two databases, so there are two commits. The reason of each change names the point in the other
+playbook. So if the command is killed, running it again does the rest. An undo in one playbook can name the other point.
 """
 
 import re
@@ -28,7 +28,7 @@ _WAY = re.compile(r"(promoted|demoted) (from|to) (\S+)(?: of (.+))?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move of the point `name`; its copy is called `copy`. `copied` and `retired` are the results of the two commits.
+    """A move of the point `name`. Its copy is named `copy`. `copied` and `retired` are the results of the two commits.
     `retired` is None if the point was kept; both are None if the move was done before. `notes` are for the user."""
 
     name: str
@@ -48,7 +48,7 @@ def promote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) 
 
 
 def demote(project: Project, name: str, *, keeps: bool, dry_run: bool = False) -> Move:
-    """Copy the point *name* of the personal playbook into that of *project*. Retire the original unless *keeps* is set.
+    """Copy the point *name* of the personal playbook into the project's. Retire the original unless *keeps* is set.
     Raises PointNotFoundError, PointRuleError."""
     if not is_users_name(name):
         text = f"{name} is not in {_OWN}: its points have names such as upat-001."
@@ -77,8 +77,8 @@ def _copy(
 ) -> tuple[str, RevisionResult]:
     """Copy *point* with its votes into *target*. Return the copy's name and the result of the commit.
 
-    If *target* has an earlier copy or a point with the same text, that becomes the copy. Each of its counters is raised
-    to the point's, if lower.
+    If *target* has an earlier copy or a point with the same text, that one becomes the copy. Its counters are raised to
+    those of *point* if they are lower.
     """
     reason = _came(source, point.name, target)
     with target.store.write(target.key, dry_run=dry_run) as book:
@@ -86,8 +86,8 @@ def _copy(
         earlier = next((draft[name] for name, _ in log_queries.changed_because(book, reason) if name in draft), None)
         if earlier is not None and earlier.text != point.text:
             raise PointRuleError(
-                f"{point.name} was {reason.split()[0]} to {earlier.name} before, and one of the two was reworded since."
-                " Nothing was changed. Give both the same text, or retire one of them."
+                f"{point.name} was already {reason.split()[0]} to {earlier.name}, and their texts differ by now. "
+                "Nothing was changed. Give both the same text, or retire one of them."
             )
         equal = (each for each in draft.points() if normalised(each.text) == normalised(point.text))
         copy = earlier or next(equal, None)
@@ -110,18 +110,18 @@ def _copy(
 
 @retry_on_conflict
 def _retire(source: Project, target: Project, point: KeyPoint, copy: str, *, dry_run: bool) -> RevisionResult:
-    """Retire *point*, which has a *copy* in *target*. Raises PointRuleError if it was reworded meanwhile."""
+    """Retire *point*, whose copy in *target* is named *copy*. Raises PointRuleError if it was reworded meanwhile."""
     with source.store.write(source.key, dry_run=dry_run) as book:
         if edit.live_point(book, point.name).text != point.text:
-            raise PointRuleError(f"{point.name} was reworded meanwhile, so it wasn't retired; its copy is {copy}.")
+            raise PointRuleError(f"{point.name} was copied to {copy}, but not retired: it was reworded meanwhile.")
         reason = _went(source, copy, target)
         book.draft.retire(point.name, reason=reason)
         return book.commit("edit", f"{point.name}: {reason}")
 
 
 def elsewhere(project: Project, revisions: RevisionRange) -> list[str]:
-    """Return notes for an undo of *revisions* of *project*. They name the other sides of moves in them, with the
-    commands to undo those."""
+    """Return a note for each point that *revisions* moved to or from another playbook. The note names the command that
+    undoes the move there, too."""
     with project.store.read(project.key) as book:
         ways = ("promoted ", "demoted ")
         reasons = [each for way in ways for each in log_queries.reasons_in(book, revisions, way)]
@@ -130,8 +130,8 @@ def elsewhere(project: Project, revisions: RevisionRange) -> list[str]:
 
 
 def _other_end(project: Project, name: str, way: "re.Match[str]") -> str:
-    """Return a note about the other side of the move *way* of the point *name* of *project*. Return `""` if that was
-    undone already, or belongs to another member."""
+    """Return a note about the other playbook's part in a move of the point *name*. *way* is the parsed reason of the
+    move. Return `""` if that part was undone already, or belongs to another member."""
     at, key = way[3], way[4]
     is_copy_there = way[2] == "to"
     means: tuple[str, ...]
@@ -162,13 +162,13 @@ def _command(*arguments: str) -> str:
 
 
 def _came(source: Project, name: str, target: Project) -> str:
-    """Return the reason stored with a copy of the point *name* in *target*. A team's playbook also gets the member, as
-    members' points may have the same name."""
+    """Return the reason to store when the point *name* is copied into *target*. In a team's playbook, the reason also
+    names the member, as members' points may have the same name."""
     if not source.is_users:
         return f"promoted from {name} of {source.own.key}"
     return f"demoted from {name}" + (f" of {settings.member()}" if target.is_team else "")
 
 
 def _went(source: Project, copy: str, target: Project) -> str:
-    """Return the reason stored when a point of *source* is retired because its *copy* is in *target*."""
+    """Return the reason to store when a point of *source* is retired after it was copied into *target* as *copy*."""
     return f"demoted to {copy} of {target.own.key}" if source.is_users else f"promoted to {copy}"

@@ -1,4 +1,4 @@
-"""Proposals of learning that wait for a person's decision.
+"""Proposed changes that wait for a person's decision.
 
 Accepted proposals are applied to the present playbook, all in one revision. A project's list includes the proposals for
 the personal playbook, from sessions in any project.
@@ -29,10 +29,10 @@ _DECIDED = "it no longer waits: somebody has decided it"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A person's decision on the proposal *number*, perhaps with a new *text*. If it *is_users*, it is a proposal for
-    the personal playbook.
+    """A person's decision on the proposal *number*, perhaps with a new *text*. If *is_users*, the proposal is for the
+    personal playbook.
 
-    *was* are the texts of its points that the person saw, by name. If one has changed, the proposal isn't applied.
+    *was* maps the names of its points to the texts that the person saw. If one has changed, the proposal isn't applied.
     """
 
     number: int
@@ -44,10 +44,10 @@ class Decision:
 
 @dataclass(slots=True)
 class ReviewResult:
-    """The results of decisions, by the proposals' numbers.
+    """The results of decisions: the numbers of the proposals by outcome, and the new revision.
 
-    `needless` are accepted proposals that had nothing left to do. `refused` are those that can't be applied and still
-    wait. Both map numbers to reasons. `pruned` are points that accepted votes retired.
+    `needless` are accepted proposals that would change nothing. `refused` are proposals that can't be applied and still
+    wait. Both map numbers to reasons. `pruned` are points that were retired because of accepted votes.
     """
 
     revision: RevisionResult
@@ -85,8 +85,8 @@ def decided(project: Project, name: str) -> Proposal | None:
 
 
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:
-    """Return the *items* that *words* name, by number (`3`, `p3`, `up3`) or by a point that only one item is about.
-    Raises ProposalNotFoundError."""
+    """Return the *items* that *words* name. A word is a number (`3`, `p3`, `up3`), or the name of a point that only one
+    item concerns. Raises ProposalNotFoundError."""
     by_name: dict[str, ReviewItem] = {}
     for word in words:
         name = named(word, items)
@@ -98,8 +98,8 @@ def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewIte
 
 
 def named(word: str, items: Collection[ReviewItem]) -> str:
-    """Return the name of the proposal that *word* means, or `""` if *word* is not a number. `3` means `p3`, or `up3` if
-    all *items* are personal."""
+    """Return the name of the proposal with the number *word*, or `""` if *word* is not a number. `3` means `p3`, or
+    `up3` if all *items* are personal."""
     match = _NUMBER.fullmatch(word)
     if match is None:
         return ""
@@ -108,14 +108,14 @@ def named(word: str, items: Collection[ReviewItem]) -> str:
 
 
 def decide_all(project: Project, decisions: Collection[Decision]) -> list[ReviewResult]:
-    """Apply *decisions* on the proposals of `all_waiting`, in one revision of each playbook."""
+    """Apply *decisions* on proposals for the project's and the personal playbook. Each playbook gets one revision."""
     parts = [(each, [one for one in decisions if one.is_users is each.is_users]) for each in project.playbooks()]
     return [decide(playbook, some) for playbook, some in parts if some]
 
 
 @retry_on_conflict
 def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
-    """Apply *decisions*. The accepted proposals, with their evidence, become one revision, as an edit by a person."""
+    """Apply *decisions*. All accepted proposals become one revision, which counts as a person's edit."""
     with project.store.write(project.key) as book:
         known = {each.id: each for each in book.waiting_proposals()}
         result = ReviewResult(RevisionResult(None, book.header, key=book.key))
@@ -148,13 +148,13 @@ def decide(project: Project, decisions: Collection[Decision]) -> ReviewResult:
 
 
 def _why_stale(draft: Draft, was: Mapping[str, str]) -> str:
-    """Return a reason if points no longer have the texts in *was*, else `""`."""
+    """Return a reason if any point no longer has the text that the person saw, else `""`. *was* has those texts."""
     changed = [name for name, text in was.items() if name in draft and draft[name].text != text]
     return f"{', '.join(changed)} changed meanwhile; nothing was overwritten" if changed else ""
 
 
 def _why_needless(draft: Draft, proposal: Proposal, text: str | None) -> str:
-    """Return the reason if *proposal* (with another *text*, if given) has nothing left to do, else `""`."""
+    """Return a reason if *proposal* (with another *text*, if given) would change nothing, else `""`."""
     if proposal.kind == "DELETE":
         return next((f"{name} is no longer in the playbook" for name in proposal.names if name not in draft), "")
     says = (text or proposal.text).strip()

@@ -1,8 +1,7 @@
-"""Suggestions of a running session through the MCP tools. Changes wait for a person; votes count by the rules for a
-lesson.
+"""Suggestions that a running session makes with the MCP tools.
 
-A session can undo its own changes. If the user has set this, its changes *count* at once, like a person's. Its
-revisions name the session as their author.
+Changes wait for a person. Votes count by the same rules as votes learned from transcripts. A session can undo its own
+changes. If the user's settings allow it, its changes *count* at once, and name the session as their author.
 """
 
 from collections.abc import Collection, Mapping
@@ -34,10 +33,10 @@ _LOOKED_BACK = 200  # revisions of a session, among which its own are searched
 
 @dataclass(frozen=True, slots=True)
 class McpSession:
-    """A session that makes suggestions.
+    """A session that uses the MCP tools.
 
-    It `had` these points besides those that hooks showed it. `places` are parts of its transcript. `secrets` must not
-    be stored. `review` says which of its votes are only proposed, and `counts` whether its changes count at once.
+    `had` are the points that it saw besides those that hooks showed it. `places` are parts of its transcript. `secrets`
+    must not be stored. `review` says which of its votes are only proposed. If `counts`, its changes count at once.
     """
 
     id: str
@@ -50,7 +49,7 @@ class McpSession:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionResult:
-    """The outcome: the `revision` if the suggestion counts at once, else the `name` of the proposal (`p3`). `trust` is
+    """The result of a suggestion: a `revision` if it counts at once, else the `name` of a proposal (`p3`). `trust` is
     that of its evidence. `sessions` is the number of sessions that have proposed it."""
 
     revision: RevisionResult | None = None
@@ -61,8 +60,8 @@ class SuggestionResult:
 
 @retry_on_conflict
 def suggest(project: Project, session: McpSession, operation: Mapping[str, Any]) -> SuggestionResult:
-    """Propose the curator's *operation*, or apply it at once if the user's settings say `live`. Raises PointRuleError
-    if it breaks a rule, and PointNotFoundError."""
+    """Propose *operation*, or apply it at once if the session's changes count at once. Raises PointRuleError if it
+    breaks a rule, and PointNotFoundError."""
     operation = _clean(dict(operation), session)
     for name in operations.named_points(operation, str(operation.get("type"))):
         edit.find_live(project.with_point(name), name)
@@ -83,8 +82,8 @@ def suggest(project: Project, session: McpSession, operation: Mapping[str, Any])
 def vote(
     project: Project, session: McpSession, name: str, tag: str, *, reason: str = "", quotes: Collection[str] = ()
 ) -> SuggestionResult:
-    """Count a vote on the point *name*, or propose it, by the rules for a lesson's votes. *quotes* from the transcript
-    are its evidence. Raises PointNotFoundError, and PointRuleError if the vote can't count."""
+    """Count a vote on the point *name*, or propose the vote if its evidence is weak. *quotes* from the transcript are
+    the evidence. Raises PointNotFoundError, and PointRuleError if the vote can't count."""
     target = project.with_point(name)
     entry = _clean({"name": name, "tag": tag, "rationale": reason, "evidence": list(quotes)}, session)
     with target.store.read(target.key) as book:
@@ -93,14 +92,14 @@ def vote(
         had = {*session.had, *learn.shown_to(target, book, session.id)}
         voted = book.voted_on(session.id)
     if name in voted:
-        raise PointRuleError(f"This session has voted {voted[name]} on {name} already; one vote of a session counts.")
+        raise PointRuleError(f"This session has voted {voted[name]} on {name} already; only one vote a session counts.")
     evidence = tuple(find_evidence(entry["evidence"], session.places))
     if session.counts:
         return SuggestionResult(_cast(target, session, Vote(name, tag, entry["rationale"] or None, evidence=evidence)))
     if name not in had:
         raise PointRuleError(
-            f"{name} was neither shown to this session nor cited in it, so it can't judge it: a vote says that a point "
-            "was followed and helped, or harmed. Search for the point first, and vote if it made a difference."
+            f"{name} was neither shown to this session nor cited in it, so this session can't vote on the point. "
+            "Search for the point first. If you then follow it, and it helps or harms, vote."
         )
     judged = judging.judge_tags(playbook, [entry], had, session.places, session.review)
     for counting in judged.votes:
@@ -109,24 +108,24 @@ def vote(
         return _propose(target, session, proposed)
     (note,) = judged.notes
     raise PointRuleError(
-        f"This vote on {point.name} counts nothing: {note.reason.removeprefix(NOTE)}. Give as evidence what the user "
-        "said, or what a test or a build printed, word for word as in this session."
+        f"This vote on {point.name} doesn't count: {note.reason.removeprefix(NOTE)}. As evidence, quote from this "
+        "session, word for word, the user's words or the output of a test or a build."
     )
 
 
 @retry_on_conflict
 def withdraw(project: Project, session: McpSession, what: str = "") -> str | UndoResult:
-    """Undo a proposal (`p3`) or a revision (`12`, `r12`) that the session made by these tools, by default its last.
-    Return the proposal's name, or the result of the undo. Raises UndoCollisionError, and UndoError if another made
-    it."""
+    """Undo a proposal (`p3`) or a revision (`12`, `r12`) that the session made with these tools. The default is its
+    last. Return the proposal's name, or the result of the undo. Raises UndoCollisionError, and UndoError if the session
+    didn't make it."""
     actions = _session_actions(project, session)
     if not actions:
-        raise UndoError("With these tools, this session has done nothing that could be undone.")
+        raise UndoError("This session has done nothing that could be undone with these tools.")
     chosen = [each for each in actions if not what or what.strip().casefold() in (each.name, f"r{each.name}")]
     if not chosen:
         mine = ", ".join(each.name for each in sorted(actions, key=lambda each: each.at))
         raise UndoError(
-            f"This session didn't make {what.strip()} by these tools, so it can't undo that. Its own: {mine}."
+            f"This session didn't make {what.strip()} with these tools, so it can't undo that. It can undo: {mine}."
         )
     last = max(chosen, key=lambda each: each.at)
     if not last.proposal:
@@ -137,7 +136,7 @@ def withdraw(project: Project, session: McpSession, what: str = "") -> str | Und
 
 
 class _SessionAction(NamedTuple):
-    """An action of a session by these tools, `at` some time: the `proposal` with that number, or (0) a revision."""
+    """An action of a session with these tools: a `proposal` with that number, or a revision if the number is 0."""
 
     project: Project
     at: str
@@ -146,7 +145,7 @@ class _SessionAction(NamedTuple):
 
 
 def _session_actions(project: Project, session: McpSession) -> list[_SessionAction]:
-    """Return the waiting proposals that this session alone made, and its revisions that nothing undid."""
+    """Return the waiting proposals that only this session made, and its revisions that weren't undone."""
     actions = []
     for place in project.playbooks():
         with place.store.read(place.key) as book:
@@ -173,7 +172,7 @@ def _propose(target: Project, session: McpSession, proposed: judging.Proposed) -
     with target.store.write(target.key) as book:
         if sum(each.session_id == session.id for each in book.waiting_proposals()) >= MAX_WAITING:
             raise PointRuleError(
-                f"{MAX_WAITING} proposals of this session wait already; the user decides on them first."
+                f"{MAX_WAITING} proposals of this session wait already. The user has to decide on some of them first."
             )
         proposal = book.add_proposal(fields, fields["type"], proposed.evidence, proposed.trust, session.id)
     if proposal is None:
@@ -210,7 +209,7 @@ def _in_words(changes: Collection[Change]) -> str:
 
 
 def _clean(value: Any, session: McpSession) -> Any:
-    """Return *value*, JSON from a model, without secrets, private texts and characters that a database can't store."""
+    """Remove secrets, private texts and characters that a database can't store from *value*, JSON from a model."""
     if isinstance(value, str):
         return storable(redact(without_private(value), session.secrets))
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Undo revisions, or restore a playbook or one point to an earlier state. Each is a revision like any other."""
+"""Undoing revisions, and restoring a playbook or one point to an earlier state. Each of these makes a new revision."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,8 +28,8 @@ from playbook_db.store.playbook.repository import FileFields, PlaybookRepository
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """The revisions to undo (None: there are none), and the result. `message` is that of the new revision (None:
-    nothing was left to undo). If it `is_last`, only the last revision was undone."""
+    """The result of undoing `revisions` (None: there were none). `message` is the new revision's (None: nothing was
+    left to undo). If `is_last`, only the last revision was undone."""
 
     revisions: RevisionRange | None
     message: str | None
@@ -38,7 +38,7 @@ class UndoResult:
 
 
 class _RehearsedError(Exception):
-    """Ends a dry run, so that its transaction rolls back."""
+    """Raised at the end of a dry run to roll back its transaction."""
 
 
 @retry_on_conflict
@@ -68,7 +68,7 @@ def undo(
 def undo_session(
     project: Project, session: str, *, prefer: Side | None = None, dry_run: bool = False, was: int | None = None
 ) -> list[UndoResult]:
-    """Undo all revisions in force that were learned from a session, or none. *session* is the beginning of its id.
+    """Undo all revisions that were learned from a session, or none of them. *session* is the beginning of its id.
     Adjacent revisions are undone as one, newest first. Raises the errors of `undo`, and SessionNotFoundError."""
     results: list[UndoResult] = []
     session_id = session
@@ -107,7 +107,7 @@ def _in_force(book: PlaybookRepository, session_id: str) -> list[int]:
 
 
 def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
-    """Return *numbers*, which descend, as ranges without gaps."""
+    """Join adjacent *numbers* into ranges. The numbers must be in descending order."""
     ranges: list[RevisionRange] = []
     for number in numbers:
         if ranges and ranges[-1].first == number + 1:
@@ -119,7 +119,7 @@ def _neighbours(numbers: Sequence[int]) -> list[RevisionRange]:
 
 @retry_on_conflict
 def go_back(project: Project, moment: str, *, dry_run: bool = False, was: int | None = None) -> UndoResult:
-    """Restore the playbook as it was at *moment*, a revision or a time, by undoing all later revisions. *was* is the
+    """Restore the playbook as it was at *moment*, a revision or a time. All later revisions are undone. *was* is the
     last revision that the user saw."""
     with project.store.write(project.key, dry_run=dry_run) as book:
         _refuse_other(book, was)
@@ -159,7 +159,7 @@ def _refuse_other(book: PlaybookRepository, was: int | None) -> None:
 
 
 def _with_what_is_elsewhere(project: Project, undone: UndoResult) -> UndoResult:
-    """Return *undone*, with notes on points that were moved to or from another playbook."""
+    """Add notes to *undone* about points that the undone revisions moved to or from another playbook."""
     if undone.message is None or undone.revisions is None:
         return undone
     notes = [*undone.result.notes, *promotion.elsewhere(project, undone.revisions)]
@@ -173,15 +173,15 @@ def _chosen(book: PlaybookRepository, revisions: RevisionRange | None) -> Revisi
     if revisions is None:
         return RevisionRange(book.revision, book.revision)
     if revisions.first == 0:
-        raise errors.UndoError("Revision 0 is the empty playbook before the first one; there is nothing to undo in it.")
+        raise errors.UndoError("Revision 0 is the empty playbook before the first revision; it can't be undone.")
     if revisions.last > book.revision:
         raise errors.RevisionNotFoundError(f"{revisions.last}", book.revision)
     return revisions
 
 
 def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None:
-    """Return the undo that already undid all of *revisions*. Return None if they are in force. Raises UndoError if only
-    a part was undone."""
+    """Return the number of the undo that already undid all of *revisions*, or None if there is none. Raises UndoError
+    if only a part was undone."""
     for other in book.undos_in_force(revisions):
         if other.number <= revisions.last:
             continue  # it will be undone itself
@@ -196,8 +196,8 @@ def _undone_in(book: PlaybookRepository, revisions: RevisionRange) -> int | None
 
 
 def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
-    """Raise UndoError if undoing *revisions* would make an earlier undo apply again to a revision that another has
-    undone since."""
+    """Raise UndoError if a revision would be undone twice. That is so if *revisions* undid an undo, which would then
+    apply again, and another undo has undone a revision of that undo since."""
     undos = [undo for undo in book.undos() if not revisions.first <= undo.number <= revisions.last]
     before, after = book.undos_in_force(), effective_undos(undos)
     for undo in undos:
@@ -211,7 +211,7 @@ def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
 
 
 def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, *, prefer: Side | None) -> UndoResult:
-    """Undo *revisions* in one revision. Its message contains their *description*."""
+    """Undo *revisions* with one new revision. Its message contains their *description*."""
     is_last = revisions == RevisionRange(book.revision, book.revision)
     by = _undone_in(book, revisions)
     if by is not None:
@@ -242,7 +242,6 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
 
 
 def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
-    """Return a short description of *revisions*."""
     if revisions.first != revisions.last:
         return f"{revisions.last - revisions.first + 1} revisions"
     if redone := _undone_by(book, revisions):
@@ -252,7 +251,7 @@ def _description(book: PlaybookRepository, revisions: RevisionRange) -> str:
 
 
 def _undone_by(book: PlaybookRepository, revisions: RevisionRange) -> RevisionRange | None:
-    """Return the revisions that *revisions* undid, if that is a single undo. Undoing it redoes them."""
+    """If *revisions* is a single undo, return the revisions that it undid, else None. Undoing it redoes them."""
     if revisions.first != revisions.last:
         return None
     return next((each.undone for each in book.undos() if each.number == revisions.first), None)

@@ -1,4 +1,4 @@
-"""Read the history: find a revision, list revisions, show an earlier playbook or the life of a point."""
+"""Reading the history: finding a revision, listing revisions, showing an earlier playbook or the life of a point."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -31,8 +31,8 @@ _NO_HISTORY = "this playbook has no history yet"
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """The filter of a log; None means all. `session` is an id or the beginning of one. `by` is an actor, perhaps
-    without the machine. `since` and `until` are numbers or times."""
+    """The filter of a log. A field that is None doesn't filter. `session` is an id or the beginning of one. `by` is an
+    actor, perhaps without the machine. `since` and `until` are revision numbers or times."""
 
     name: str | None = None
     session: str | None = None
@@ -45,8 +45,8 @@ class LogQuery:
 
 @dataclass(frozen=True, slots=True)
 class FullPoint:
-    """A point in full, with its use by event and the sessions that cited it. `life` is None if it is only in a team's
-    database that can't be reached."""
+    """All that is known about a point. `uses` counts its uses by event. `citations` are the sessions that cited it.
+    `life` is None if only a team's database has it, and that database can't be reached."""
 
     details: PointDetails
     lifespan: PointLifespan
@@ -57,8 +57,8 @@ class FullPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcedPlaybook:
-    """A playbook and its source: a `revision` with its `time` (None for revision 0, which is empty), or a `file`. A
-    `note` explains an unexpected choice of revision."""
+    """A playbook and its source, which is a `revision` or a `file`. `time` is the revision's; revision 0, the empty
+    playbook, has none. A `note` explains an unexpected choice of revision."""
 
     reading: Reading
     revision: int = 0
@@ -68,7 +68,7 @@ class SourcedPlaybook:
 
     @property
     def title(self) -> str:
-        """The source in words."""
+        """A short description of the source."""
         return self.file or f"revision {self.revision}" + (f" ({local(self.time)})" if self.time else "")
 
     @property
@@ -78,20 +78,20 @@ class SourcedPlaybook:
 
 
 def require_history(project: Project) -> None:
-    """Raise ProjectError if a team's database can't be reached, since only it has the history."""
+    """Raise ProjectError if *project* is a team's replica, because only the team's database has the history."""
     if isinstance(project, LastKnownProject):
         raise ProjectError(
-            "The team's database can't be reached. Until it can, you see its points as this machine last "
-            "knew them; its history and proposals are only there."
+            "The team's database can't be reached, and only that database has the history and the proposals. "
+            "Until it can be reached, you can read the points from this machine's copy."
         )
 
 
 def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
-    """Return the number of the revision that *text* means: a number (`12`, `r12`; 0 is the empty playbook), or the last
-    one up to a time.
+    """Return the number of the revision that *text* names. *text* is a number (`12`, `r12`) or a time.
 
-    *now* is the current time, with its zone. A date means the end of that day. Raises RevisionNotFoundError for an
-    unknown number, MomentError if *text* is neither a number nor a time.
+    Number 0 is the empty playbook. A time means the last revision up to then, and a date the end of that day. *now* is
+    the current time, with its zone. Raises RevisionNotFoundError for an unknown number, MomentError if *text* is
+    neither a number nor a time.
     """
     number = times.revision_number(text)
     if number is None:
@@ -104,12 +104,12 @@ def find_revision(book: PlaybookRepository, text: str, *, now: datetime) -> int:
 
 
 def is_when(text: str) -> bool:
-    """Return whether *text* can mean a revision, by number or by time."""
+    """Return whether *text* has the form of a revision's number or of a time."""
     return times.revision_number(text) is not None or times.parse_time(text, now=datetime.now(UTC)) is not None
 
 
 def at(project: Project, when: str) -> SourcedPlaybook:
-    """Return the playbook as it was at *when*; `find_revision` explains *when*."""
+    """Return the playbook as it was at *when*, a revision or a time in the form that `find_revision` explains."""
     with project.store.read(project.key) as book:
         revision, note = find_revision(book, when, now=datetime.now(UTC)), None
         if not revision and times.revision_number(when) is None:
@@ -120,8 +120,8 @@ def at(project: Project, when: str) -> SourcedPlaybook:
 
 
 def prompt_at(project: Project, when: str) -> str:
-    """Return the text that a session would have got at *when*, with today's template. Return `""` if the playbook was
-    empty."""
+    """Return the text that a session would have been shown at *when*, with today's template. Return `""` if the
+    playbook was empty."""
     with project.store.read(project.key) as book:
         ranked = book.ranked_points_at(find_revision(book, when, now=datetime.now(UTC)))
     return prompt_text.compose(templates.playbook_template(), [ranked])[0]
@@ -139,21 +139,21 @@ def log(project: Project, query: LogQuery, *, most_changes: int = EVERY_CHANGE) 
 
 
 def revision_page(project: Project, text: str, *, before: int, most: int) -> RevisionDetails:
-    """Return a page of the revision with that number; see `read_revision`. Raises RevisionNotFoundError."""
+    """Return the revision *text* with one page of its changes (see `read_revision`). Raises RevisionNotFoundError."""
     with project.store.read(project.key) as book:
         return read_revision(book, text, before=before, most=most)
 
 
 def reads_in_full(name: str) -> Reads:
-    """Return the parts of a team's playbook that `point_in_full` reads for the point *name*."""
+    """Return the questions about the point *name* that `point_in_full` asks a team's database."""
     of_point = quick_sql.POINT_ID, quick_sql.POINT, quick_sql.EXTRA, quick_sql.LIFESPAN, log_queries.USE_OF_POINT
     beside = ((each, {"name": name, "most": _CITATIONS}) for each in (*of_point, statistics.CITATIONS))
     return Reads(beside=(*HISTORY.beside, *beside))
 
 
 def point_in_full(project: Project, name: str, *, last: int = MAX_COUNTER, limit: int = MAX_COUNTER) -> FullPoint:
-    """Return the point *name*, live or retired, with its life in the newest *limit* revisions up to the *last*. Also
-    return the last sessions that cited it. Raises PointNotFoundError."""
+    """Return all that is known about the point *name*, live or retired. Its life has only the newest *limit* revisions
+    up to the revision *last*. Raises PointNotFoundError."""
     with project.store.read(project.key) as book:
         details, lifespan = edit.find_in(book, name), quick_sql.lifespan(book, name)
         if lifespan is None:
@@ -176,13 +176,13 @@ def sessions(project: Project) -> list[SessionSummary]:
 
 
 def side_of_file(data: bytes, name: str) -> SourcedPlaybook:
-    """Return the playbook in a file of any shape. Raises PlaybookFileError."""
+    """Return the playbook in a file with the content *data*, in any supported format. Raises PlaybookFileError."""
     return SourcedPlaybook(file=name, reading=playbook_file.decode(data, source=name))
 
 
 def difference(before: SourcedPlaybook, after: SourcedPlaybook) -> Comparison:
-    """Return the differences between two playbooks. A flat file has no sections, so its points get those of the other
-    side."""
+    """Return the differences between two playbooks. A flat file has no sections, so its points get the sections of the
+    other playbook."""
     old = merge.in_our_sections(before.reading, after.playbook)
     new = merge.in_our_sections(after.reading, old)
     return diff.compare(old, new)
@@ -196,7 +196,7 @@ def _moment(text: str, *, now: datetime, end: bool) -> datetime:
 
 
 def _filter(book: PlaybookRepository, query: LogQuery) -> LogFilter:
-    """Return *query* with its revisions and times as revision numbers."""
+    """Return *query* as a filter for the store. Times become revision numbers; names and ids are looked up."""
     now = datetime.now(UTC)
     last = book.revision if query.until is None else find_revision(book, query.until, now=now)
     first = 1 if query.since is None else _first_since(book, query.since, now)
@@ -215,7 +215,7 @@ def _first_since(book: PlaybookRepository, text: str, now: datetime) -> int:
 
 
 def find_session(book: PlaybookRepository, beginning: str) -> str:
-    """Return the id that begins with *beginning* of a session with revisions. Raises SessionNotFoundError."""
+    """Complete the *beginning* of a session's id. Raises SessionNotFoundError unless it fits one session."""
     matches = log_queries.sessions_beginning(book, beginning)
     if len(matches) != 1 and beginning not in matches:
         raise SessionNotFoundError(beginning, tuple(matches))

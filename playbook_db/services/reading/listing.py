@@ -1,4 +1,4 @@
-"""Find points by their text, and list them page by page: filtered by words, section and state, and sorted."""
+"""Finding points by their text, and listing them page by page: filtered by words, section and state, and sorted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ DAMAGED = Remedy(
 
 @dataclass(frozen=True, slots=True)
 class PointList:
-    """A page of a list: its points, and the `count` of all matches. If it `is_damaged`, the full-text index can't be
-    used, so parts of words were searched."""
+    """One page of a list of points, and the `count` of all matches. If `is_damaged`, the full-text index can't be used,
+    so parts of words were searched."""
 
     points: tuple[PointRow, ...]
     count: int
@@ -47,8 +47,8 @@ def read(
     page_rows: int,
     now: datetime | None = None,
 ) -> PointList:
-    """Return a *page* of *page_rows* points in a *state* and a *section* (its slug) that match *words*. If there are
-    fewer pages, return the last one.
+    """Return one *page* of the points that match *words*, a *state* and a *section* (its slug). A page has *page_rows*
+    points. If there are fewer pages, return the last one.
 
     Without an *order*, retired points come most recent first. Live points come best match first, or without *words* in
     the order in which a session gets them. If no word matches, parts of texts are searched.
@@ -70,8 +70,8 @@ def read(
 
 
 def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[str, StoredMarks]]:
-    """Return the live points that match each of *questions*, best first. Also return the marks of these points, by
-    name."""
+    """Return the live points that match each of *questions*, best first. Also return the marks of these points (such as
+    `pinned`) by name."""
     with project.store.read(project.key) as book:
         answers = [searching.search(book, each) for each in questions]
         points = [each.points for each in answers]
@@ -81,8 +81,8 @@ def search(project: Project, *questions: str) -> tuple[list[Searched], Mapping[s
 
 
 def search_history(project: Project, question: str, *, proposed: bool) -> tuple[tuple[HistoryHit, float], ...]:
-    """Return other texts that match *question*, best first: retired points, earlier texts, reasons and evidence. With
-    *proposed*, include waiting proposals."""
+    """Return the texts that match *question*, best first, from retired points, earlier texts, reasons and evidence.
+    With *proposed*, include waiting proposals."""
     with project.store.read(project.key) as book:
         return searching.search_history(book, question, proposed=proposed)
 

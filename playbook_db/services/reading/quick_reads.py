@@ -1,4 +1,4 @@
-"""The reads of commands, each from the database file if possible, else from the open project; see `sources`."""
+"""Reading for commands: from the database file if that is enough, else from the open project (see `sources`)."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -38,18 +38,18 @@ _MOST_REVISIONS = 100  # in a log that is read at once
 
 
 def listing(source: ReadSource) -> "Listing":
-    """Return the live points in canonical order, and their marks by name."""
+    """Return the live points in the playbook's order, and their marks (such as `pinned`) by name."""
     return sources.read(source, list_in, reads=MARKED_POINTS)
 
 
 def list_in(book: "Reader") -> "Listing":
-    """Return the live points of *book*, as `listing` returns them."""
+    """Return the live points of *book* and their marks, in the form that `listing` returns."""
     return quick_sql.live_points(book), quick_sql.marks(book)
 
 
 def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str], object]") -> "Hits":
-    """Return the live points that match each of *questions*, best first, each with its score. Also return their marks
-    by name. Call *notify* if the full-text index can't be used."""
+    """Return the live points that match each of *questions*, with scores, best first. Also return the points' marks by
+    name. Call *notify* if the full-text index can't be used."""
 
     def in_full(project: "Project") -> "Hits":
         from playbook_db.services.reading import listing
@@ -63,7 +63,7 @@ def search(source: ReadSource, questions: Sequence[str], notify: "Callable[[str]
 
 
 def search_in(book: Book, *questions: str) -> "Hits":
-    """Return the file's answers, as `search` does. Raises LookupError if there is no index."""
+    """Search the database file, and return the same as `search`. Raises LookupError if there is no index."""
     answers = [hook_sql.search(book.execute, book.playbook_id, book.project.live_points, each) for each in questions]
     return answers, quick_sql.marks_of(book, answers)
 
@@ -74,8 +74,8 @@ def retired_points(source: ReadSource) -> "Sequence[tuple[StoredPoint, Retiremen
 
 
 def find(source: ReadSource, name: str) -> "PointRecord | RevisionDetails":
-    """Return the point *name*, live or retired, or else the revision of that number. Raises PointNotFoundError or
-    RevisionNotFoundError."""
+    """Return the point *name*, live or retired. If there is none and *name* is a number, return that revision. Raises
+    PointNotFoundError or RevisionNotFoundError."""
 
     def query(book: "Reader") -> "PointRecord | RevisionDetails":
         if point := quick_sql.find_point(book, name):
@@ -93,7 +93,7 @@ def find(source: ReadSource, name: str) -> "PointRecord | RevisionDetails":
 
 
 def life(source: ReadSource, name: str) -> "tuple[Life, PointLifespan, tuple[EventUse, ...]]":
-    """Return the history of the point *name*, live or retired, and how often each event led to its use. Raises
+    """Return the history of the point *name*, live or retired, and its uses by the event at which it was shown. Raises
     PointNotFoundError."""
 
     def query(book: "Reader") -> "tuple[Life, PointLifespan, tuple[EventUse, ...]]":
@@ -117,8 +117,8 @@ def _no_such_point(book: "Reader", name: str) -> Exception:
 
 
 def prompt(source: ReadSource, *, whole: bool) -> str:
-    """Return the text for a session: the best points that fit of the project's and the user's playbook. With *whole*,
-    return all points. Return `""` if both are empty. Raises TemplateError."""
+    """Return the text for a session. It has as many of the best points of the project's and the user's playbook as fit.
+    With *whole*, it has all points. Return `""` if both playbooks are empty. Raises TemplateError."""
 
     def quick(book: Book) -> str:
         books = _with_users(book, source)
@@ -141,7 +141,7 @@ def prompt(source: ReadSource, *, whole: bool) -> str:
 
 
 def _with_users(book: Book, source: ReadSource) -> list[Book]:
-    """Return *book*. Add the user's personal playbook if *book* is a project's."""
+    """Return *book*, and also the user's personal playbook if *book* is a project's."""
     users = source.folder and hook_sql.find_project(book.connection, projects.USER_KEY)
     return [book, Book(book.connection, users)] if users else [book]
 
@@ -183,8 +183,8 @@ def proposals(source: ReadSource) -> "list[ReviewItem]":
 def log(
     source: ReadSource, options: Mapping[str, Any], show: "Callable[[Iterator[LoggedRevision]], object]", *, most: int
 ) -> None:
-    """Call *show* with the revisions that match *options*, the fields of `history.LogQuery`. Each has at most *most*
-    changes. The file is enough for few revisions, without `since`, `until` and `session`."""
+    """Pass the revisions that match *options* to *show*. *options* has the fields of `history.LogQuery`. A revision has
+    at most *most* changes. The file is enough for few revisions, if `since`, `until` and `session` aren't set."""
 
     def quick(book: Book) -> "Sequence[LoggedRevision] | None":
         from playbook_db.store.revision_log import LogFilter, read_log
@@ -219,7 +219,7 @@ def list_projects(url: str) -> "list[ListedProject]":
 
 
 def location(url: str) -> str:
-    """Return the file of the database at *url*, or the URL without its password."""
+    """Return the path of the database file. For a database on a server, return *url* without its password."""
     path = at_hand.file_of(url)
     if path is None:
         from playbook_db.store import urls
@@ -229,8 +229,8 @@ def location(url: str) -> str:
 
 
 def backups(url: str) -> "list[tuple[Backup, int | None]]":
-    """Return the backups of the database at *url*, newest first, each with its schema (None if unreadable). Raises
-    DatabaseError if the database is on a server."""
+    """Return the backups of the database at *url*, newest first, with the numbers of their schemas (None if
+    unreadable). Raises DatabaseError if the database is on a server."""
     path = at_hand.file_of(url)
     if path is None or at_hand.no_regular_file(path):
         from playbook_db.store.upkeep import database_file
@@ -242,19 +242,19 @@ def backups(url: str) -> "list[tuple[Backup, int | None]]":
 
 
 def is_ignored(url: str, folder: str) -> bool | None:
-    """Return whether the project in *folder* is ignored, or None if the file is not enough."""
+    """Return whether the project in *folder* is ignored. Return None if the database file is not enough."""
     return sources.from_file(url, folder, lambda book: book.project.is_ignored)
 
 
 def known_times(url: str, folder: str | None, times: "Collection[str]") -> "dict[str, tuple[int, bool]] | None":
-    """Return the revisions of files by their *times*; see `quick_sql.known_times`. Return None if the file is not
-    enough."""
+    """Look up revisions by the *times* in playbook files, as `quick_sql.known_times` does. Return None if the database
+    file is not enough."""
     return sources.from_file(url, folder, lambda book: quick_sql.known_times(book, times), sync=False)
 
 
 def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
-    """Return the name, text and time of the live point that was learned last. Return None if there is none, or if the
-    file is not enough."""
+    """Return the name, the text and the time of the newest live point that was learned. Return None if there is none,
+    or if the database file is not enough."""
 
     def query(book: "Reader") -> tuple[str, str, str] | None:
         return next(iter(quick_sql.rows(book, quick_sql.LAST_LESSON)), None)
@@ -263,7 +263,7 @@ def last_lesson(url: str, folder: str | None) -> tuple[str, str, str] | None:
 
 
 def names(url: str, folder: str | None) -> list[str]:
-    """Return the names of the live points. A team's names come from the replica. Return none if the file is not
-    enough."""
+    """Return the names of the live points. A team's names come from the replica. Return no names if the database file
+    is not enough."""
     points = sources.from_file(url, folder, quick_sql.live_points, of_replica=True)
     return [point.name for point in points or ()]

@@ -1,4 +1,4 @@
-"""The lessons from sessions and their cost: a page of all sessions, or one session in full."""
+"""The sessions that were learned from, with their lessons and cost: a list of them, or one in full."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ MOST_CALLS = 500  # of one session, that are shown
 
 @dataclass(frozen=True, slots=True)
 class SessionDetails:
-    """A session in full. `counts` has its changes by kind and its votes by tag. `revisions` is a part of all `count`
-    revisions."""
+    """A session in full. `counts` has the numbers of its changes by kind, and of its votes by tag. `revisions` are one
+    page of its revisions, and `count` is the number of all of them."""
 
     session: SessionSummary
     counts: Counter[str]
@@ -29,8 +29,8 @@ class SessionDetails:
 
 
 def listed(project: Project, *, most: int, offset: int = 0) -> tuple[list[tuple[SessionSummary, Counter[str]]], int]:
-    """Return at most *most* sessions that were learned from, newest first, from *offset* on, each with its counts. Also
-    return the number of all."""
+    """Return one page of the sessions that were learned from, newest first, each with its counts. The page has at most
+    *most* sessions, from *offset* on. Also return the number of all sessions."""
     with project.store.read(project.key) as book:
         book.foresee((SOME_SESSIONS, {"most": most, "offset": offset}), (COUNT_SESSIONS, {}))
         summaries = book.some_sessions(most=most, offset=offset)
@@ -39,8 +39,8 @@ def listed(project: Project, *, most: int, offset: int = 0) -> tuple[list[tuple[
 
 
 def details(project: Project, session: str, *, most: int, offset: int = 0) -> SessionDetails:
-    """Return the session whose id is, or begins with, the given one. Include at most *most* of its revisions, newest
-    first, from *offset* on. Raises SessionNotFoundError."""
+    """Return the session with the id *session*, which may be shortened to its beginning. Include at most *most* of its
+    revisions, newest first, from *offset* on. Raises SessionNotFoundError."""
     with project.store.read(project.key) as book:
         summary = book.session(session)
         if summary is None:
@@ -57,6 +57,6 @@ def details(project: Project, session: str, *, most: int, offset: int = 0) -> Se
 
 
 def costs_by_day(project: Project, *, most: int | None = None) -> list[DayCalls]:
-    """Return the model calls of each of the newest *most* days that had some, newest first."""
+    """Return the model calls by day, newest first, without days that had none. Return at most *most* days."""
     with project.store.snapshot() as connection:
         return days_of_calls(connection, project.key, most=most)

@@ -1,7 +1,7 @@
-"""The two sources of commands that only read: the database file, without SQLAlchemy, or else the open project.
+"""Reading a playbook directly from the database file, without SQLAlchemy, or else from the open project.
 
 The file alone is not enough if the database is on a server, damaged or at another schema. It isn't either if the mirror
-must be merged first, or if the playbook is a team's.
+must be merged first, or if the playbook is a team's. Then the project has to be opened.
 """
 
 import os
@@ -27,8 +27,8 @@ _WAIT_S = 0.05  # for a locked file; the open project waits longer
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The parts of a team's playbook that a command reads. A current replica is enough for the `points` alone. The
-    questions `beside` are always sent to the server."""
+    """The parts of a team's playbook that a command reads. If it reads only the `points`, a current replica is enough.
+    The questions `beside` are always sent to the server."""
 
     points: bool = False
     beside: "tuple[Question, ...]" = ()
@@ -40,7 +40,7 @@ MARKED_POINTS = Reads(points=True, beside=((quick_sql.MARKS, {}),))
 
 
 def one_point(name: str) -> Reads:
-    """Return the parts that a command reads to show the point *name*."""
+    """Return the parts of a team's playbook that are needed to show the point *name*."""
     return Reads(points=True, beside=((quick_sql.EVIDENCE, {"name": name}),))
 
 
@@ -62,7 +62,7 @@ def read(
     is_own: bool = False,
     reads: Reads | None = None,
 ) -> T:
-    """Return the result of *query* on the file, or else on the open project. The options are those of `read_either`."""
+    """Run *query* on the database file if that is enough, else on the open project. For options see `read_either`."""
 
     def in_full(project: "Project") -> T:
         with project.store.read(project.key) as book:
@@ -80,8 +80,8 @@ def read_either(
     is_own: bool = False,
     reads: Reads | None = None,
 ) -> T:
-    """Return the result of *query* on the file. If that is None, or the file is not enough, return the result of
-    *in_full*.
+    """Run *query* on the database file. If its result is None, or the file is not enough, open the project and call
+    *in_full*. Return the result.
 
     With *sync* the mirror must be up to date. With *is_own* the project's own playbook is read, not its team's. With
     *reads* a team's playbook may come from the replica. Raises the errors of `open_project`.
@@ -102,9 +102,9 @@ def from_file(
     is_own: bool = False,
     of_replica: bool = False,
 ) -> "T | None":
-    """Return the result of *query* on one state of the database file, or None if the file is not enough. The options
-    are those of `read_either`. A team's playbook is read only with *of_replica*, from the replica. A missing playbook
-    counts as empty."""
+    """Run *query* on the database file, in one read transaction. Return None if the file is not enough. `read_either`
+    explains the options. A team's playbook is read only with *of_replica*, from the replica. A missing playbook counts
+    as empty."""
     path = settings.sqlite_file(url)
     if path is None or not os.path.exists(path):
         return None
@@ -126,7 +126,7 @@ def from_file(
 
 
 def _is_mirror_current(book: Book, folder: str) -> bool:
-    """Return whether the mirror in *folder* needs no sync: there is none, or it has the last revision."""
+    """Return whether the mirror in *folder* needs no sync, because it has the last revision or doesn't exist."""
     path, state = projects.mirror_path(folder), book.project.mirror
     if state == "off":
         return True

@@ -1,4 +1,4 @@
-"""SQL queries of users, and the metadata for Datasette. Both use docs/sql.md, which the package contains."""
+"""Users' SQL queries, and the metadata for Datasette. Both use docs/sql.md, which the package contains."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ __all__ = ["Answer", "Question", "Table", "ask", "datasette_metadata", "parse_qu
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A view or table, with the meaning of a row and of each column."""
+    """The description of a view or a table. `about` explains its rows, and `columns` each column."""
 
     about: str
     columns: Mapping[str, str]
@@ -25,7 +25,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question in words, with notes and the SQL that answers it for the project `:project`."""
+    """A question that SQL can answer. The `sql` has the parameter `:project`. The `note` explains the answer."""
 
     title: str
     sql: str
@@ -33,8 +33,8 @@ class Question:
 
 
 def database_of(url: str, folder: str | None) -> tuple[str, str]:
-    """Return the URL of the database with the playbook of the project in *folder*, and the playbook's key there. They
-    are the team's if the project has joined one. Without a folder, return those of the user's personal playbook."""
+    """Return the URL of the database that has the playbook, and the playbook's key there. The playbook is that of the
+    project in *folder* or of its team. Without a folder, it is the user's personal playbook."""
     if folder is None:
         return url, _users_key(url)
     key = projects.project_key(folder)
@@ -58,13 +58,13 @@ def _users_key(url: str) -> str:
 
 
 def read_docs() -> str:
-    """Return the text of docs/sql.md from the installed package, or else from the repository."""
+    """Return the text of docs/sql.md from the installed package if it is there, else from the repository."""
     return Path(shipped_file("docs", "sql.md", what="docs/sql.md", error=DatabaseError)).read_text(encoding="utf-8")
 
 
 def parse_tables(text: str) -> dict[str, Table]:
-    """Return the views and tables by name. Below a heading with the name comes a paragraph about a row, then a table of
-    the columns."""
+    """Return the descriptions of views and tables in docs/sql.md, by name. Below a heading with the name come a
+    paragraph about a row and a table of the columns."""
     entries = re.findall(r"^### `(\w+)`\n((?:.+\n)+)\n\| column \| meaning \|\n.*\n((?:\|.*\n)+)", text, re.MULTILINE)
     return {
         name: Table(" ".join(about.split()), dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", rows, re.MULTILINE)))
@@ -73,7 +73,7 @@ def parse_tables(text: str) -> dict[str, Table]:
 
 
 def parse_questions(text: str) -> list[Question]:
-    """Return the questions. Below each numbered heading come the SQL, notes on the answer, and an example of one."""
+    """Return the questions in docs/sql.md. Below a numbered heading come the SQL, notes, and an example answer."""
     entries = re.findall(r"^### \d+\. ([^\n]+)\n```sql\n(.*?)\n```\n(.*?)```text$", text, re.MULTILINE | re.DOTALL)
     return [Question(title, sql, " ".join(note.split())) for title, sql, note in entries]
 
@@ -108,7 +108,7 @@ def datasette_metadata(url: str) -> dict[str, Any]:
 
     path = urls.sqlite_path(url)
     if not path:
-        raise DatabaseError(f"{urls.described(url)} is no SQLite file, and Datasette reads no other.")
+        raise DatabaseError(f"{urls.described(url)} is not an SQLite file, and Datasette can read only such a file.")
     text = read_docs()
     tables = {name: _table_metadata(name, table) for name, table in parse_tables(text).items()}
     # Datasette sorts the queries by name, hence the number.

@@ -24,7 +24,7 @@ _WEEK = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class SectionCount:
-    """The number of live and of retired points of a section."""
+    """The numbers of live and of retired points in a section."""
 
     section: str
     live: int
@@ -33,7 +33,7 @@ class SectionCount:
 
 @dataclass(frozen=True, slots=True)
 class PointUse:
-    """A live point: the number of sessions that were shown it and that cited it, and its votes."""
+    """The use of a live point. `shown` counts the sessions that were shown it, and `cited` those that cited it."""
 
     name: str
     text: str
@@ -45,7 +45,7 @@ class PointUse:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The use of points by the sessions that were shown them.
+    """The use that sessions made of the points that they were shown.
 
     `shown` counts a point once for each session that was shown it. `cited` and `voted` count how often such a session
     cited the point, or voted it helpful or harmful. `helpful` and `harmful` are its votes in force. `most` are the live
@@ -74,7 +74,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """The votes and model calls of the week that starts on `monday` (UTC), in tokens and US dollars."""
+    """The votes of the week that starts on `monday` (UTC), and the model calls with their tokens and US dollars."""
 
     monday: date
     helpful: int = 0
@@ -87,8 +87,8 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """The cost of learning: sessions, chunks of transcripts, calls, tokens and US dollars (without `unpriced` calls).
-    `helpful_points` are the live points that helped more than they harmed."""
+    """The cost of learning, with the numbers of sessions, chunks of transcripts and model calls. The price of
+    `unpriced` calls is unknown. `helpful_points` counts the live points that helped more than they harmed."""
 
     sessions: int
     chunks: int
@@ -107,14 +107,14 @@ class Learning:
 
     @property
     def cost_usd_per_helpful_point(self) -> float | None:
-        """US dollars for each helpful point. None if there is none."""
+        """The cost of learning in US dollars for each helpful point. None if there is no such point."""
         return self.cost_usd / self.helpful_points if self.helpful_points else None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionComparison:
-    """A comparison of sessions without the playbook (`held_out`) and those that were `shown` it. It covers the sessions
-    from the first held-out one (`since`) to the last."""
+    """A comparison of sessions that got no points (`held_out`) with sessions that were `shown` points. It covers the
+    sessions from the first held-out one (`since`) to the last (`until`)."""
 
     since: str | None
     until: str | None
@@ -131,7 +131,7 @@ class SessionComparison:
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """The number of rows of a table and its size in the file (None if unknown), for all projects together."""
+    """A table's number of rows and its size in the database file (None if unknown), for all projects together."""
 
     name: str
     rows: int
@@ -140,8 +140,8 @@ class TableSize:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The size of the file with all projects (None if there is no file), its tables, and the times and sizes of its
-    backups, oldest first."""
+    """The size of the database file, which has all projects (None if there is no file), and the sizes of its tables.
+    `backups` are the times and sizes of the backups, oldest first."""
 
     size_bytes: int | None
     tables: tuple[TableSize, ...]
@@ -150,8 +150,8 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class ActorTotals:
-    """The totals of an actor: all revisions, those by learning, votes in force, and the time of the last revision.
-    Actors are named as in `log --by` (None: sessions, in a file)."""
+    """The work of one actor: the numbers of all `revisions`, of `learned` ones and of votes in force, and the time of
+    the last revision. Actors are named as in `log --by` (None: sessions, in a file)."""
 
     actor: str | None
     revisions: int
@@ -163,7 +163,7 @@ class ActorTotals:
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """All statistics of a playbook. `ages` maps a number of days to the number of live points created within them.
-    `weeks` has no gaps. If it `is_shared`, others use the database, too."""
+    `weeks` has no gaps. If `is_shared`, others use the database, too."""
 
     project: str
     time: str
@@ -197,7 +197,7 @@ class Statistics:
 
     @property
     def age_groups(self) -> tuple[tuple[str, int], ...]:
-        """The live points by age, youngest first: the name of each group, and its points."""
+        """The names of the age groups, youngest first, and the number of live points in each."""
         days, came = zip(*self.ages, strict=True)
         names = [f"under {days[0]} days", *(f"{first} to {last} days" for first, last in pairwise(days)), "older"]
         counts = [later - earlier for earlier, later in pairwise((0, *came, self.live))]
@@ -205,7 +205,7 @@ class Statistics:
 
 
 def gather(project: Project, *, now: datetime | None = None) -> Statistics:
-    """Return the statistics of the project's playbook *now*. If there is none, all are zero."""
+    """Return the statistics of the project's playbook. Without a playbook, all numbers are zero."""
     moment = now or datetime.now(UTC)
     answers = statistics.count(project.store, project.key)
     live = [LivePoint(*row) for row in answers["live"]]
@@ -236,7 +236,7 @@ def gather(project: Project, *, now: datetime | None = None) -> Statistics:
 
 
 def compare_sessions(project: Project) -> SessionComparison:
-    """Return the comparison of sessions without the playbook and those with it."""
+    """Compare the sessions that got no points with the sessions that got points."""
     return _comparison(statistics.compare(project.store, project.key))
 
 
@@ -284,7 +284,7 @@ def _learning(answers: Mapping[str, Sequence[Any]], live: Sequence[LivePoint], c
 
 
 def _sums(counted: Iterable[tuple[Any, int]]) -> Counter[Any]:
-    """Return the sum of the counts of each thing, in the order of the things."""
+    """Add up the counts of equal things. Return the sums in the order of the things."""
     sums = Counter[Any]()
     for thing, count in sorted(counted, key=str):
         sums[thing] += count
@@ -317,7 +317,7 @@ def _growth(project: Project, rows: Iterable[tuple[str, int]]) -> Growth:
 
 
 def weeks_of(votes: Iterable[DayVotes], calls: Iterable[DayCalls], today: date) -> tuple[Week, ...]:
-    """Return the votes and calls of each week, from the first that has any to the week of *today*."""
+    """Return the votes and calls of each week, from the first week with any to the week of *today*."""
     sums: dict[date, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
     days: list[DayVotes | DayCalls] = [*votes, *calls]
     for day in days:

@@ -34,8 +34,8 @@ class Learned:
 
 
 class IgnoredPoint(NamedTuple):
-    """A point that was ignored by this number of `sessions` since it was last reworded. A guard could watch calls of
-    `pattern`, if that isn't empty."""
+    """A point that sessions often ignore. `sessions` counts those that ignored it since it was last reworded. If
+    `pattern` isn't empty, a guard could watch for calls that match it."""
 
     name: str
     sessions: int
@@ -44,11 +44,10 @@ class IgnoredPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The status of the playbook of the project `key`. The playbook of a `team` is as this machine last saw it, at
-    `team_as_of` (None: never).
+    """The status of a project's playbook. If it is a `team`'s, this machine last saw it at `team_as_of` (None: never).
 
     A session gets `shown` of the `points`, and `user_shown` of the `user_points` in the user's personal playbook. It
-    gets none if the database `is_on_server`, as hooks don't connect there. `proposals` counts those of both playbooks.
+    gets none if the database `is_on_server`, as hooks don't connect there. `proposals` counts those for both playbooks.
     `queued`, `running` and `failed` count jobs. `waits` names tasks for the user and reasons why learning waits.
     `tokens_today` and `cost_usd_all_today` cover all projects, `cost_usd_today` only this one. `daily_tokens` is the
     budget (0: none); `agreed_today` are tokens that don't count against it.
@@ -81,8 +80,8 @@ class Status:
 
 
 def read(url: str, folder: str | None) -> Status:
-    """Return the status of the project in *folder* in the database at *url*, which may be missing. Without a folder,
-    return that of the user's personal playbook. Raises DatabaseError, TemplateError, SettingError."""
+    """Return the status of the project in *folder*. The database at *url* may be missing. Without a folder, return the
+    status of the user's personal playbook. Raises DatabaseError, TemplateError, SettingError."""
     path = settings.sqlite_file(url) or ""
     key = projects.USER_KEY if folder is None else projects.project_key(folder)
 
@@ -147,7 +146,7 @@ def _read(
 
 @dataclass(frozen=True, slots=True)
 class _Playbook:
-    """A playbook, and the function that runs a statement in its database. A team's playbook was last compared at
+    """A playbook, and the function that runs SQL in its database. A team's replica was last known to be current at
     `known_at`."""
 
     execute: "Execute"
@@ -161,7 +160,7 @@ def _find(execute: "Execute", key: str) -> hook_sql.StoredProject:
 
 
 def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
-    """Return the status fields about the points of *playbooks*: the project's and the user's."""
+    """Return the fields of `Status` about points and proposals. *playbooks* are the project's and the user's."""
     first, last = playbooks[0], playbooks[-1]
     shown = [0] * len(playbooks)
     if not first.project.is_ignored and any(each.project.live_points for each in playbooks):
@@ -195,7 +194,7 @@ def _often_ignored(playbooks: Sequence[_Playbook]) -> Iterator[IgnoredPoint]:
 
 
 def _points_of_team(database: str, project: hook_sql.StoredProject, users: Sequence[_Playbook]) -> dict[str, Any]:
-    """Return the same fields for the team's playbook of *project*, from its replica on this machine."""
+    """Return the fields of `_points` for the team's playbook of *project*, as this machine's replica has it."""
     path = at_hand.replica_of(database, project.id)
     unusable = OSError, at_hand.UnusableError, at_hand.driver().Error  # doctor says what is wrong
     with suppress(*unusable), closing(at_hand.open_replica(path)) as replica:

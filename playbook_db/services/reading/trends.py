@@ -17,8 +17,8 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Trends:
-    """A playbook over time. `points` has the number of live points at the end of each day, week or month (`points_by`),
-    under its first day. `uses` has the use of points by event, `days` the model calls of the last MOST_BARS days."""
+    """A playbook over time. `points` has the number of live points at the end of each day, week or month (`points_by`).
+    `uses` has the use of points by event, and `days` the model calls of the last MOST_BARS days."""
 
     points_by: str
     points: tuple[tuple[str, int], ...]
@@ -42,8 +42,8 @@ def gather(project: Project, *, now: datetime | None = None) -> Trends:
 
 
 def by_period(weeks: Sequence[Week], *fields: str) -> tuple[str, list[tuple[str, *tuple[float, ...]]]]:
-    """Return the period and, for each one, its name and the sums of these *fields*. The period is `week`, or `month` if
-    a chart has no room for all weeks. A week counts in the month in which it begins."""
+    """Add up the *fields* of *weeks* by period. Return the period, and the name and the sums of each one. The period is
+    `week`, or `month` if a chart has no room for all weeks. A week counts in the month in which it begins."""
     period, length = ("month", 7) if len(weeks) > MOST_BARS else ("week", 10)
     groups = groupby(weeks, key=lambda week: week.monday.isoformat()[:length])
     bars = [(name, list(some)) for name, some in groups]
@@ -51,8 +51,8 @@ def by_period(weeks: Sequence[Week], *fields: str) -> tuple[str, list[tuple[str,
 
 
 def _points_over_time(changes: Iterable[tuple[str, int]], today: date) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """Return the period and the number of live points at the end of each. The period is a day, a week or a month: the
-    first that a chart has room for. *changes* has the difference of each day."""
+    """Return the period, and the number of live points at the end of each one. The period is the shortest for which a
+    chart has room: a day, a week or a month. *changes* says how much the number changed on each day."""
     by_day = dict(sorted(changes))
     if not by_day:
         return "day", ()
@@ -76,7 +76,7 @@ def _begin(day: date, by: str) -> str:
 
 
 def _last_days(calls: Iterable[DayCalls], today: date) -> tuple[DayCalls, ...]:
-    """Return the last days without gaps, from the first day with a model call."""
+    """Return the calls of each of the last MOST_BARS days. Days before the first call are left out."""
     by_day: Mapping[str, DayCalls] = {each.day: each for each in calls}
     days = [(today - number * _DAY).isoformat() for number in reversed(range(MOST_BARS))]
     begin = next((place for place, day in enumerate(days) if day in by_day), len(days))

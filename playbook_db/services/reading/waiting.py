@@ -1,6 +1,6 @@
-"""The proposals and failures that wait for the user: for the line at a session's start, and for `playbook status`.
+"""Decisions and failures that wait for the user. A session's first line and `playbook status` mention them.
 
-For the hooks, too: the standard library alone.
+Hooks use this module, so it imports only the standard library.
 """
 
 import os
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Waiting:
-    """The proposals and failures that wait in a project.
+    """The decisions and failures that wait for the user in a project.
 
-    `settings` are the names of the variables in its settings that the user hasn't decided on. `mirror` is the path of a
-    mirror that isn't in use yet, or "". `errors` say why jobs are put off. `failures` are the times of failed jobs.
+    `settings` are the names of variables in the project's settings that the user hasn't decided on. `mirror` is the
+    path of a mirror that isn't in use yet, or "". `errors` say why jobs wait. `failures` are the times of failed jobs.
     """
 
     __slots__ = ("errors", "failures", "mirror", "settings")

@@ -1,4 +1,4 @@
-"""The git repository around a project: the setup of our merge driver, and the versions of the mirror in its history.
+"""Git for projects: setting up playbook-db as a merge driver, and reading versions of the mirror from the history.
 
 Only `_ask` starts git. A repository's own files may name programs for git to run; `_ask` makes sure that none runs.
 """
@@ -54,7 +54,7 @@ _LAST_UPDATED = re.compile(rb'"last_updated"\s*:\s*"([^"\\]+)"')
 
 @dataclass(frozen=True, slots=True)
 class GitSetup:
-    """The files that were changed, the command that git starts, and notes for the user."""
+    """A change of git's setup: the `changed` files, the `command` that git runs to merge, and notes for the user."""
 
     changed: tuple[str, ...]
     command: str
@@ -62,7 +62,7 @@ class GitSetup:
 
 
 def install(folder: str, *, share: bool) -> GitSetup:
-    """Let git merge and compare the playbooks of the repository around *folder* with our driver. With *share* the line
+    """Let git merge and compare playbooks with playbook-db in the repository around *folder*. With *share*, the setting
     is in `.gitattributes`, for all clones; else in the repository's own `info/attributes`. Raises GitError."""
     attributes = _attributes_files(folder)[share]
     command = _command()
@@ -89,8 +89,8 @@ def install(folder: str, *, share: bool) -> GitSetup:
 
 
 def uninstall(folder: str, *, share: bool) -> GitSetup:
-    """Remove the parts that `install` added. The committed line of `.gitattributes`, which is for all clones, is
-    removed only with *share*. Raises GitError."""
+    """Undo `install`. The committed line in `.gitattributes`, which is for all clones, is removed only with *share*.
+    Raises GitError."""
     names = [name for name in (_NAME, _DRIVER, _TEXTCONV) if _config(folder, name)]
     config = _git_path(folder, "config")
     for name in names:
@@ -119,7 +119,7 @@ def uninstall(folder: str, *, share: bool) -> GitSetup:
 
 
 def remote_urls(folder: str) -> dict[str, str]:
-    """Return the URLs of the repository's remotes by name, from git's config. Return none if git can't be asked."""
+    """Return the URLs of the repository's remotes by name. Return no URLs if git fails."""
     with contextlib.suppress(GitError):
         names = os.fsdecode(_ask(folder, "remote", may_fail=True)).split()
         urls = {name: os.fsdecode(_ask(folder, "remote", "get-url", "--", name, may_fail=True)) for name in names}
@@ -128,8 +128,8 @@ def remote_urls(folder: str) -> dict[str, str]:
 
 
 def files_at(folder: str, moment: float) -> dict[str, str] | None:
-    """Return the files below *folder* in the commit checked out at *moment* (seconds since 1970), as a blob for each
-    path. Return None if the reflog doesn't go back that far. Links and submodules are left out. Raises GitError."""
+    """Return the ids of blobs by path, below *folder*, in the commit checked out at *moment* (seconds since 1970).
+    Return None if the reflog doesn't go back that far. Links and submodules are left out. Raises GitError."""
     log = _content(os.path.join(projects.git_dir(folder) or folder, "logs", "HEAD"))
     entries = filter(None, map(_REFLOG_LINE.match, log.splitlines()))
     commits = [entry[1].decode() for entry in entries if int(entry[2]) <= moment]
@@ -145,13 +145,13 @@ def content_of(folder: str, blob: str) -> bytes:
 
 
 def is_tracked(folder: str, path: str) -> bool:
-    """Return whether git's index has the file at *path* in the repository in *folder*, in any case. Raises GitError."""
+    """Return whether git tracks *path* in the repository in *folder*, in upper or lower case. Raises GitError."""
     return bool(_ask(folder, "ls-files", "--", f":(icase,literal){path}"))
 
 
 def setup_problem(folder: str) -> str | None:
-    """Return why git doesn't use our driver to merge the committed mirror of the project in *folder*. Return None if it
-    does, if somebody chose another way, or if no mirror is committed. Raises GitError."""
+    """Return the problem if git doesn't merge the committed mirror in *folder* with playbook-db. Return None if it
+    does, if somebody chose another merge driver, or if no mirror is committed. Raises GitError."""
     name = ".claude/playbook.json"
     if projects.git_dir(folder) is None or not is_tracked(folder, name):
         return None
@@ -173,7 +173,7 @@ def setup_problem(folder: str) -> str | None:
 
 
 def operation_under_way(folder: str) -> str | None:
-    """Return the unfinished git command in the worktree around *folder*, such as `rebase`, or None."""
+    """Return the name of the unfinished git command in the worktree around *folder*, such as `rebase`, or None."""
     state = projects.git_dir(folder)
     if state is None:
         return None
@@ -181,8 +181,8 @@ def operation_under_way(folder: str) -> str | None:
 
 
 class MirrorVersions:
-    """All versions of the mirror at *path* in git. `lineage` says which versions include which. There are none if git
-    can't be asked. *known* looks up versions in the database by their times. A version has about *size_bytes*."""
+    """All versions of the mirror at *path* in git's history. There are none if git fails. `lineage` says which versions
+    include which others. *known* looks up versions in the database by their times. A version has about *size_bytes*."""
 
     def __init__(
         self, path: str, known: "Callable[[Collection[str]], Mapping[str, tuple[int, bool]]]", *, size_bytes: int
@@ -198,8 +198,8 @@ class MirrorVersions:
         self.lineage = Lineage(versions, {time: KnownVersion(*each) for time, each in known_times.items()})
 
     def behind(self, data: bytes, commit: str | None, *, before_rebase: bool = False) -> set[str]:
-        """Return the commits whose versions were merged into the version *data*, and its own. It is the version of
-        *commit*, else of any commit in git. Also return those that the branch had *before_rebase*."""
+        """Return the commits whose versions are included in the version *data*, and its own. *data* is looked for in
+        *commit* first. With *before_rebase*, also return commits that a rebase has replaced."""
         if not self._times:
             return set()
         try:
@@ -212,14 +212,14 @@ class MirrorVersions:
             return set()
 
     def find(self, data: bytes) -> list[str]:
-        """Return the commits with the version *data*, newest first."""
+        """Return the commits that contain the version *data*, newest first."""
         time = _LAST_UPDATED.search(data)
         same_time = [each for each, when in self._times.items() if time and when == time[1].decode(errors="replace")]
         return [commit for commit in same_time if self._is(commit, data)]
 
     def common(self, commits: Collection[str]) -> Playbook | None:
-        """Return the combined content of *commits*: the newest of them, or a merge of several. Return None if there are
-        no commits, or if one can't be read."""
+        """Return the playbook that includes the versions in all *commits*. If no single version does, merge several.
+        Return None if there are no commits, or if one can't be read."""
         newest = self.lineage.newest(commits)
         try:
             side = self._merged(newest) if newest else None
@@ -265,14 +265,14 @@ class MirrorVersions:
 
 
 def head_to_merge() -> str | None:
-    """Return the commit that is merged by the `git merge` which started us. Return None for another command or several
-    commits."""
+    """Return the commit that is being merged if `git merge` started this process. Return None for another command, or
+    if several commits are merged."""
     heads = [name.removeprefix("GITHEAD_") for name in os.environ if name.startswith("GITHEAD_")]
     return heads[0] if len(heads) == 1 else None
 
 
 def _tips_before(folder: str) -> Iterator[str]:
-    """Yield the commits at the branch's tip before each rebase or amended commit, newest first."""
+    """Yield the earlier tips of the branch that a rebase or an amended commit has replaced, newest first."""
     branch = _ask(folder, "rev-parse", "--symbolic-full-name", "HEAD").decode().strip()
     if branch == "HEAD":  # detached
         return
@@ -290,8 +290,8 @@ def _side(data: bytes, source: str) -> Side:
 
 
 def _command() -> str:
-    """Return the command by which git starts us from any folder, with any PATH. -P keeps Python from importing that
-    folder's files."""
+    """Return the command with which git starts playbook-db. It works in any folder and with any PATH. -P keeps Python
+    from importing files in the current folder."""
     import shlex
 
     root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set if the plugin itself runs the command
@@ -300,11 +300,11 @@ def _command() -> str:
 
 
 def _attributes_files(folder: str) -> tuple[str, str]:
-    """Return the repository's own file of attributes, and the one that all clones share."""
+    """Return the paths of the repository's own attributes file and of the one that all clones share."""
     top = os.fsdecode(_ask(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
     shared = os.path.join(top, ".gitattributes")
     if os.path.islink(shared):
-        raise GitError(f"{shared} is a link, which git doesn't follow. Nothing was changed; put a plain file there.")
+        raise GitError(f"{shared} is a link, and git doesn't follow it. Nothing was changed; put a plain file there.")
     return _git_path(folder, "info/attributes"), shared
 
 
@@ -314,14 +314,14 @@ def _git_path(folder: str, name: str) -> str:
 
 
 def _config(folder: str, name: str) -> str:
-    """Return the value of *name* in the repository's config, all values if it has several, or `""`."""
+    """Return the values of *name* in the repository's config, one a line, or `""` if there are none."""
     values = _ask(folder, "config", "--local", "--get-all", name, may_fail=True)
     return values.decode(errors="surrogateescape").removesuffix("\n")
 
 
 def _ask(folder: str, *question: str, stdin: bytes = b"", may_fail: bool = False) -> bytes:
-    """Return git's answer, or an empty one if git fails and *may_fail*. Git fetches nothing, prompts nobody and starts
-    no other program. Raises GitError."""
+    """Run git, and return its output. Return no output if git fails and *may_fail* is set. Git fetches nothing, prompts
+    nobody and starts no other program. Raises GitError."""
     import subprocess  # late: each command that syncs the mirror imports this module
 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _VARIABLES

@@ -1,4 +1,4 @@
-"""Joining a team: the project's name there, and the merge of its own playbook into the team's.
+"""Joining a team: choosing the project's name there, and merging its own playbook into the team's.
 
 The merge works as for the mirror. If both playbooks have a common revision, as after leaving, only later changes are
 merged. Nothing is merged twice, no point that the team has retired returns, and nothing is removed from the team's
@@ -43,14 +43,14 @@ def default_name(folder: str) -> str:
             why = f"none of its git remotes is called origin ({', '.join(sorted(remotes))})"
         raise TeamError(
             f"The project in {folder} has no name that is the same for all members: {why}. "
-            "Give it one, the same for all, with --as NAME."
+            "Choose a name with --as NAME. All members must use the same name."
         )
     inside = os.path.relpath(projects.as_path(projects.project_key(folder)), projects.repository(folder))
     return name if inside == "." else f"{name}/{inside}"
 
 
 def name_of_remote(url: str) -> str | None:
-    """Return the remote at *url* without scheme, user, port and `.git`. Return None if it is a path."""
+    """Return the *url* of a git remote without scheme, user, port and `.git`. Return None if the remote is a path."""
     match = _URL.fullmatch(url) or ("://" not in url and _SCP.fullmatch(url))
     if not match or url.lower().startswith("file:"):
         return None
@@ -59,10 +59,10 @@ def name_of_remote(url: str) -> str | None:
 
 
 def check_name(name: str) -> str:
-    """Return *name*. Raises TeamError if it can't be a project's name in a team's database, for example if it is a
-    path."""
+    """Return *name*. Raises TeamError if a project in a team's database can't have this name, for example because it is
+    a path."""
     if plain := name_of_remote(name):
-        raise TeamError(f"A URL can't be a project's name for a team. Leave out the parts that may differ: {plain}")
+        raise TeamError(f"A URL can't be a project's name for a team. Use the part that all members share: {plain}")
     is_path = name.startswith(("/", "~", ".", "\\")) or re.match(r"[A-Za-z]:[\\/]|file:", name)
     problems = {
         "a path differs on each machine": is_path or not name.strip() or name != name.strip(),
@@ -72,19 +72,19 @@ def check_name(name: str) -> str:
     if problem := next((problem for problem, is_so in problems.items() if is_so), None):
         raise TeamError(
             f"{name[:MAX_NAME_CHARS]!r} can't be a project's name for a team: {problem}. "
-            "Give one like github.com/org/repo with --as."
+            "Choose a name such as github.com/org/repo with --as."
         )
     return name
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """The effect of joining on the playbook `name` in the database `where`. That playbook has `points`, or would be
+    """A preview of joining the team's playbook `name` in the database `where`. That playbook has `points`, or would be
     new.
 
-    `brings` is the merge of the project's own playbook, None if that has nothing new. `made_tables`: the database was
-    empty, and its tables were just created. `mirror` is the file that was synced until now. `proposals` wait in the
-    project's own playbook, and stay there.
+    `brings` is the merge of the project's own playbook, None if that has nothing new. `made_tables` is True if the
+    database was empty, and its tables were just created. `mirror` is the file that was synced until now. `proposals`
+    wait in the project's own playbook, and stay there.
     """
 
     where: str
@@ -99,8 +99,8 @@ class Invitation:
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """A project about to join the team whose database, at `url`, is open as `server`. `known` is its membership if it
-    has already joined."""
+    """A project that is about to join a team. The team's database at `url` is open as `server`. `known` is the
+    project's membership if it has joined already."""
 
     own: Project
     server: Store
@@ -110,7 +110,7 @@ class Joining:
     made_tables: bool
 
     def preview(self) -> Invitation:
-        """Return the effect of `finish` without writing anything."""
+        """Return a preview of `finish`. Nothing is written."""
         with self.server.read(self.name) as book:
             is_new, points = not book.playbook_id, len(book.playbook().points)
         with self.own.store.read(self.own.key) as own:
@@ -122,8 +122,8 @@ class Joining:
         )
 
     def finish(self) -> RevisionResult | None:
-        """Join the team: merge the project's own playbook into the team's, and use that one from now on. Return the
-        merge. After a kill it can be run again: nothing is merged twice."""
+        """Join the team: merge the project's own playbook into the team's, and use the team's from now on. Return the
+        result of the merge. If the process is killed, run it again: nothing is merged twice."""
         brought = self._merge()
         plain, password = urls.without_password(self.url)
         if password is not None:
@@ -150,18 +150,18 @@ class Joining:
 def joining(
     own: Project, url: str, name: str | None = None, *, ask: Callable[[str], str] | None = None
 ) -> Iterator[Joining]:
-    """Prepare the local project *own* to join the team whose database is at *url*. Its *name* defaults to that of its
-    git remote. *ask* returns the password of a database, given a description, if the server wants one. Raises TeamError
-    if it can't join, DatabaseError if the database can't be used."""
+    """Prepare the local project *own* to join the team whose database is at *url*. The project's *name* defaults to
+    that of its git remote. If the server wants a password, *ask* is called with a description of the database. Raises
+    TeamError if the project can't join, DatabaseError if the database can't be used."""
     if own.store.is_shared:
         raise TeamError(
-            f"Your own database, {own.store.where}, is on a server, which hooks can't read. Name a file, or none, with "
-            "--db or PLAYBOOK_DB_URL, then join: your own playbooks stay in that file, this project's is the team's."
+            f"Your own database, {own.store.where}, is on a server, which hooks can't read. Keep your own playbooks in "
+            "a file: name it with --db or PLAYBOOK_DB_URL, or set neither. Then join the team."
         )
     with closing(dialect_for(settings.database_url(url))) as dialect:
         if not dialect.is_shared:
             raise SettingError(
-                f"{dialect.where} is a file of this machine. A team's database is on a server: give a URL that begins "
+                f"{dialect.where} is a file on this machine. A team's database is on a server: give a URL that begins "
                 "with postgresql://."
             )
     known = find_membership(own)
@@ -169,8 +169,8 @@ def joining(
     plain, password = urls.without_password(url)
     if known is not None and not (urls.is_same_database(known.url, plain) and known.name == name):
         raise TeamError(
-            f"{own.key} belongs to a team already: it is {known.name} in {urls.described(known.url)}.",
-            Remedy("Leave that one first: {}", ("team", "leave")),
+            f"{own.key} has joined a team already, as {known.name} in {urls.described(known.url)}.",
+            Remedy("Leave that team first: {}", ("team", "leave")),
         )
     url = with_kept_password(own.store, plain) if password is None else url
     try:
@@ -185,7 +185,7 @@ def joining(
 
 
 def open_server(url: str) -> tuple[Store, bool]:
-    """Open the team's database at *url*. Return it, and whether it was empty. Raises DatabaseError."""
+    """Open the team's database at *url*. Return the database, and whether it was empty. Raises DatabaseError."""
     with closing(dialect_for(url)) as dialect:
         is_new = not dialect.schema_version()
     try:
@@ -194,14 +194,14 @@ def open_server(url: str) -> tuple[Store, bool]:
         if isinstance(error, ServerAwayError) or not is_new:
             raise
         raise TeamError(
-            f"{urls.described(url)} has no playbooks yet, and this user may not create the tables. Ask its owner to "
-            "run: playbook --db URL db upgrade"
+            f"{urls.described(url)} has no tables yet, and the URL's user may not create the tables. Ask the owner of "
+            "the database to run: playbook --db URL db upgrade"
         ) from error
 
 
 def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResult | None:
     """Merge the project's *own* playbook into the team's. Return None if the team has all of it. A revision is made
-    even if it changes nothing: it tells the next joining what was merged."""
+    even if nothing changes, so that the next joining knows what was merged."""
     header = own.header if own.header.last_updated else own.header.stamped(own.last_time)
     if not own.revision or quick_sql.known_times(book, {header.last_updated or ""}):
         return None
@@ -222,8 +222,8 @@ def merge_own(own: PlaybookRepository, book: PlaybookRepository) -> RevisionResu
 
 
 def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Playbook, Playbook] | None:
-    """Return the team's last revision from which the project's *own* playbook comes, or which included all of it. Also
-    return both playbooks at that revision. Return None if the two have nothing in common."""
+    """Return the team's last revision that was copied to the project's *own* playbook, or that included all of it. Also
+    return both playbooks as they were then. Return None if the playbooks have nothing in common."""
     undone = {number for undo in own.undos_in_force() for number in range(undo.undone.first, undo.undone.last + 1)}
     ours = {time: number for time, number in own.named().items() if number not in undone}
     known = quick_sql.known_times(book, ours)
@@ -232,7 +232,7 @@ def _common(own: PlaybookRepository, book: PlaybookRepository) -> tuple[int, Pla
 
 
 def _keep_password(path: str, password: str) -> None:
-    """Store the *password* so that only this user can read it."""
+    """Store the *password* in a file that only this user can read."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with suppress(FileNotFoundError):
         os.unlink(path)  # its mode may be another by now

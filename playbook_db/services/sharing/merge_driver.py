@@ -1,8 +1,8 @@
-"""The commands that git starts: a merge of three files, and a playbook's file as text for `git diff`.
+"""The commands that git starts: merging three playbook files, and writing a playbook as text for `git diff`.
 
 Git starts these for every merge, so heavy modules are imported late. They are needed only if the database knows that
-one side's playbook came from the other's, as on two branches of one person. With git's common ancestor, votes of both
-sides would count twice there.
+one side's playbook came from the other's, as on two branches of one person. With git's common ancestor, votes that both
+sides have would then count twice.
 """
 
 import contextlib
@@ -47,13 +47,13 @@ def merge(base: str, ours: str, theirs: str, *, url: str, folder: str) -> Sequen
         try:
             files.replace_file(ours, merged.data)
         except OSError as error:
-            raise PlaybookFileError("ours", "", f"it can't be written: {error.strerror}.") from error
+            raise PlaybookFileError("ours", "", f"the file can't be written: {error.strerror}.") from error
     return [*merged.notes, *doubts]
 
 
 def readable_text(path: str) -> str:
-    """Return the playbook in the file at *path* as text for a diff, with a line for each point and each other key. If
-    the file is not a playbook, return its own text. Raises PlaybookFileError if the file can't be read."""
+    """Return the playbook in the file at *path* as text for a diff. Each point and each other key has its own line. If
+    the file is not a playbook, return the file's text. Raises PlaybookFileError if the file can't be read."""
     data = _read_bytes(path, path)
     try:
         reading = playbook_file.decode(data, source=path)
@@ -75,12 +75,11 @@ def _read_bytes(path: str, which: str) -> bytes:
     try:
         return projects.read_plain(path, settings.MAX_FILE_BYTES)
     except OSError as error:
-        raise PlaybookFileError(which, "", f"it can't be read: {error.strerror}.") from error
+        raise PlaybookFileError(which, "", f"the file can't be read: {error.strerror}.") from error
 
 
 def _closer_ancestor(url: str, folder: str, base: Side | None, ours: Side, theirs: Side) -> Playbook | None:
-    """Return the common content of both sides if the database or git shows that it is more than git's *base*, else
-    None.
+    """Return a better common ancestor than git's *base* if the database or git's history knows one, else None.
 
     In one database, a later revision includes all of an earlier one. A side that is a revision, or comes from one,
     includes everything merged into that revision. This holds for one person's branches, and for others' branches merged
@@ -122,13 +121,13 @@ def _times(side: Reading | None) -> list[str]:
 
 
 def _revision(known: Mapping[str, tuple[int, bool]], side: Reading | None) -> int | None:
-    """Return the revision whose time *side* has, if any."""
+    """Return the revision that has the same time as *side*, or None."""
     matches = (known.get(time, (0, False)) for time in _times(side))
     return next((number for number, is_revision in matches if is_revision), None)
 
 
 def _known_times(url: str, folder: str, times: Collection[str]) -> Mapping[str, tuple[int, bool]]:
-    """Return the revisions of files by their *times*; see `quick_sql.known_times`."""
+    """Look up revisions by the *times* in playbook files, as `quick_sql.known_times` does."""
     if settings.sqlite_file(url) is not None:
         return quick_reads.known_times(url, folder, times) or {}
     with _opened(url, folder) as book:

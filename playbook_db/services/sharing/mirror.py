@@ -49,19 +49,19 @@ def state(project: Project) -> str:
 
 
 def needs_consent(project: Project) -> bool:
-    """Return whether there is a file that was never synced, so that it may be somebody else's text. A linked worktree
+    """Return whether the mirror was never synced, so that the user must consent before it is merged. A linked worktree
     needs no consent if its repository's mirror is active and needs none."""
     return _state_of(project)[1]
 
 
 def is_waiting(project: Project) -> bool:
-    """Return whether there is a file that the user hasn't been asked about."""
+    """Return whether the mirror needs the user's consent and they haven't been asked yet."""
     mirrored, needs_consent = _state_of(project)
     return needs_consent and mirrored != "off"
 
 
 def _state_of(project: Project) -> tuple[str, bool]:
-    """Return the mirror's state, and whether there is a file that needs consent."""
+    """Return the mirror's state, and whether the mirror needs the user's consent."""
     path = project.mirror_path
     is_there = path is not None and os.path.lexists(path)
     with project.store.read(project.key) as book:
@@ -77,8 +77,8 @@ def _state_of(project: Project) -> tuple[str, bool]:
 
 
 def sync(project: Project) -> Synced:
-    """Merge the changes of an active mirror, and write it if it is behind the database. A file that can't be merged is
-    left alone or moved aside, and the notes say so."""
+    """Merge the changes in an active mirror, and write the mirror if it is behind the database. A file that can't be
+    merged is left alone or moved aside, and the notes say so."""
     mirrored, needs_consent = _state_of(project)
     if project.mirror_path is None or needs_consent or mirrored not in ("on", "found"):
         return Synced()
@@ -92,8 +92,8 @@ def sync(project: Project) -> Synced:
 
 @contextlib.contextmanager
 def syncing(project: Project, notify: Notify) -> Iterator[None]:
-    """Sync an active mirror before and after the block. *notify* gets the notes. The block runs even if the disk can't
-    be written, since the playbook can still be read."""
+    """Sync an active mirror before and after the `with` block. Pass notes for the user to *notify*. The block runs even
+    if the disk can't be written, since the playbook can still be read."""
     before = _lines(project)
     for line in before:
         notify(line)
@@ -118,8 +118,8 @@ def sync_changed(store: Store) -> Iterator[Synced]:
 
 
 def unchanged(store: Store) -> dict[str, str]:
-    """Return the path and SHA-256 of each active mirror that hasn't changed since it was last read, or can't be read
-    now."""
+    """Return the paths and SHA-256 of the active mirrors that haven't changed since they were last read. A mirror that
+    can't be read now counts as unchanged."""
     with store.snapshot() as connection:
         mirrors = repository.kept_mirrors(connection)
     digests = {}
@@ -130,8 +130,8 @@ def unchanged(store: Store) -> dict[str, str]:
 
 
 def expect(store: Store, digests: Mapping[str, str]) -> None:
-    """Prepare the mirrors in *digests* (from `unchanged`) for a replacement of their database by *store*: the next sync
-    writes them."""
+    """Make the next sync write the mirrors in *digests* when *store* has replaced their database. *digests* is the
+    result of `unchanged`."""
     for path, sha256 in digests.items():
         project = Project.in_folder(store, projects.folder_of_mirror(path))
         if state(project) in ("on", "found"):
@@ -140,15 +140,15 @@ def expect(store: Store, digests: Mapping[str, str]) -> None:
 
 
 def accept(project: Project) -> Synced:
-    """Merge a file that the user hasn't been asked about, and keep it in sync: the user, or the calling program, trusts
-    it."""
+    """Sync the mirror, even if the user hasn't been asked about the file. The user, or the calling program, trusts the
+    file."""
     if is_waiting(project):
         _trust(project)
     return sync(project)
 
 
 def enrol(project: Project) -> Synced:
-    """Add the project if it is unknown, and sync its mirror if that is active."""
+    """Add the project to the database if it isn't there, and sync its mirror if that is active."""
     if not project.is_team:
         with project.store.write(project.key):
             pass
@@ -156,19 +156,19 @@ def enrol(project: Project) -> Synced:
 
 
 def switch(project: Project, *, on: bool, accepts: bool = False) -> Synced:
-    """Turn the mirror on, and create it if there is none. Or turn it off and leave the file alone. Raises MirrorError
-    for a team's playbook, and for a mirror that needs consent unless the user *accepts* it."""
+    """Turn the mirror on, and create the file if there is none. Or turn the mirror off, and leave the file alone.
+    Raises MirrorError for a team's playbook, and for a mirror that needs consent unless the user *accepts* it."""
     if project.is_team:
         raise MirrorError(
             f"The playbook of {project.own.key} is the team's: its members share it through {project.store.where}. "
-            "No mirror is kept of it.",
+            "A team's playbook has no mirror.",
             Remedy("To have it as a file: {}", ("export", "-o", "playbook.json")),
         )
     if on and needs_consent(project):
         if not accepts:
             raise MirrorError(
-                f"{project.mirror_path} was never merged, and may be somebody else's text. It was left alone; "
-                "to merge it, run: playbook mirror on --yes"
+                f"{project.mirror_path} was never merged. It may be somebody else's text, so it was left alone. "
+                "To merge it, run: playbook mirror on --yes"
             )
         _trust(project)
     with project.store.write(project.key) as book:
@@ -186,7 +186,7 @@ def write(project: Project) -> Synced:
 
 
 def _lines(project: Project) -> list[str]:
-    """Sync the mirror, and return the notes for a person."""
+    """Sync the mirror, and return notes for the user."""
     try:
         synced = sync(project)
     except (DiskError, OSError) as error:
@@ -228,7 +228,7 @@ def _sync(project: Project, path: str, *, make: bool, insist: bool = False) -> S
 
 @retry_on_conflict
 def _merge(project: Project, path: str, data: bytes, *, insist: bool) -> Synced:
-    """Merge the file's bytes into the playbook. Move a damaged file aside."""
+    """Merge *data*, the content of the file, into the playbook. Move a damaged file aside."""
     try:
         reading = playbook_file.decode(data, source=path)
     except PlaybookFileError as error:
@@ -259,8 +259,8 @@ def merge_in(
     ancestor: tuple[int, Playbook] | None = None,
     even_if_unchanged: bool = False,
 ) -> RevisionResult:
-    """Merge *reading*, a changed mirror at *path* or another's playbook, as one revision with *message*. With a common
-    *ancestor*, given or known here, it is a three-way merge, else an import."""
+    """Merge *reading* in one revision with *message*. It is a changed mirror at *path*, or somebody's playbook. If a
+    common *ancestor* is given or known here, this is a three-way merge, else an import."""
     draft = book.draft
     retired = book.retired()
     theirs, left_out = merge.prepare_import(reading, draft.playbook(), retired)
@@ -293,8 +293,8 @@ def merge_in(
 
 
 def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes) -> tuple[int, Playbook] | None:
-    """Return the part of the file that we have according to git. Return None if `last_updated` names a revision, or if
-    git can't tell."""
+    """Return the part of the file that git's history shows to be merged already. Return None if `last_updated` names a
+    revision, or if git can't tell."""
     from playbook_db.services.sharing import git
 
     with project.store.read(project.key) as book:
@@ -307,11 +307,11 @@ def _ancestor_in_git(project: Project, theirs: Playbook, path: str, data: bytes)
 
 
 def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | None) -> tuple[int, Playbook] | None:
-    """Return the revision, and its playbook, that the file and our playbook both come from, or None if none is
-    known.
+    """Return the revision from which both the file and the present playbook come, and its playbook. Return None if
+    there is no such revision.
 
     It is the revision that the file's `last_updated` names, else that of the file's last known content. In the second
-    case the file may come from a branch without our newest points, so points newer than all of its own don't count as
+    case the file may come from a branch without the newest points, so points newer than all of its own don't count as
     removed.
     """
     named = book.base_of(theirs)
@@ -328,7 +328,7 @@ def _common_ancestor(book: PlaybookRepository, theirs: Playbook, path: str | Non
 
 
 def _write_file(project: Project, path: str, data: bytes | None, known: Mirror, *, make: bool) -> bool:
-    """Write the playbook into the file. Return False without writing if the file no longer has *data*."""
+    """Write the playbook into the file. If the file's content is no longer *data*, write nothing and return False."""
     with project.store.read(project.key) as book:
         revision, playbook = book.revision, book.playbook()
     if not revision and not make:
@@ -343,7 +343,7 @@ def _write_file(project: Project, path: str, data: bytes | None, known: Mirror, 
             files.replace_file(path, new_data)
         except OSError as error:
             raise MirrorError(
-                f"{path} can't be written: {error.strerror}. The database has everything; the next command tries again."
+                f"{path} can't be written: {error.strerror}. No point is lost; the next command tries again."
             ) from error
     _note(project, path, Mirror(revision or None, _digest(new_data)), known)
     return True
@@ -351,7 +351,7 @@ def _write_file(project: Project, path: str, data: bytes | None, known: Mirror, 
 
 @retry_on_conflict
 def _note(project: Project, path: str, mirror: Mirror, known: Mirror) -> None:
-    """Record the file's content, size and time unless they are *known*."""
+    """Record the file's digest, size and time, unless the *known* record has them already."""
     size_bytes, mtime_ns = _size_and_mtime(path)
     if mirror != known or (known.size_bytes, known.mtime_ns) != (size_bytes, mtime_ns):
         with project.store.write(project.key) as book:
@@ -369,13 +369,13 @@ def _trust(project: Project) -> None:
 
 
 def read(path: str, project_folder: str) -> bytes | None:
-    """Return the bytes of the mirror at *path*, or None if there is no file. Raises MirrorError if it is a link out of
-    the project, no plain file, too large or unreadable."""
+    """Return the bytes of the mirror at *path*, or None if there is no file. Raises MirrorError if the file is outside
+    the project, not a plain file, too large or unreadable."""
     target = os.path.realpath(path)
     root = os.path.realpath(project_folder)
     if os.path.commonpath([target, root]) != root:
         raise MirrorError(
-            f"{path} is a link out of the project, to {target}. It is left alone; put a plain file there."
+            f"{path} is a link to {target}, outside the project. It is left alone; put a plain file there."
         )
     try:
         return projects.read_plain(target, settings.MAX_FILE_BYTES)
@@ -403,19 +403,19 @@ def _size_and_mtime(path: str) -> tuple[int | None, int | None]:
 
 
 def _set_aside(path: str) -> str:
-    """Rename the file to a free name, and return its new path."""
+    """Rename the file, so that it is no longer the mirror. Return its new path."""
     aside = _free_path(path, "damaged")
     os.rename(os.path.realpath(path), aside)
     return aside
 
 
 def _keep_aside(path: str, data: bytes) -> str:
-    """Save *data*, which the file is about to lose, in a new file beside it. Return the new path."""
+    """Save *data*, the file's old content, in a new file beside it. Return the new path."""
     aside = _free_path(path, "extra")
     try:
         files.replace_file(aside, data, mode=stat.S_IMODE(os.stat(path).st_mode))
     except OSError as error:
-        raise MirrorError(f"{aside} can't be written: {error.strerror}. The database has everything.") from error
+        raise MirrorError(f"{aside} can't be written: {error.strerror}. The points are in the database.") from error
     return aside
 
 
@@ -427,7 +427,7 @@ def _free_path(path: str, why: str) -> str:
 
 @contextlib.contextmanager
 def _lock(path: str) -> Iterator[None]:
-    """Block other writers of the mirror at *path*. The lock is a file in our data folder, not in the worktree."""
+    """Block other writers of the mirror at *path*. The lock file is in the data folder, not in the worktree."""
     from filelock import FileLock, Timeout
 
     folder = os.path.join(settings.data_dir(), "locks")

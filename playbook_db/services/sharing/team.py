@@ -1,4 +1,4 @@
-"""A project that uses a team's playbook: leaving, its status, and the worker's part.
+"""Projects that use a team's playbook: leaving the team, the membership's status, and the worker's updates.
 
 Commands and the worker ask the team's database; hooks never do. Hooks read the replica, and record in the user's own
 database which points a session saw.
@@ -31,10 +31,10 @@ _SENT_AT_ONCE = 200  # showings, in one transaction
 
 @dataclass(frozen=True, slots=True)
 class LeaveResult:
-    """The effect of leaving the playbook `name` in the database `where`.
+    """The result of leaving the team's playbook `name` in the database `where`.
 
-    `copied` is the revision with the team's points, None if none were copied. `untold` counts the showings that the
-    team never got. If the database couldn't be asked, `problem` says why, and `as_of` is the time of the points.
+    `copied` is the revision with the team's points, None if none were copied. `untold` counts records of shown points
+    that the team never got. If the database can't be reached, `problem` says why, and `as_of` is the points' time.
     """
 
     where: str
@@ -46,8 +46,8 @@ class LeaveResult:
 
 
 def leave(own: Project, *, takes_copy: bool = True) -> LeaveResult:
-    """Let the project *own* leave its team. If it *takes_copy*, its own playbook gets the team's points. Raises
-    TeamError if it has joined no team, or if there are no points to copy."""
+    """Let the project *own* leave its team. With *takes_copy*, the project's own playbook gets the team's points.
+    Raises TeamError if the project has joined no team, or if there are no points to copy."""
     membership = require(own)
     replica_path = at_hand.replica_of(own.store.where, membership.playbook_id)
     reading, as_of, problem = None, None, None
@@ -87,7 +87,7 @@ def _server(own: Project, membership: Membership) -> Store:
 
 
 def require(own: Project) -> Membership:
-    """Return the membership of the project *own*. Raises TeamError if it has none."""
+    """Return the membership of the project *own*. Raises TeamError if the project has joined no team."""
     membership = find_membership(own)
     if membership is None:
         raise TeamError(f"{own.key} has joined no team.", Remedy("Join one with: {}", ("team", "join", "URL")))
@@ -96,20 +96,20 @@ def require(own: Project) -> Membership:
 
 @retry_on_conflict
 def _end(own: Project) -> int:
-    """Remove the membership. Return the number of showings that the team's database never got."""
+    """Remove the membership. Return the number of records of shown points that the team's database never got."""
     with own.store.write(own.key) as book:
         return memberships.leave(book)
 
 
 def _reading(store: Store, name: str) -> Reading | None:
-    """Return the team's playbook as if read from a file. Return None if it has no revision."""
+    """Return the team's playbook in the form of a file that was read. Return None if it has no revision."""
     with store.read(name) as book:
         return import_export.reading_of(book) if book.revision else None
 
 
 def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list[str]:
-    """Update the replicas of all teams, and send to their databases which points sessions saw. Return the keys of the
-    projects with a new replica. An unreachable server is left for the next worker. *note* gets all other problems."""
+    """Update the replicas of all teams, and send the teams records of shown points. Return the keys of projects with a
+    new replica. A server that can't be reached is left for the next worker. *note* gets all other problems."""
     with store.snapshot() as connection:
         known = memberships.read_all(connection)
     refreshed = []
@@ -127,7 +127,7 @@ def serve(store: Store, servers: Servers, note: Callable[[str], object]) -> list
 
 @retry_on_conflict
 def _send(store: Store, membership: Membership, server: Store) -> None:
-    """Send to the team's database which points sessions saw. If a kill makes it send them again, they count once."""
+    """Send the records of shown points to the team's database. Records that are sent twice count once."""
     while True:
         with store.snapshot() as connection:
             showings = memberships.unsent(connection, membership.playbook_id, most=_SENT_AT_ONCE)
@@ -141,12 +141,11 @@ def _send(store: Store, membership: Membership, server: Store) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TeamStatus:
-    """A project's membership: the database in words, the project's name there, and when it joined. `replica` is the
-    replica's content, and `replica_at` when it was last current (None if there is none). `queued`, `failed` and
-    `unsent` count jobs and showings.
+    """A project's membership in a team. `where` describes the team's database, and `name` is the project's name there.
 
-    The database provides its schema, the playbook's last revision and its members. `problem` says why it can't be
-    asked, or only be read. If it `is_away`, the problem may pass.
+    `replica` is the replica's content, and `replica_at` when it was last current (None if there is none). `queued` and
+    `failed` count jobs, and `unsent` counts records of shown points. `schema`, `revision` and `members` come from the
+    database. `problem` says why the database can't be reached or written. If `is_away`, the problem may pass.
     """
 
     where: str
@@ -165,15 +164,15 @@ class TeamStatus:
 
 
 def joined(store: Store) -> dict[str, TeamStatus]:
-    """Return the status of each membership in the user's own *store*, by the project's key, without asking a server."""
+    """Return the status of all memberships in the user's own *store*, by the project's key. No server is asked."""
     with store.snapshot() as connection:
         keys = [each.key for each in memberships.read_all(connection)]
     return {key: read_status(Project(store, key), asks=False) for key in keys}
 
 
 def read_status(own: Project, *, asks: bool = True) -> TeamStatus:
-    """Return the status of the membership of the project *own*. The database's part is included only if it *asks*
-    there. Raises TeamError if it has joined no team."""
+    """Return the status of the membership of the project *own*. The team's database is asked only if *asks* is set.
+    Raises TeamError if the project has joined no team."""
     membership = require(own)
     path = at_hand.replica_of(own.store.where, membership.playbook_id)
     with own.store.snapshot() as connection:
