@@ -136,8 +136,8 @@ def test_words_about_a_row_and_about_an_answer_are_one_line_whatever_the_docs_wr
     )
     assert history.columns["seq"] == "the change's place in the revision, from 1"
     assert wrapped.note.endswith(
-        "A point with 0 votes left is retired the next time a session is learned from, "
-        "unless `playbook edit` or a helpful vote saves it."
+        "A point with 0 votes left is retired when the next session is learned from, "
+        "unless `playbook edit` or a helpful vote saves the point."
     )
     assert bare.note == ""
     assert bare.sql.startswith("SELECT reason,")
