@@ -126,8 +126,8 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
     done = playbook("review", "--accept", "1", "2", "3", "4", "5")
 
     assert done.code == 1
-    assert "accepted  p1, but nothing had to be done: the playbook says this already\n" in done.out
-    assert "accepted  p4, but nothing had to be done: pat-001 is no longer in the playbook\n" in done.out
+    assert "accepted  p1, but nothing changed: the playbook says this already\n" in done.out
+    assert "accepted  p4, but nothing changed: pat-001 is no longer in the playbook\n" in done.out
     assert "p2 still waits: there is no point pat-001" in done.err
     assert "missing: pat-002" in done.err
     assert _waiting(playbook) == ["p2", "p3", "p5"]

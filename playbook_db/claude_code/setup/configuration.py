@@ -54,7 +54,7 @@ _IN_WORDS = '["*"] or ["general-purpose", "reviewer"]'
 _ENVIRONMENT, _DEFAULT = "the environment", "default"
 _NOT_IN_SETTINGS = {  # variables that don't belong into Claude Code's settings, each with the reason
     **dict.fromkeys(project_env.KEYS, "a key would stay in your shell's history"),
-    "PLAYBOOK_DB_URL": "your other programs would use another database than your sessions",
+    "PLAYBOOK_DB_URL": "programs outside Claude Code would use a different database",
     "CLAUDE_CONFIG_DIR": "it names the folder that contains the settings",
 }
 _NUMBERS: dict[str, Callable[[str], float]] = {
@@ -102,7 +102,7 @@ def write(name: str, value: str | None) -> tuple[str, bool]:
     if name == registration.SUBAGENTS:
         return install.set_value([name], _types(value))
     if value not in _VALUES[name]:
-        raise SettingError(f"{name} is one of {', '.join(_VALUES[name])}, not {value!r}. Nothing was changed.")
+        raise SettingError(f"{name} can't be {value!r}. Give one of {', '.join(_VALUES[name])}. Nothing was changed.")
     return install.set_value([name], {"true": True, "false": False}.get(value, value))
 
 
@@ -130,8 +130,8 @@ def _types(value: str) -> list[str]:
         types = None
     if not isinstance(types, list) or not all(isinstance(each, str) and each.strip() for each in types):
         raise SettingError(
-            f"{registration.SUBAGENTS} is a list of types of subagents, such as {_IN_WORDS}; "
-            f"[] for none, not {value!r}. Nothing was changed."
+            f"{registration.SUBAGENTS} can't be {value!r}. Give a list of types of subagents, such as {_IN_WORDS}; "
+            "[] is none. Nothing was changed."
         )
     return types
 

@@ -43,13 +43,13 @@ _PARTS = {
 
 @cli.command()
 @as_json
-@click.option("--svg", metavar="FILE", help="Also draw the numbers into FILE. Needs the extra `web`.")
+@click.option("--svg", metavar="FILE", help="Also draw the statistics as an SVG picture. Needs the extra `web`.")
 def stats(as_json: bool, svg: str | None) -> None:
     """Show statistics on points, votes, learning and cost.
 
-    Also how points are used, who did what, how the file grows, and how sessions went with and without the playbook
-    (PLAYBOOK_HOLDOUT) or its points (PLAYBOOK_HOLDOUT_POINTS). For the present points, and for
-    jobs and proposals that wait, see playbook status.
+    The statistics also cover the use of points, the members of a team, and the size of the file. They compare sessions
+    with and without the playbook (PLAYBOOK_HOLDOUT), or with and without some of its points (PLAYBOOK_HOLDOUT_POINTS).
+    To see the present points, and the jobs and proposals that wait, use playbook status.
     """
     from playbook_db.services.reading import statistics
 
@@ -174,7 +174,7 @@ def _comparison_lines(comparison: "SessionComparison") -> Iterator[str]:
 
 
 def _verdict(difference: "Difference") -> tuple[str, str]:
-    """Describe the interval and its meaning."""
+    """Describe the confidence interval of *difference*, and whether it excludes zero."""
     low, high = difference.low, difference.high
     if low is None or high is None:
         return "", "too few sessions"
@@ -214,7 +214,7 @@ def _heading(title: str, text: str) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], align: str, *, indent: int = 2) -> Iterator[str]:
-    """Return the rows with aligned columns (`<` or `>` each), cut at the width of the terminal."""
+    """Yield the rows as lines, cut at the width of the terminal. *align* has `<` or `>` for each column."""
     longest = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -31,13 +31,13 @@ MIRRORS = {"on": "kept up to date", "found": "kept up to date", "off": "not used
 
 
 @cli.command()
-@click.option("--short", is_flag=True, help="One line, such as for Claude Code's status line.")
+@click.option("--short", is_flag=True, help="Print one line, such as for Claude Code's status line.")
 @as_json
 def status(short: bool, as_json: bool) -> None:
     """Show how many points there are, and what waits.
 
-    Also what was learned last, why learning waits if it does, and what it cost today. For numbers over time, see
-    playbook stats.
+    The output also says what was learned last, why learning waits, and what it cost today. To see numbers over time,
+    use playbook stats.
     """
     from playbook_db.services.reading import status as service
 
@@ -104,7 +104,7 @@ def _often_ignored(status: "Status") -> "Iterator[tuple[str, str]]":
 
 
 def in_dollars(tokens: int) -> str:
-    """Return the highest cost of *tokens* of learning, in parentheses, or `""` if it isn't known."""
+    """Return what learning with *tokens* costs at most, in parentheses, or `""` if the price isn't known."""
     from playbook_db.llm import choose
 
     cost = choose.cost_in_words(tokens, project_folder())

@@ -33,9 +33,9 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
     """Use a team's playbook for this project.
 
     URL is the team's database, such as postgresql://ann@db.example.org/playbooks; with - it is read from standard
-    input. Other projects stay as they are. You see the points of the project's own playbook, which go into the team's
-    once you agree. A password in URL is kept in a file that only you can read; it is safer in PGPASSFILE than on a
-    command line. It doesn't work inside a session of Claude Code.
+    input. Other projects stay as they are. First you see the points of the project's own playbook. If you agree, they
+    are added to the team's. A password in URL is kept in a file that only you can read; it is safer in PGPASSFILE than
+    on a command line. This command doesn't work inside a session of Claude Code.
     """
     from playbook_db.services.sharing import joining as service
 
@@ -102,7 +102,7 @@ def _brings(invitation: "Invitation") -> str:
 
 
 @team.command()
-@click.option("--no-copy", is_flag=True, help="Don't copy the team's points; return to the project's own playbook.")
+@click.option("--no-copy", is_flag=True, help="Don't copy the team's points into the project's own playbook.")
 @as_json
 def leave(no_copy: bool, as_json: bool) -> None:
     """Stop using the team's playbook.
