@@ -241,7 +241,7 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
         if each.lost_history:
             yield f"{each.key}: {each.lost_history}"
         if each.is_key_lost:
-            yield f"{each.key}: its folder is lost; to name it: playbook project move"
+            yield f"{each.key}: its folder's name is lost; to set it: playbook project move {each.key} FOLDER"
         for name in each.renamed:
             yield f"{each.key}: a point that had lost its name is now {name}"
     yield from repaired.mirrors

@@ -282,7 +282,7 @@ def why(name: str, as_json: bool) -> None:
         say(f"{line.capitalize()}.")
     for use in uses:
         event, _, *did = event_cells(use)
-        say(f"{count_of(use.shown, 'session')} got it {event}. Of these: {', '.join(filter(None, did))}")
+        say(f"{count_of(use.shown, 'session')} got it {event}. These sessions: {', '.join(filter(None, did))}")
 
 
 def _life_in_words(life: "Life", lifespan: "PointLifespan") -> str:

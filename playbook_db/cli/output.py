@@ -211,8 +211,8 @@ def event_cells(use: "EventUse") -> tuple[str, ...]:
     counts = (("cited", use.cited), ("helpful", use.helpful), ("harmful", use.harmful))
     shares = [(name, count, use.share(count)) for name, count in counts]
     cells = (f"{name} {count:,}" + ("" if share is None else f" ({share:.1%})") for name, count, share in shares)
-    few = "" if use.share(0) is not None else f"too few to compare: fewer than {FEWEST_SESSIONS}"
-    return EVENTS[use.event], f"in {use.shown:,}", *cells, few
+    few = "" if use.share(0) is not None else f"too few to compare: {FEWEST_SESSIONS} are needed"
+    return EVENTS[use.event], f"{use.shown:,} times", *cells, few
 
 
 def session_name(session_id: str) -> str:

@@ -61,9 +61,9 @@ def ignore(off: bool, as_json: bool) -> None:
 def trust(off: bool, yes: bool, as_json: bool) -> None:
     """Use the addresses and programs that the project sets.
 
-    In the `env` of its settings, a project can set a model's address, programs, a database or test commands. If it sets
-    an address but no key, nothing is learned from its sessions until you agree. If a value changes later, you are asked
-    again. Without a terminal it needs --yes.
+    In its settings, a project can set a model's address, programs, a database or test commands. First you see the
+    values and are asked, because your key and transcripts go to that address. Until then, nothing is learned if the
+    project sets an address but no key. If a value changes, you are asked again. Without a terminal it needs --yes.
     """
     from playbook_db.domain.redaction.redact import redact_message
     from playbook_db.services.learning import queue

@@ -121,7 +121,7 @@ def model_in_words(folder: str) -> str:
     try:
         return f"learning asks {choose.describe_access(folder)}"
     except PlaybookError as error:
-        return f"learning waits: {error}"
+        return f"Learning waits. {error}"
 
 
 def _take_out_older(folder: str) -> bool:
@@ -268,7 +268,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
                 return
         notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
         points, where, state = len(read_playbook(project).points), project.store.where, mirror.state(project)
-        text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
+        text = f"{one_line(project.key)} has {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
         print_answer(text, as_json=as_json, project=project.key, points=points, database=where, mirror=state)
         learnable = estimate_of_bootstrap(project)
     spool.keep_reserve()

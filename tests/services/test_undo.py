@@ -272,9 +272,12 @@ def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:
     edit.add(project, "use ruff")
     edit.add(project, "use mypy")
     forget(project, Request(name="oth-001"))
-    told = "oth-001 was forgotten for good; it doesn't come back"
+    told = "oth-001 was erased for good, so it doesn't come back"
 
-    assert undo(project).result.notes == [told, "nothing is left to undo in revision 3"]
+    assert undo(project).result.notes == [
+        told,
+        "nothing is left to undo in revision 3; to find another revision: playbook log",
+    ]
     assert go_back(project, "1").result.notes == [told]
     assert now(project).points == ()
     for attempt in (lambda: edit.restore(project, "oth-001"), lambda: restore_as_of(project, "oth-001", "1")):

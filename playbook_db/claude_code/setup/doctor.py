@@ -115,8 +115,8 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
         lack = "without FTS5: prompts and errors get no points, and `playbook search` only finds parts of words"
         state, message = NOTE, f"{message}, {lack}"
     elif number < (3, 51, 3):
-        danger = "before 3.51.3, two programs that write to one database can damage it; playbook-db prevents this only"
-        advice = "among its own processes, so let other programs only read it, as with `sqlite3 -readonly`"
+        danger = "before 3.51.3, SQLite can damage a database if two programs write to it. playbook-db's own processes"
+        advice = "avoid that. Let other programs only read it, as with `sqlite3 -readonly`, and keep backups"
         state, message, remedy = NOTE, f"{message}; {danger} {advice}", "playbook backup"
     yield Finding("interpreter", state, message, remedy)
 
@@ -329,7 +329,7 @@ def _hooks(url: str, folder: str) -> Iterator[Finding]:
 
 def _worker(url: str, folder: str) -> Iterator[Finding]:
     if worker.is_at_work():
-        yield Finding("worker", OK, "at work just now")
+        yield Finding("worker", OK, "a worker is running now")
     programs, registrations = install.programs(folder), install.find_registrations(folder)
     if registrations.plugin:
         yield _plugin_env(registrations, programs.worker_path)
@@ -349,9 +349,9 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
     if problem:
         reinstall = f"rm -r {quote(settings.runtime_dir())} && {plugin_env.retry_command(programs.worker_path)}"
         remedy = reinstall if is_plugins else "playbook install"
-        yield Finding("worker", BROKEN, f"{python} can't run it: {problem}", remedy)
+        yield Finding("worker", BROKEN, f"{python} can't run the worker: {problem}", remedy)
     else:
-        yield Finding("worker", OK, f"{python} can run it")
+        yield Finding("worker", OK, f"{python} can run the worker")
 
 
 def _plugin_env(registrations: install.Registrations, worker_path: str) -> Finding:
@@ -378,9 +378,9 @@ def _model(url: str, folder: str, *, asks: bool = False) -> Iterator[Finding]:
     if asks:
         reply = choose.find_model(folder).ask(_TINY, deadline=time.monotonic() + _ANSWER_S)
         tokens = reply.usage.input_tokens + reply.usage.cached_tokens + reply.usage.output_tokens
-        yield Finding("model access", OK, f"{access}: answered in {reply.duration_ms:,} ms, {tokens:,} tokens")
+        yield Finding("model access", OK, f"{access}: answered in {reply.duration_ms:,} ms, with {tokens:,} tokens")
     elif refusals := _refusals(url, folder):
-        message = f"configured, but not tested: {access}; work waits, because it was refused: {refusals[-1]}"
+        message = f"configured, but not tested now: {access}; learning waits, because of an error: {refusals[-1]}"
         yield Finding("model access", NOTE, message, _TRY)
     else:
         yield Finding("model access", OK, f"configured, but not tested: {access}; to test it: {_TRY}")

@@ -63,4 +63,4 @@ def _print(folder: str, *, as_json: bool) -> None:
         print_json([asdict(each) for each in listed])
         return
     rows = [tuple(map(str, astuple(each))) for each in listed]
-    print_table(("point", "calls", "mode", "fired", "went on"), rows, nothing="this project has no guards")
+    print_table(("point", "calls", "mode", "fired", "allowed"), rows, nothing="this project has no guards")

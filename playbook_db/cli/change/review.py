@@ -63,9 +63,9 @@ def _spread(args: Iterable[str]) -> Iterable[str]:
 def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool, as_json: bool) -> None:
     """Accept or reject what learning proposes.
 
-    A lesson from a web page, or without evidence in its session, changes nothing until you accept it here. On a
-    terminal you decide one proposal at a time: accept, reject, edit (accept in your own words), skip or quit. Without a
-    terminal, the proposals are only listed, as by `playbook list --proposed`.
+    A lesson from a web page, or without evidence in its session (trust: fetched), changes nothing until you accept it.
+    On a terminal you decide one proposal at a time: accept, reject, edit (accept in your own words), skip or quit.
+    Without a terminal, the proposals are only listed, as by `playbook list --proposed`.
 
     Proposals for your personal playbook are listed in every project, after those for the project. An ID is a proposal's
     number: p3 or 3, or up3 in your personal playbook. The name of a key point works, too, if only one proposal changes
@@ -110,6 +110,7 @@ def print_proposals(items: Sequence["ReviewItem"], *, as_json: bool) -> None:
         (item.name, review_batch.summary(item), item.proposal.trust, _sessions(item), _says(item)) for item in items
     ]
     print_table(("id", "proposal", "trust", "sessions", "text or reason"), rows, nothing="no proposals")
+    notify(["to decide: playbook review, or with --accept ID and --reject ID"] * bool(rows))
 
 
 def _sessions(item: "ReviewItem") -> str:

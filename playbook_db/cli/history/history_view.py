@@ -141,7 +141,7 @@ def _summary(change: "LoggedChange") -> str:
         parts.append(one_line(change.reason))
     if change.successor and change.successor not in (change.reason or ""):
         parts.append(f"into {one_line(change.successor)}")
-    return " ".join([one_line(point.name), "; ".join(parts)]).rstrip()
+    return f"{one_line(point.name)}{':' * (change.kind == 'retire')} {'; '.join(parts)}".rstrip(": ")
 
 
 def _counted(revision: "LoggedRevision") -> str:

@@ -47,6 +47,8 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
         )
     if url == "-":
         url = click.prompt("URL", hide_input=True, err=True) if is_interactive() else sys.stdin.readline().strip()
+    if not url:
+        raise click.UsageError("The URL is empty. Give the URL of the team's database.")
     ask = _ask_for_password if is_interactive() else None
     with opened(is_own=True, may_be_new=True) as project, service.joining(project, url, name, ask=ask) as joining:
         invitation = joining.preview()
@@ -75,7 +77,7 @@ def _agree(invitation: "Invitation", *, yes: bool) -> None:
     notify([f"{one_line(invitation.name)} is {playbook} in {invitation.where}"])
     if invitation.proposals:
         stay = f"{count_of(invitation.proposals, 'proposal')} of the project's own playbook"
-        notify([f"{stay} can't be decided once it has joined; to decide them first: playbook review"])
+        notify([f"{stay} can't be decided after joining; to decide them first: playbook review"])
     if invitation.brings is None:
         return
     notify(invitation.brings.notes)
@@ -144,7 +146,7 @@ def team_status(as_json: bool) -> None:
 
 
 def _lines(status: "TeamStatus") -> list[str]:
-    here = "nothing yet; the next worker fetches it (playbook work)"
+    here = "nothing yet; to fetch it now: playbook work"
     if status.replica_at is not None and status.replica is not None:
         here = f"revision {status.replica.revision}, current {_ago(status.replica_at)}"
     there = f"not reachable: {status.problem}"

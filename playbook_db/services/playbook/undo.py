@@ -233,7 +233,7 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
         if keys:
             notes.append(f"top-level keys of the file are undone too: {keys}")
     elif not book.draft.changes:
-        notes.append(f"nothing is left to undo in {revisions}")
+        notes.append(f"nothing is left to undo in {revisions}; to find another revision: playbook log")
     if book.draft.changes and (redone := _undone_by(book, revisions)):
         notes.append(f"this redid {redone}, which {revisions} had undone")
     text = undo_message(revisions, description)
