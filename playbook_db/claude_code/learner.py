@@ -90,7 +90,7 @@ def learn_transcript(
         while chunk is not None:
             following = next(new_chunks, None)
             if time.monotonic() > until:
-                raise TimeOverError(f"{path}: {chunk.start} bytes are learned from. The next worker continues.")
+                raise TimeOverError(f"{path}: learning stopped at byte {chunk.start}. The next worker continues.")
             try:
                 result = learn.learn(
                     project,

@@ -92,7 +92,7 @@ def mcp_choice(folder: str) -> "tuple[str, str | None, list[str]]":
 
 
 def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -> "tuple[str, str | None, list[str]]":
-    """Return the user's mode for *name* (or *default*), or a project's if it comes later in *modes*."""
+    """Return the user's mode for *name* (or *default*), or a project's if that is stricter: later in *modes*."""
     users, *others = dict.fromkeys(settings_files(folder))  # home as project: two scopes, one file
     choice = _setting(name, users)
     mode, source = (choice, users) if choice in modes else (default, None)
@@ -204,12 +204,12 @@ def our_hooks(document: object, event: str) -> "list[dict[str, Any]]":
 
 
 def has_live_hook(path: str, event: str) -> bool:
-    """Return whether the settings file at *path* exists and registers our hook for *event*, with existing files."""
+    """Return whether the settings file at *path* registers a working hook of ours for *event*."""
     return any(is_live(hook["command"]) for hook in our_hooks(read_settings(path, MARKER), event))
 
 
 def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
-    """Return whether a file of a scope before *scope* registers our hook for *event*, with existing files."""
+    """Return whether a scope before *scope* registers a working hook of ours for *event*."""
     before = SCOPES if scope == PLUGIN else SCOPES[: SCOPES.index(scope)] if scope in SCOPES else ()
     own = settings_file(scope, folder) if scope in SCOPES else ""  # home as project: two scopes, one file
     paths = [settings_file(other, folder) for other in before]

@@ -79,7 +79,7 @@ class WorkResult:
     """The result of a run of the worker.
 
     All fields but `changed` are numbers: jobs read from the spool, updated replicas and mirrors, and `lost` sessions
-    that were found and queued. The jobs that were tried are `learned` from, `failed` or `put_off`; `away` of the latter
+    that were found and queued. Jobs that were tried are `learned` from, `failed` or `put_off`; `away` counts those that
     wait for a team's server. `changed` has the keys of projects with new revisions.
     """
 
@@ -355,7 +355,7 @@ def _is_subagents(path: str) -> bool:
 
 
 def _is_lost(path: str, learned_to: int, until: float, folder: str) -> bool:
-    """Return whether the transcript at *path* grew after *learned_to* bytes, but not after *until* and not recently.
+    """Return whether the transcript at *path* has over *learned_to* bytes, and hasn't grown after *until* or lately.
 
     The session in *folder* may have been cleared or killed, so its settings must allow learning after both.
     """

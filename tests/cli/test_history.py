@@ -126,7 +126,7 @@ def test_of_a_large_revision_the_log_tells_ten_changes_and_where_the_rest_is(pla
     assert sum(line.startswith("    add ") for line in lines) == 10
     assert lines[-3:-1] == [
         "    ... and 50 more: playbook show 1",
-        "    60 changes: 60 added; the file's 'version' changed",
+        "    60 changes: 60 added; keys of the file changed: 'version'",
     ]
     assert len(playbook("log", "--json").json[0]["changes"]) == 60
     assert playbook("show", "1").out.count("\nadd ") == 60

@@ -22,7 +22,7 @@ _END = "SessionEnd"
 
 
 def main() -> "NoReturn":
-    """Answer the event on standard input. The arguments are the scope of the settings file and the worker's Python."""
+    """Answer the event on standard input. The arguments are the hook's scope and the worker's Python."""
     pending: list[dict[str, str | None]] = []  # the job, until it is kept
 
     def work(hook: hook_runner.Hook) -> None:
@@ -89,7 +89,7 @@ def _may_be_learned_from(event: events.Event, folder: str) -> bool:
 
 
 def _store(job: "dict[str, str | None]") -> "str | None":
-    """Queue *job* in the database. Return None, the reason if that fails, or `""` if there is no database yet."""
+    """Queue *job* in the database. Return None if that worked, else the reason, or `""` without a database."""
     path = None
     try:
         path = settings.sqlite_file(project_env.database_url(job["folder"] or ""))

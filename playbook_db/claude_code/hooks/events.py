@@ -73,8 +73,8 @@ def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Eve
 
 
 def _is_of_another_host(event: Event) -> bool:
-    """Return whether another agent than Claude Code sent *event*. Claude Code names a transcript,
-    `projects/FOLDER/SESSION.jsonl`. Environment variables don't help, because one agent inherits them from another."""
+    """Return whether a different agent sent *event*. Claude Code names a transcript, `projects/FOLDER/SESSION.jsonl`.
+    Environment variables don't help, because one agent inherits them from another."""
     above, folder, name = f"//{event.transcript_path or ''}".split("/")[-3:]
     return name in ("", "events.jsonl") or name.startswith("rollout-") or "chats" in (above, folder)
 
@@ -144,7 +144,7 @@ def folder_of_session(session_id: str, cwd: str) -> "str | None":
 
 
 def _folder_named_as(start: str, transcript_path: "str | None") -> "str | None":
-    """Return *start* or the folder above it after which the transcript's folder is named."""
+    """Return *start* or a folder above it: the one that the transcript's folder is named after."""
     name = os.path.basename(os.path.dirname(transcript_path or ""))
     for here in projects.upwards(os.path.normpath(start)) if name else ():
         if name in (session_folder_name(here), session_folder_name(os.path.realpath(here))):

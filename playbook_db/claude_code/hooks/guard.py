@@ -34,7 +34,7 @@ def log_path() -> str:
 
 
 def log_line(name: str, what: str, key: str) -> str:
-    """Return the log line for *what* happened at the guard of the point *name* in the project *key*."""
+    """Return the log line for a guard: its point's *name*, *what* it did, and the project *key*."""
     return " ".join(f"guard {name} {what} in {key}".split())
 
 

@@ -27,7 +27,7 @@ EVENT = "SessionStart"
 
 
 def main() -> "NoReturn":
-    """Answer the event on standard input. The arguments are the scope of the settings file and the worker's Python."""
+    """Answer the event on standard input. The arguments are the hook's scope and the worker's Python."""
     showing.run("inject", _work, deadline_s=DEADLINE_S)
 
 

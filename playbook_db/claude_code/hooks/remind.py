@@ -43,7 +43,7 @@ _READ_CHARS = 1000  # characters of each of these, and of an error's beginning a
 
 
 def main() -> "NoReturn":
-    """Answer the event on standard input. The first argument is the scope of the settings file."""
+    """Answer the event on standard input. The first argument is the hook's scope in the settings."""
     showing.run("remind", _work, deadline_s=DEADLINE_S)
 
 

@@ -94,7 +94,7 @@ def hold_back(hook: hook_runner.Hook, event: events.Event, sources: "Sequence[So
 
 
 def _share(hook: hook_runner.Hook, event: events.Event, name: str) -> float:
-    """Return the share of sessions or points to hold out, which the variable *name* sets, or 0 without a session id."""
+    """Return the share to hold out, which the variable *name* sets, or 0 if the session has no id."""
     if not os.environ.get(name) or not event.session_id:
         return 0.0
     try:

@@ -16,7 +16,7 @@ DEADLINE_S = remind.DEADLINE_S
 
 
 def main() -> "NoReturn":
-    """Answer the event on standard input. The first argument is the scope of the settings file."""
+    """Answer the event on standard input. The first argument is the hook's scope in the settings."""
     showing.run("tool", _work, deadline_s=DEADLINE_S)
 
 

@@ -387,7 +387,7 @@ def _model(url: str, folder: str, *, asks: bool = False) -> Iterator[Finding]:
 
 
 def _refusals(url: str, folder: str) -> list[str]:
-    """Return the reasons why the project's jobs wait for a model, without the daily budget."""
+    """Return why jobs of the project wait for a model. The daily budget is left out."""
     with suppress(DatabaseError), _opened(url) as store:
         held = _held(queue.list_jobs(store, Project.in_folder(store, folder).key))
         return [why for _, why in held if project_env.BUDGET not in why]

@@ -62,7 +62,7 @@ def with_guards(text: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) ->
 
 
 def with_value(text: str, way: Sequence[str], value: object) -> str:
-    """Return *text* with *value* at the keys *way*, from the outermost in, or without the last key if *value* is None.
+    """Return *text* with *value* at the keys *way* (outermost first), or without the last key if *value* is None.
 
     Raises ValueError, also if another value on the way isn't an object.
     """

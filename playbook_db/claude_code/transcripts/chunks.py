@@ -63,7 +63,7 @@ class ChunkReader:
         self.end = end
 
     def skip_entries(self, uuids: Collection[str]) -> None:
-        """Skip the first entries, those with *uuids*, which a fork copies from the original session."""
+        """Skip the leading entries with these *uuids*, which a fork copies from the original session."""
         for line in self.transcript.lines():
             if line.entry and line.entry.uuid not in uuids:
                 self.transcript.put_back(line)

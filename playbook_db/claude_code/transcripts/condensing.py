@@ -45,7 +45,7 @@ def cut_middle(text: str, limit: int, *, around: str = "\n") -> str:
 
 
 def share(sizes: Sequence[int], total: int) -> tuple[int, ...]:
-    """Divide *total* among *sizes*. A size gets its own amount, or an equal share of what smaller sizes leave."""
+    """Divide *total* among *sizes*. Small sizes are granted in full; larger ones share the rest equally."""
     shares = [0] * len(sizes)
     smallest_first = sorted(range(len(sizes)), key=lambda index: sizes[index])
     for waiting, index in zip(range(len(sizes), 0, -1), smallest_first, strict=True):

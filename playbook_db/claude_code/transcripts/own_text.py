@@ -1,4 +1,4 @@
-"""Removing text from a transcript that the playbook or Claude Code's built-in memory had added.
+"""Removing the text that the playbook or Claude Code's built-in memory added to a transcript.
 
 For the transcript's reader. A note replaces each removed text. Text that the user typed is never changed here.
 """
@@ -61,7 +61,7 @@ def without_memory(text: str) -> str:
 
 
 def without_reminders(text: str) -> str:
-    """Return the user's *text* without the reminders of the client that have both tags."""
+    """Return the user's *text* without the client's reminders, if these have both tags."""
     return _replaced(text, _tagged(text, REMINDER)[0], "") if "<system-reminder>" in text else text
 
 

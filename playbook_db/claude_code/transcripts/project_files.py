@@ -44,7 +44,7 @@ class ProjectFiles:
 
     `began_at`, the start of the session, is in seconds since 1970. The other fields follow the session. `written` has
     the real paths of files that its tools wrote. `read` has those of files and folders that its last command showed.
-    `has_new_commits` is true if commands may have added commits, `has_strangers` if by others.
+    `has_new_commits` is true if commands may have added commits, `has_strangers` if these may be others'.
     """
 
     folders: tuple[str, ...]
@@ -90,13 +90,13 @@ class ProjectFiles:
         return bool(self.inside(path, folder))
 
     def inside(self, path: str, folder: str) -> list[str]:
-        """Return *path* as a path relative to each of the project's folders that contains it."""
+        """For each of the project's folders that contain *path*, return the relative path."""
         whole = posixpath.normpath(posixpath.join(folder, path))
         return [posixpath.relpath(whole, root) for root in self.folders if _is_below(whole, root)]
 
     def known_lines(self, text: str, paths: Collection[str]) -> str | None:
         """Return the lines of *text* that the files at the real *paths* had when the session began. Return None if
-        *text* has other lines, and another program than the session's tools changed a file."""
+        *text* has other lines, and not only the session's tools changed the files."""
         changed = [path for path in paths if self._tracked() is not None and not self._is_older(path)]
         if not changed:
             return text
@@ -119,7 +119,7 @@ class ProjectFiles:
         return tuple(map(os.path.realpath, self.folders))
 
     def _tracked(self) -> dict[str, str] | None:
-        """Return the files of the commit at the session's start, with git's ids of their contents. None: no git."""
+        """Return the files in git at the session's start, with git's ids of their contents, or None without git."""
         if not self._is_asked:
             self._is_asked = True
             try:

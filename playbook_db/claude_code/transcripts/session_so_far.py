@@ -31,8 +31,8 @@ UNKNOWN = (Place(FETCHED, "what the session read, which isn't known", ""),)
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """What the transcripts of the session `id` have so far: `places` that can be evidence, and the points it `cited`.
-    Only the labels of places are redacted. `secrets` must not be stored."""
+    """A session's transcripts so far: its `id`, the `places` that can be evidence, and the points that it `cited`. Only
+    the labels of places are redacted. `secrets` must not be stored."""
 
     id: str
     places: tuple[Place, ...]

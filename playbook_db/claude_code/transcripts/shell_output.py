@@ -1,4 +1,4 @@
-"""Deciding how far to trust a shell command's output. It may come from a test or build, a project's file, or anywhere.
+"""Deciding how far to trust a shell command's output. It is from a test or build, from a project's file, or fetched.
 
 A command line has the class of its least trusted command. If the line can't be parsed reliably, as with substitutions,
 here-documents or loops, its class is "fetched". An extra proposal is better than a web page that passes for a test.
@@ -276,7 +276,7 @@ def _after_options(words: list[str], here: _Here, *, numbers: bool = False, unti
 
 
 def _trust(words: list[str], command: ShellCommand, here: _Here) -> str | None:
-    """Return the class of a command's output, or None if the command adds nothing that needs trust."""
+    """Return the class of a command's output, or None if the output has no class of its own."""
     if not all(map(here.shows, command.reads)):
         return FETCHED
     if not words:  # assignments

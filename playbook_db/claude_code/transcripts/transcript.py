@@ -131,7 +131,7 @@ class Conversation:
 class Transcript:
     """The transcript at `path`, of the session `session_id`, read once, line by line.
 
-    If the file grows, reading continues after the last line. A line whose uuid an earlier line had has no entry,
+    If the file grows, reading continues after the last line. A line that repeats an earlier line's uuid has no entry,
     because some clients repeat the history. A last line without a newline is still being written, and is read the next
     time. All reading raises OSError if the file can't be read.
     """
@@ -164,7 +164,7 @@ class Transcript:
             yield line
 
     def put_back(self, line: Line) -> None:
-        """Put *line* back, which was read last, so that it is read again."""
+        """Put back *line*, the last line that was read, so that it is read again."""
         self._ahead.insert(0, line)
 
     def _take_ahead(self) -> Iterator[Line]:
@@ -196,7 +196,7 @@ class Transcript:
 
 
 def session_of(path: str) -> str:
-    """Return the session's id from the path of a transcript: the file's name, or for a subagent's the folder's."""
+    """Return the session's id from the *path* of its transcript, or of a subagent's transcript."""
     folder, name = os.path.split(path)
     if os.path.basename(folder) == "subagents":
         return as_text(os.path.basename(os.path.dirname(folder)))
@@ -260,7 +260,7 @@ def assistant_texts(messages: Iterable[object]) -> Iterator[str]:
 
 
 def _raw_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield start, end and bytes of each whole line from the byte *start* on. A line over LINE_LIMIT gets no bytes."""
+    """Yield start, end and bytes of each whole line from the byte *start* on. A line over LINE_LIMIT has no bytes."""
     file.seek(start)
     while raw := file.readline(LINE_LIMIT):
         end, last = start + len(raw), raw
