@@ -75,7 +75,10 @@ def test_a_days_tokens_are_also_told_in_dollars(
     monkeypatch.setenv("AGENTIC_CONTEXT_MODEL", model)
     monkeypatch.setenv("PLAYBOOK_PRICE_PER_MTOK", prices)
 
-    assert f" 0 of 1,000,000 tokens{dollars}, $0.00 in all projects" in playbook("status").out
+    limit = f"; reaching the limit costs {dollars.strip(' ()')}" if dollars else ""
+    assert (
+        f"used 0 of 1,000,000 tokens, for $0.00 in all projects, $0.00 in this one{limit}\n" in playbook("status").out
+    )
     assert f"learning may use 1,000,000 tokens a day{dollars}; " in playbook("install").out
     note = f"\t{dollars.strip(' ()')}" if dollars else ""
     assert f"PLAYBOOK_DAILY_TOKENS\t1000000\tdefault{note}\n" in playbook("config").out
@@ -113,7 +116,7 @@ def test_what_bootstrap_was_allowed_is_told_beside_the_budget(playbook: Playbook
     _call(str(folder), agreed=1)
 
     told = playbook("status").out
-    assert f"1,110 of 1,000,000 tokens{DAY} and 1,110 that you allowed bootstrap, $1.00 in all" in told
+    assert "1,110 of 1,000,000 tokens and 1,110 that you allowed bootstrap, for $1.00 in all" in told
     assert playbook("status", "--json").json["today"]["agreed_tokens"] == 1110
 
 

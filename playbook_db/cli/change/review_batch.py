@@ -96,8 +96,8 @@ def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
         elif line.strip():
             if lines is None or not line[0].isspace():
                 raise PlaybookError(
-                    f"Line {place} isn't part of a proposal. A proposal starts with `wait` or `accept` and its number, "
-                    "and its text is indented. Nothing was decided."
+                    f"Line {place} is not part of a proposal. A proposal begins with `wait` or `accept` and its "
+                    "number, and its text is indented. Nothing was decided."
                 )
             lines.append((line.removeprefix(_INDENT) if line.startswith(_INDENT) else line.lstrip()).rstrip())
         elif lines:

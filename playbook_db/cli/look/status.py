@@ -27,8 +27,8 @@ _KINDS = {
     "restore": "restored",
     "vote": "voted on",
 }
-_KEPT = "kept up to date"
-MIRRORS = {"on": _KEPT, "found": _KEPT, "off": "not used", "undecided": "none; to keep one: playbook mirror on"}
+_CURRENT = "kept up to date"
+MIRRORS = {"on": _CURRENT, "found": _CURRENT, "off": "not used", "undecided": "none; to keep one: playbook mirror on"}
 
 
 @cli.command()
