@@ -35,7 +35,7 @@ _readers: dict[tuple[str, str, frozenset[str]], ChunkReader] = {}  # by path, fo
 
 @dataclass(frozen=True, slots=True)
 class TranscriptResult:
-    """The number of `chunks` that were read from a transcript, the results of new ones, and the model's refusals."""
+    """The result of learning from a transcript: the number of `chunks`, the results of new ones, and refusals."""
 
     chunks: int
     learned: tuple[LearnResult, ...]
@@ -43,13 +43,13 @@ class TranscriptResult:
 
     @property
     def tokens(self) -> int:
-        """Return the number of tokens used, including cached ones, as a budget counts them."""
+        """Return how many tokens were used, including cached ones. A budget counts them, too."""
         calls = [call for each in self.learned for call in each.calls]
         return sum(call.input_tokens + call.cached_tokens + call.output_tokens for call in calls)
 
     @property
     def proposals(self) -> int:
-        """Return how many proposals were made."""
+        """Return the number of new proposals."""
         return sum(each.proposals for each in self.learned)
 
     @property
@@ -90,7 +90,7 @@ def learn_transcript(
         while chunk is not None:
             following = next(new_chunks, None)
             if time.monotonic() > until:
-                raise TimeOverError(f"{path} is learned from up to byte {chunk.start}. The next worker continues.")
+                raise TimeOverError(f"{path}: learning stopped at byte {chunk.start}. The next worker continues.")
             try:
                 result = learn.learn(
                     project,
@@ -128,7 +128,7 @@ def pass_over(project: Project, path: str) -> bool:
 
 
 def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset[str]) -> ChunkReader:
-    """Return a reader of *source* at its cursor *at*, reusing one of this process if possible."""
+    """Return a reader of *source* from the cursor *at* on. Reuse one that this process has kept, if possible."""
     folder = project.folder or project.key
     earlier = _readers.pop((source.path, folder, secrets), None)
     if earlier is not None and not at.is_new and earlier.end == at.offset:
@@ -150,7 +150,7 @@ def _reader(project: Project, source: Transcript, at: Cursor, secrets: frozenset
 
 
 def _keep(project: Project, reader: ChunkReader, secrets: frozenset[str]) -> None:
-    """Keep *reader*, which has reached the end of its file, for later parts of the same session."""
+    """Keep *reader*, which is at the end of its file, in case the session continues."""
     _readers[reader.transcript.path, project.folder or project.key, secrets] = reader
     for key in list(_readers)[:-_MOST_READERS]:
         del _readers[key]

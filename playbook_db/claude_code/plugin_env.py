@@ -1,7 +1,7 @@
-"""Setting up the environment for the plugin's worker and commands, once, in the background, in our data folder.
+"""Setting up the Python environment for the plugin's worker and commands, once, in the background.
 
 For `hooks/setup.py` and doctor. Runs on any Python, with the standard library alone. The environment has Python 3.11 or
-later and our dependencies. It is built in a new folder, and a link is then pointed at it.
+later and our dependencies. It is built in a new folder of the data folder. Then a link is pointed at it.
 """
 
 import hashlib
@@ -119,11 +119,11 @@ def retry_command(root: str = ROOT) -> str:
 
 
 def _keep_out(session: str) -> None:
-    """Skip a session as `playbook sessions skip` does, because a worker may learn from it before the set-up is done."""
+    """Skip a session as `playbook sessions skip` does, which can't run before the set-up is done."""
     path = settings.skip_mark(os.path.basename(session))
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with open(path, "wb"):
-        print(f"nothing is learned from session {session} from now on")  # noqa: T201 - as above
+        print(f"playbook no longer learns from session {session}")  # noqa: T201 - as above
 
 
 def _make() -> None:
@@ -159,7 +159,7 @@ def _put_in_place(target: str) -> None:
     """Point the link `runtime` at *target*, atomically, and remove the former environment."""
     link = settings.runtime_dir()
     if os.path.isdir(link) and not os.path.islink(link):
-        raise SetupError(f"{link} is a folder that playbook didn't make. Move it away.")
+        raise SetupError(f"{link} is a folder that playbook didn't create. Move it away.")
     before = os.path.realpath(link) if os.path.islink(link) else None
     temporary = target + ".link"
     os.symlink(target, temporary)
@@ -169,7 +169,7 @@ def _put_in_place(target: str) -> None:
 
 
 def _find_python() -> str:
-    """Find Python 3.11 or later: this one, or one on the PATH. Return its path."""
+    """Return the path of a Python 3.11 or later: this one, or one on the PATH."""
     if sys.version_info >= OLDEST:
         return os.path.realpath(sys.executable)
     for minor in range(_NEWEST_MINOR, OLDEST[1] - 1, -1):
@@ -177,7 +177,7 @@ def _find_python() -> str:
         if python and subprocess.run([python, "-I", "-c", "import venv"], stderr=subprocess.DEVNULL).returncode == 0:
             return python
     raise SetupError(
-        f"it needs Python 3.11 or later, and this is {sys.version.split()[0]}. Install one, or uv, which brings one."
+        f"the worker needs Python 3.11 or later, but this is {sys.version.split()[0]}. Install one, or install uv."
     )
 
 
@@ -194,7 +194,7 @@ def _run(command: "Sequence[str]") -> str:
 
 
 def _made_for(root: str) -> str:
-    """Return a digest of the dependencies. Another version of the plugin may need other packages."""
+    """Return a digest of the dependencies, which differs if another version of the plugin needs other packages."""
     with open(os.path.join(root, "pyproject.toml"), "rb") as file:
         content = file.read()
     head, _, rest = content.partition(b"\ndependencies = [")

@@ -1,4 +1,4 @@
-"""Our hooks in Claude Code's settings: their events, commands and files, and the switches that turn them off.
+"""The registration of our hooks in Claude Code's settings: events, commands, files, and the switches of the hooks.
 
 For `install`, doctor and the hooks. A hook checks here whether it is registered twice or switched off. So this module
 imports only the standard library, and slow modules late.
@@ -45,7 +45,7 @@ MCP_MODES = ("live", "propose")  # it counts at once, or waits for a person
 
 
 def own_scope() -> str:
-    """Return the scope in which the running hook is registered: its first argument, or else `plugin`."""
+    """Return the scope of the settings file that registers the running hook: its first argument, or else `plugin`."""
     return sys.argv[1] if len(sys.argv) > 1 else PLUGIN
 
 
@@ -67,7 +67,7 @@ def is_on(switch: str, folder: str) -> bool:
 
 
 def switch_choice(switch: str, folder: str) -> "tuple[bool, str | None]":
-    """Return the result of `is_on`, and the file that sets it, or None if it is the default."""
+    """Return whether *switch* is on, and the settings file that says so (None for the default)."""
     return _last(switch, folder, True, lambda value: isinstance(value, bool))
 
 
@@ -78,21 +78,21 @@ def review_mode(folder: str) -> str:
 
 
 def review_choice(folder: str) -> "tuple[str, str | None, list[str]]":
-    """Return the `review_mode`, the file that sets it (None if it is the default) and the files that are ignored."""
+    """Return the `review_mode`, the file that sets it (None for the default), and files with a mode that is ignored."""
     return _strictest(REVIEW, REVIEW_MODES, "fetched", folder)
 
 
 def mcp_choice(folder: str) -> "tuple[str, str | None, list[str]]":
     """Return whether points that a session adds by MCP count at once (`live`) or wait (`propose`) in *folder*.
 
-    Also return the file that sets it (None if it is the default) and the project's files that are ignored. Only the
+    Also return the file that sets it (None for the default), and the project's files whose `live` is ignored. Only the
     user can choose `live`, because a project's file may come with a clone.
     """
     return _strictest(MCP_WRITES, MCP_MODES, "propose", folder)
 
 
 def _strictest(name: str, modes: "tuple[str, ...]", default: str, folder: str) -> "tuple[str, str | None, list[str]]":
-    """Return the user's mode for *name* (or *default*), or a stricter (later) mode from a project's file."""
+    """Return the user's mode for *name* (or *default*), or a project's if that is stricter: later in *modes*."""
     users, *others = dict.fromkeys(settings_files(folder))  # home as project: two scopes, one file
     choice = _setting(name, users)
     mode, source = (choice, users) if choice in modes else (default, None)
@@ -113,7 +113,7 @@ def is_shown_to_subagent(agent_type: str, folder: str) -> bool:
 
 
 def subagents_choice(folder: str) -> "tuple[list[str], str | None]":
-    """Return the types of subagents that get the playbook in *folder*, and their file (None: the default)."""
+    """Return the types of subagents that get the playbook, and the settings file with them (None for the default)."""
 
     def is_list(value: object) -> bool:
         return isinstance(value, list) and all(isinstance(each, str) for each in value)
@@ -122,8 +122,7 @@ def subagents_choice(folder: str) -> "tuple[list[str], str | None]":
 
 
 def _last(name: str, folder: str, default: "Any", is_one: "Callable[[object], bool]") -> "tuple[Any, str | None]":
-    """Return the last value of *name* that *is_one* accepts in the settings files, with its file; or *default* and
-    None."""
+    """Return the last value of *name* that *is_one* accepts, and its settings file. Else return *default* and None."""
     value, source = default, None
     for path in settings_files(folder):
         choice = _setting(name, path)
@@ -155,7 +154,7 @@ def guard_command(guard: str, *, python: str, hooks_folder: str) -> str:
 
 
 def programs(command: str) -> "tuple[str, str, str]":
-    """Return the hook's interpreter, the hook's file and the worker's interpreter in our command; `""` if missing."""
+    """Return the hook's interpreter, its file and the worker's interpreter from *command*; `""` if missing."""
     quoted = command.split("'")
     if len(quoted) in (11, 15) and quoted[0] == "[ -x ":  # as `command` writes it, with no quote inside a word
         return quoted[1], quoted[3], quoted[-2]
@@ -185,7 +184,6 @@ def is_ours(hook: object) -> bool:
 
 
 def _ends_with(hook: object, marker: str) -> bool:
-    """Return whether the command of a hook from a settings file ends with *marker*."""
     command = hook.get("command") if isinstance(hook, dict) else None
     return isinstance(command, str) and command.rstrip().endswith(marker)
 
@@ -206,12 +204,12 @@ def our_hooks(document: object, event: str) -> "list[dict[str, Any]]":
 
 
 def has_live_hook(path: str, event: str) -> bool:
-    """Return whether the settings file at *path* exists and registers our hook for *event*, with existing files."""
+    """Return whether the settings file at *path* registers a working hook of ours for *event*."""
     return any(is_live(hook["command"]) for hook in our_hooks(read_settings(path, MARKER), event))
 
 
 def answers_elsewhere(event: str, scope: str, folder: str) -> bool:
-    """Return whether a settings file that comes before *scope* registers our hook for *event*, with existing files."""
+    """Return whether a scope before *scope* registers a working hook of ours for *event*."""
     before = SCOPES if scope == PLUGIN else SCOPES[: SCOPES.index(scope)] if scope in SCOPES else ()
     own = settings_file(scope, folder) if scope in SCOPES else ""  # home as project: two scopes, one file
     paths = [settings_file(other, folder) for other in before]

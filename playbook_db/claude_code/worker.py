@@ -78,9 +78,9 @@ _WAITED_FOR = (
 class WorkResult:
     """The result of a run of the worker.
 
-    It read `spooled` jobs from the spool, updated `replicas` and `mirrors`, and queued `lost` sessions. It `learned`
-    from some jobs; others `failed` or were `put_off`, `away` of these until a team's server answers. `changed` has the
-    keys of the projects with new revisions.
+    All fields but `changed` are numbers: jobs read from the spool, updated replicas and mirrors, and `lost` sessions
+    that were found and queued. Jobs that were tried are `learned` from, `failed` or `put_off`; `away` counts those that
+    wait for a team's server. `changed` has the keys of projects with new revisions.
     """
 
     spooled: int = 0
@@ -95,7 +95,7 @@ class WorkResult:
 
 
 def main() -> None:
-    """Run the worker as a program, which reports problems only in the log."""
+    """Run the worker as a program. It reports problems only in its log."""
     gc.set_threshold(settings.COLLECT_AFTER)
     try:
         if not settings.is_disabled():
@@ -133,7 +133,7 @@ def is_at_work() -> bool:
 
 
 def note(problem: str, *, once: bool = False) -> None:
-    """Append *problem* as a line to the worker's log. With *once*, only do so if the last lines don't have it."""
+    """Append *problem* to the worker's log as a line. With *once*, skip it if it is among the last lines."""
     path = os.path.join(settings.logs_dir(), "worker.log")
     line = f"worker: {' '.join(redact_message(problem, os.environ).split())}"
     if once:
@@ -145,12 +145,12 @@ def note(problem: str, *, once: bool = False) -> None:
 
 
 def take_in_spool(store: Store) -> int:
-    """Import the spool; return how many jobs were queued. Learning needs the showings: only shown points are judged."""
+    """Import the spool. Return how many jobs were queued. Learning needs its showings: only shown points are judged."""
     return sum(_take_in(store, path) for path in spool.waiting())
 
 
 def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None]]]:
-    """Return the projects and jobs of sessions whose end no hook recorded, as after a kill or on a full disk.
+    """Yield a project and a job for each session whose end no hook recorded, as after a kill or on a full disk.
 
     The start of such a session is recorded. Its transcript has grown since it was last learned from, has no job, and
     hasn't changed for SILENT_S seconds. `playbook bootstrap` handles all others, such as those before the installation.
@@ -180,7 +180,7 @@ def find_lost_sessions(store: Store) -> Iterator[tuple[str, dict[str, str | None
 
 
 def list_transcripts(key: str) -> list[str]:
-    """Return all transcripts that Claude Code keeps of sessions in the folder *key* and of subagents, oldest first."""
+    """Return the transcripts that Claude Code keeps of sessions in the folder *key* and of subagents, oldest first."""
     patterns = ("*.jsonl", os.path.join("*", "subagents", "*.jsonl"))
     folder = glob.escape(os.path.join(settings.claude_dir(), "projects", session_folder_name(key)))
     paths = [path for each in patterns for path in glob.iglob(os.path.join(folder, each), include_hidden=True)]
@@ -229,17 +229,17 @@ def _work(url: str, result: WorkResult, models: _Models, ends_at: float) -> None
         try:
             forget.finish_waiting(store)
         except PlaybookError as error:  # somebody still reads it; the next worker tries again
-            note(f"forgotten text is still in the bytes of the database or a backup: {error}")
+            note(f"erased text is still in the file of the database or of a backup: {error}")
         guards.remove_retired(note_once)
         store.tidy()
     try:
         maintenance.take_daily(url)
     except (PlaybookError, OSError) as error:  # what was learned is kept all the same
-        note(f"no backup was taken: {error}")
+        note(f"no backup was made: {error}")
 
 
 def _tidy_touched() -> None:
-    """Remove the records of touched files for sessions that were compacted or that touched no new file for a week."""
+    """Remove records of touched files from before a compaction, or of sessions that touched no new file for a week."""
     with contextlib.suppress(OSError):
         for session in os.scandir(settings.touched_dir()):
             if "." in session.name or time.time() - session.stat().st_mtime > _KEEP_TOUCHED_S:
@@ -247,7 +247,7 @@ def _tidy_touched() -> None:
 
 
 def _has_come_in(url: str) -> bool:
-    """Return whether a hook that found this worker running queued something after the last round."""
+    """Return whether a job was queued since the last round. Hooks start no worker while this one runs."""
     if spool.waiting():
         return True
     with open_store(url) as store:
@@ -272,7 +272,7 @@ def _take_in(store: Store, path: str) -> bool:
     except (ValueError, RecursionError) as error:
         with contextlib.suppress(FileNotFoundError):  # another process had it, too
             os.replace(path, path + ".unreadable")
-        note(f"{path} holds neither a job nor a showing ({error}); it was moved to {path}.unreadable")
+        note(f"{path} is not a valid file of the spool ({error}); it was renamed to {path}.unreadable")
         return False
     except (PlaybookError, OSError) as error:
         note(f"{path} waits on: {error}")
@@ -331,12 +331,12 @@ def _do(store: Store, servers: Servers, job: "Job", result: WorkResult, models: 
 
 
 def _described(error: Exception) -> str:
-    """Return the text of *error*, with its type if it isn't our own and so a bug."""
+    """Return the text of *error*. An error that isn't a PlaybookError is a bug, so add its type."""
     return str(error) if isinstance(error, PlaybookError) else f"{type(error).__name__}: {error}"
 
 
 def _until(error: PlaybookError) -> str | None:
-    """Return until when *error* delays a job, or None if the job waits for the next worker."""
+    """Return the time at which a job is tried again after *error*. None means that the next worker tries it."""
     if isinstance(error, BudgetError):
         return error.until
     if isinstance(error, TimeOverError):
@@ -345,7 +345,7 @@ def _until(error: PlaybookError) -> str | None:
 
 
 def _transcripts_of(path: str) -> list[str]:
-    """Return the transcripts of a session: those of its subagents, then its own at *path*."""
+    """Return the transcripts of a session: first those of its subagents, then the session's own at *path*."""
     pattern = os.path.join(glob.escape(os.path.splitext(path)[0]), "subagents", "*.jsonl")
     return [*filter(os.path.isfile, (*sorted(glob.iglob(pattern, include_hidden=True)), path))]
 
@@ -355,7 +355,7 @@ def _is_subagents(path: str) -> bool:
 
 
 def _is_lost(path: str, learned_to: int, until: float, folder: str) -> bool:
-    """Return whether the transcript at *path* grew beyond byte *learned_to*, last before *until*, and not recently.
+    """Return whether the transcript at *path* has over *learned_to* bytes, and hasn't grown after *until* or lately.
 
     The session in *folder* may have been cleared or killed, so its settings must allow learning after both.
     """

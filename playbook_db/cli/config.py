@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     """Show every setting and where it comes from; change yours.
 
-    With NAME, show only that setting. With NAME and VALUE (or `config set NAME VALUE`), set it for all your sessions,
-    in Claude Code's settings; a variable goes into their `env`. The hooks, the worker and commands read it there; in a
-    terminal, a variable of the shell comes first. Keys are never shown.
+    With NAME, show only that setting. With NAME and VALUE (or `config set NAME VALUE`), set it for all your sessions.
+    The value goes into Claude Code's settings; a variable goes into their `env`. The hooks, the worker and the commands
+    read it there. In a terminal, a variable of the shell overrides it. API keys are never shown.
     """
     from dataclasses import asdict
     from difflib import get_close_matches
@@ -50,6 +50,8 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     print_table(("setting", "value", "from", "note"), rows, nothing="no settings")
     if name is None:
         notify([model_in_words(folder)])
+    elif name in configuration.VALUES:
+        notify([f"{name} can be {', '.join(configuration.VALUES[name])}"])
 
 
 def _cost(setting: "Setting") -> str:

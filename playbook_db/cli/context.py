@@ -117,7 +117,7 @@ def named_project() -> str | None:
 
 
 def is_users_own(names: Iterable[str] = ()) -> bool:
-    """Return whether `--user` or the *names* of points mean the user's personal playbook. Raises a usage error if
+    """Return whether `--user` or the *names* of points choose the user's personal playbook. Raises a usage error if
     `--user` is combined with a project, or if the names belong to two playbooks."""
     if _options().get("is_user"):
         if named_project():
@@ -130,7 +130,7 @@ def is_users_own(names: Iterable[str] = ()) -> bool:
     kinds = {is_users_name(name) for name in names}
     if len(kinds) > 1:
         raise click.UsageError(
-            "Some of these points are in your personal playbook, others in the project's. Give those of one at a time."
+            "Some of these points are in your personal playbook, others in the project's. Name points of one playbook."
         )
     return True in kinds
 
@@ -154,8 +154,8 @@ def playbook_here() -> str:
 
 
 def source_of(*names: str) -> "ReadSource":
-    """Return the source for a command that only reads the playbook that the options, the environment and the *names* of
-    points mean."""
+    """Return the source from which a command reads the playbook. The options, the environment and the *names* of points
+    choose the playbook."""
     from playbook_db.services.reading.sources import ReadSource
 
     return ReadSource(*database_and_folder(names), partial(opened, *names))
@@ -170,8 +170,8 @@ def opened(
     is_own: bool = False,
     reads: "Reads | None" = None,
 ) -> "Iterator[Project]":
-    """Open the project that the options and the environment name, or the user's personal playbook if they or the
-    *names* of points mean that.
+    """Open the project that the options and the environment name. If they or the *names* of points choose the user's
+    personal playbook, open that.
 
     A project in a team is opened in the team's database, unless *is_own*. If that can't be reached, a command that only
     *reads* gets the local copy. A mirror is updated before and after, unless *sync* is off. If the database is gone but
@@ -260,7 +260,7 @@ def point_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 @contextmanager
 def needing(what: str, *, extra: str) -> Iterator[None]:
-    """Raise MissingExtraError if an import in the `with` block lacks a package of *extra*, which *what* needs."""
+    """Raise MissingExtraError about *what* and *extra* if an import in the `with` block finds no package."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -67,14 +67,14 @@ def upgrade(as_json: bool) -> None:
 
 @database.command()
 @click.option("--quick", is_flag=True, help="Leave out the slow checks.")
-@click.option("--rebuild-search", is_flag=True, help="First rebuild the full-text index.")
-@click.option("--repair-points", is_flag=True, help="First run `db repair --yes`.")
+@click.option("--rebuild-search", is_flag=True, help="Rebuild the full-text index before the checks.")
+@click.option("--repair-points", is_flag=True, help="Run `db repair --yes` before the checks.")
 @as_json
 def check(quick: bool, rebuild_search: bool, repair_points: bool, as_json: bool) -> None:
-    """Check that the database is sound. Exit code 1 if not.
+    """Check that the database is sound. The exit code is 1 if it isn't.
 
-    It checks the file, its references, and that every playbook equals what its history says. It changes nothing, except
-    with --rebuild-search or --repair-points.
+    The command checks the file, its references, and whether every playbook matches its history. Nothing is changed,
+    except with --rebuild-search or --repair-points.
     """
     from playbook_db.services import maintenance
 
@@ -189,15 +189,15 @@ def _state_text(held: "Held") -> str:
 
 
 @database.command()
-@click.option("--dry-run", is_flag=True, help="Show what could be saved; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show which points could be saved; change nothing.")
 @click.option("--yes", is_flag=True, help="Don't ask before changing anything.")
 @as_json
 def repair(dry_run: bool, yes: bool, as_json: bool) -> None:
     """Repair a damaged database.
 
-    The newest sound backup replaces it. Points that can still be read are added, in one revision for each playbook. The
-    history since the backup is lost, unless the file itself can be rewritten. The damaged file is renamed and kept. A
-    sound database is left alone. On a server, each playbook is rebuilt from its history.
+    If the damaged file can be rewritten, no history is lost. Otherwise the newest sound backup replaces it, and later
+    history is lost. Points that can still be read are added, in one revision for each playbook. The damaged file is
+    renamed and kept. A sound database is left alone. On a server, each playbook is rebuilt from its history.
     """
     from playbook_db.services import repair as repair_service
 
@@ -241,7 +241,7 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
         if each.lost_history:
             yield f"{each.key}: {each.lost_history}"
         if each.is_key_lost:
-            yield f"{each.key}: its folder is lost; to name it: playbook project move"
+            yield f"{each.key}: its folder's name is lost; to set it: playbook project move {each.key} FOLDER"
         for name in each.renamed:
             yield f"{each.key}: a point that had lost its name is now {name}"
     yield from repaired.mirrors
@@ -254,9 +254,9 @@ def _repair_text(repaired: "Repaired") -> Iterator[str]:
 def metadata(output: str | None) -> None:
     """Print metadata for Datasette.
 
-    It explains each view and column, and has the questions of docs/sql.md as queries.
+    The metadata explains each view and column, and contains the queries of docs/sql.md.
 
-    Then run: datasette "$(playbook db path)" -m metadata.json
+    To open the database with it: datasette "$(playbook db path)" -m metadata.json
     """
     import json
 
@@ -272,9 +272,10 @@ def metadata(output: str | None) -> None:
 def transfer(source: str, target: str, as_json: bool) -> None:
     """Copy playbooks into another database.
 
-    FROM and TO are URLs or paths of SQLite files; TO is created if needed. All playbooks are copied with their history,
-    votes, sessions and jobs; with --project or --user only that one. FROM stays as it is. Afterwards both are compared.
-    If TO already has one of these playbooks, if anything differs, or if you interrupt it, nothing is copied.
+    FROM and TO are URLs or paths of SQLite files; TO is created if needed. All playbooks are copied, with their
+    history, votes, sessions and jobs. --project or --user chooses one playbook. FROM stays as it is. Copies are
+    compared with the originals. Nothing is copied if TO already has one of the playbooks, if a copy differs, or if you
+    interrupt it.
     """
     from playbook_db import projects, settings
     from playbook_db.services import maintenance
@@ -329,9 +330,9 @@ def grant(role: str, right: "Right", as_json: bool) -> None:
 def distribute(as_json: bool) -> None:
     """Distribute a database over the servers of Citus.
 
-    All rows of a playbook are then together on one of the servers that Citus knows; different playbooks may be on
-    different servers. Nothing else changes. Others wait until it ends. If you interrupt it, the database stays as it
-    was. Running it twice does no harm. In a project that has joined a team, it distributes the team's database.
+    Each playbook then has all its rows on one server of Citus; different playbooks may be on different servers. Nothing
+    else changes. Other programs wait until the command ends. If you interrupt it, nothing changes. Running it twice
+    does no harm. In a project that has joined a team, the team's database is distributed.
     """
     from playbook_db.services import maintenance
     from playbook_db.services.reading.sql import database_of

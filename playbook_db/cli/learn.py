@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from playbook_db.store.quick_sql import Job, PointLifespan
 
 _TOKENS_A_CHUNK = 16_000  # about, for templates and answers of two calls
-_SEE_JOBS = Remedy("See them with: {}", ("jobs",))
+_SEE_JOBS = Remedy("To list the jobs: {}", ("jobs",))
 _FIND_TRANSCRIPTS = Remedy("To learn from all that Claude Code kept of this project: {}", ("bootstrap",))
 _EVENT_WORDS = {
     "helpful": "helpful vote", "harmful": "harmful vote", "neutral": "neutral vote", "vote": "vote change",
@@ -63,8 +63,8 @@ _EVENT_WORDS = {
 def learn(transcript: str, as_json: bool) -> None:
     """Learn from one transcript now.
 
-    Each part of a transcript counts once, even if a hook or another command reads it too. For all past sessions of a
-    project use playbook bootstrap; for the queue, playbook work.
+    No part of a transcript is learned from twice, even if a hook or another command reads it, too. To learn from all
+    past sessions of a project, use playbook bootstrap. To learn from the queue, use playbook work.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
@@ -93,10 +93,10 @@ def learn(transcript: str, as_json: bool) -> None:
 def bootstrap(yes: bool, as_json: bool) -> None:
     """Learn from all past sessions of this project.
 
-    It reads the transcripts that Claude Code kept, oldest first. First it shows an estimate and asks. The tokens that
-    you agree to, there or with --yes, don't count toward today's limit. Without a terminal it needs --yes. You can
-    interrupt it and run it again: nothing is learned twice. For a single transcript use playbook learn; for the queue,
-    playbook work.
+    It reads the transcripts that Claude Code kept, oldest first. First it shows how many tokens this may take, and
+    asks. These tokens don't count toward today's limit. Without a terminal it needs --yes. You can interrupt it and run
+    it again: nothing is learned twice. To learn from a single transcript, use playbook learn. To learn from the queue,
+    use playbook work.
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.llm import choose
@@ -144,7 +144,6 @@ def _to_review(results: "Sequence[TranscriptResult]") -> str:
 
 
 def _learned_record(transcripts: int, results: "Sequence[TranscriptResult]") -> dict[str, Any]:
-    """Return the results of learning as a JSON object."""
     return {
         "transcripts": transcripts,
         "chunks": sum(len(each.learned) for each in results),
@@ -208,13 +207,13 @@ sessions.params += PROJECT_OPTIONS  # a group that is a command too
 
 @sessions.command()
 @click.argument("session", metavar="[ID]", required=False)
-@click.option("--off", is_flag=True, help="Learn from it again, from now on.")
+@click.option("--off", is_flag=True, help="Learn from the session again, from now on.")
 @as_json
 def skip(session: str | None, off: bool, as_json: bool) -> None:
-    """Learn nothing from a session from now on.
+    """Stop learning from a session.
 
-    ID is the session's id or the beginning of it; inside a session of Claude Code the default is that session. Earlier
-    lessons from it stay. To undo them: playbook undo --session ID
+    ID is the session's id or the beginning of it. Inside a session of Claude Code, the default is that session. Earlier
+    lessons from the session stay; to undo them: playbook undo --session ID
     """
     from playbook_db.claude_code import learner, worker
     from playbook_db.claude_code.transcripts import transcript
@@ -242,7 +241,7 @@ def skip(session: str | None, off: bool, as_json: bool) -> None:
         print_json({"session": session_id, "skipped": not off, "transcripts": len(known.get(session_id, ()))})
         return
     if not off:
-        say(f"nothing is learned from session {session_id} from now on")
+        say(f"playbook no longer learns from session {session_id}")
         notify([f"to learn from it again: playbook sessions skip {session_id} --off"])
     elif was_skipped:
         say(f"playbook will learn from session {session_id} again")
@@ -283,7 +282,7 @@ def why(name: str, as_json: bool) -> None:
         say(f"{line.capitalize()}.")
     for use in uses:
         event, _, *did = event_cells(use)
-        say(f"{count_of(use.shown, 'session')} got it {event}. Of these: {', '.join(filter(None, did))}")
+        say(f"{count_of(use.shown, 'session')} got it {event}. These sessions: {', '.join(filter(None, did))}")
 
 
 def _life_in_words(life: "Life", lifespan: "PointLifespan") -> str:
@@ -318,7 +317,7 @@ def _by(event: "LifeEvent") -> str:
 
 
 def _estimate(project: "Project", sizes: "list[int]") -> tuple[int, str]:
-    """Estimate the most tokens that learning from transcripts of *sizes* bytes takes; return it also in words."""
+    """Return how many tokens learning from transcripts of *sizes* bytes may take, and a sentence about it."""
     from playbook_db.claude_code.learner import CHUNK_CHARS
     from playbook_db.domain.prompt_text import render_points
     from playbook_db.llm import choose
@@ -352,8 +351,8 @@ def _progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
 def work(as_json: bool) -> None:
     """Run the background worker once, in the foreground.
 
-    It learns from the transcripts in the queue, and brings mirrors up to date. For one transcript use playbook learn;
-    for all past sessions, playbook bootstrap.
+    It learns from the transcripts in the queue, and brings mirrors up to date. To learn from one transcript, use
+    playbook learn. To learn from all past sessions, use playbook bootstrap.
     """
     from playbook_db.claude_code import worker
     from playbook_db.llm import choose
@@ -443,11 +442,11 @@ def retry(numbers: tuple[int, ...], of_all: bool, as_json: bool) -> None:
 def drop(number: int, as_json: bool) -> None:
     """Remove a job from this project's queue.
 
-    Its transcript isn't learned from, unless the session continues later.
+    Nothing is learned from the job's transcript, unless the session continues later.
     """
     from playbook_db.services.learning import queue
 
     with opened(sync=False, is_own=True) as project:
         if not queue.drop(project.store, project.key, number):
-            raise PlaybookError(f"There is no job {number} in this project that can be removed.", _SEE_JOBS)
+            raise PlaybookError(f"This project has no job {number} that can be removed.", _SEE_JOBS)
     print_answer(f"job {number} of {one_line(project.key)} is removed", as_json=as_json, removed=number)

@@ -164,8 +164,8 @@ _USUAL_WORDS = {
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="playbook")
-@click.option("--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, else the one here).")
-@click.option("--db", metavar="URL", help="The database (default: PLAYBOOK_DB_URL, else in Claude Code's folder).")
+@click.option("--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, else this one's).")
+@click.option("--db", metavar="URL", help="The database (default: PLAYBOOK_DB_URL, else one in Claude Code's folder).")
 @click.option("--user", "is_user", is_flag=True, help="Use your personal playbook instead of the project's.")
 @click.option(
     "--utc", is_flag=True, help="Show times in UTC (default: local time).", expose_value=False, callback=in_utc
@@ -174,8 +174,8 @@ _USUAL_WORDS = {
 def cli(ctx: click.Context, project: str | None, db: str | None, is_user: bool) -> None:
     """Read, correct and share what Claude Code learned in your projects.
 
-    You can give these options before a command or after it; --user only goes with commands on one playbook. The name
-    of a point says which playbook has it: pat-001 is the project's, upat-001 is in your personal playbook.
+    You can give these options before a command or after it. Only commands on one playbook accept --user. The name of a
+    point says which playbook contains it: pat-001 is in the project's playbook, upat-001 in your personal one.
 
     Answers go to stdout, messages to stderr. Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 3 a bug
     in playbook-db, 130 interrupted.

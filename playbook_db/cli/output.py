@@ -38,7 +38,7 @@ _STYLES = {"name": "cyan", "+": "green", "-": "red"}  # of the columns with thes
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document. Characters that `shown` would change are escaped."""
+    """Print one JSON document, with unprintable characters escaped."""
     import json
 
     click.echo(shown_json(json.dumps(document, indent=2, ensure_ascii=False)))
@@ -189,7 +189,7 @@ def write_file(data: bytes, output: str) -> None:
 
 
 def readable_size(size_bytes: int) -> str:
-    """Return a size with its unit: bytes, from 1 KiB on KiB, from 1 MiB on MiB."""
+    """Return a size in bytes, KiB or MiB, with the unit."""
     if size_bytes < 1024:
         return f"{size_bytes} bytes"
     return f"{size_bytes / 1024:,.0f} KiB" if size_bytes < 1024**2 else f"{size_bytes / 1024**2:,.1f} MiB"
@@ -204,19 +204,19 @@ def evidence_line(evidence: "Evidence") -> str:
 
 
 def event_cells(use: "EventUse") -> tuple[str, ...]:
-    """Return the cells of a line about points that one event showed. They are the event, the number of sessions, and
-    how many cited or voted, with shares if there are enough sessions."""
+    """Return the cells of a line about the points that were shown at one event. They are the event, how often points
+    were shown, and how often they were cited or voted on, with shares if there are enough sessions."""
     from playbook_db.domain.trust.outcomes import EVENTS, FEWEST_SESSIONS  # late: few commands come here
 
     counts = (("cited", use.cited), ("helpful", use.helpful), ("harmful", use.harmful))
     shares = [(name, count, use.share(count)) for name, count in counts]
     cells = (f"{name} {count:,}" + ("" if share is None else f" ({share:.1%})") for name, count, share in shares)
-    few = "" if use.share(0) is not None else f"too few to compare: fewer than {FEWEST_SESSIONS}"
-    return EVENTS[use.event], f"in {use.shown:,}", *cells, few
+    few = "" if use.share(0) is not None else f"too few to compare: {FEWEST_SESSIONS} are needed"
+    return EVENTS[use.event], f"{use.shown:,} times", *cells, few
 
 
 def session_name(session_id: str) -> str:
-    """Return a session's id. A terminal only gets the beginning of a long id, which commands accept, too."""
+    """Return a session's id. On a terminal, shorten a long id; commands accept its beginning, too."""
     return session_id[:8] if len(session_id) == _UUID_LENGTH and sys.stdout.isatty() else one_line(session_id)
 
 
@@ -248,7 +248,7 @@ def folded(text: str, indent: str = "", *, err: bool = False) -> str:
 
 
 def beside(head: str, text: str, margin: int) -> str:
-    """Return *text* after *head*, which is *margin* columns wide. Further lines of *text* are indented as far."""
+    """Return *head*, which is *margin* columns wide, and *text*. Further lines are indented by *margin*."""
     return head + folded(text, " " * margin)[margin:]
 
 

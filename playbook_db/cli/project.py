@@ -39,7 +39,7 @@ def project_list(as_json: bool) -> None:
 
 
 @project.command()
-@click.option("--off", is_flag=True, help="Stop ignoring it.")
+@click.option("--off", is_flag=True, help="Stop ignoring the project.")
 @as_json
 def ignore(off: bool, as_json: bool) -> None:
     """Keep the hooks out of this project.
@@ -55,15 +55,15 @@ def ignore(off: bool, as_json: bool) -> None:
 
 
 @project.command()
-@click.option("--off", is_flag=True, help="Use your own settings instead.")
+@click.option("--off", is_flag=True, help="Use your own values, not the project's.")
 @click.option("--yes", is_flag=True, help="Agree without being asked.")
 @as_json
 def trust(off: bool, yes: bool, as_json: bool) -> None:
-    """Use the address and programs that the project sets.
+    """Use the addresses and programs that the project sets.
 
-    A project can set an address, programs, a database or test commands in the `env` of its settings. If it sets an
-    address but no key, nothing is learned from it until you agree. You are asked again about a value that changes.
-    Without a terminal it needs --yes.
+    In its settings, a project can set a model's address, programs, a database or test commands. First you see the
+    values and are asked, because your key and transcripts go to that address. Until then, nothing is learned if the
+    project sets an address but no key. If a value changes, you are asked again. Without a terminal it needs --yes.
     """
     from playbook_db.domain.redaction.redact import redact_message
     from playbook_db.services.learning import queue

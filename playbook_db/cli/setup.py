@@ -24,8 +24,8 @@ _SHOWN_POINTS = 10  # of a file that could be imported
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "broken": ("BROKEN", "red")}
 
 
-_in_git = click.option("--git", "in_git", is_flag=True, help="Only change how git merges playbooks here.")
-_for_all_clones = click.option("--share", is_flag=True, help="With --git: use .gitattributes, which all clones get.")
+_in_git = click.option("--git", "in_git", is_flag=True, help="Only change how git merges playbooks, not the hooks.")
+_for_all_clones = click.option("--share", is_flag=True, help="With --git: use .gitattributes, which all clones share.")
 
 
 @cli.command("install")
@@ -34,9 +34,9 @@ _for_all_clones = click.option("--share", is_flag=True, help="With --git: use .g
     type=click.Choice(registration.SCOPES),
     default="user",
     show_default=True,
-    help="Whose settings: yours for all projects, this project's, or yours for this project.",
+    help="Which settings: user (yours, in all projects), project (shared by all clones) or local (yours, here).",
 )
-@click.option("--replace", is_flag=True, help="Remove the hooks of the older system, which keeps JSON files only.")
+@click.option("--replace", is_flag=True, help="Also remove the hooks of the older system, which only keeps JSON files.")
 @_in_git
 @_for_all_clones
 @as_json
@@ -44,8 +44,8 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
     """Register the hooks in Claude Code's settings.
 
     Claude Code then runs them in every session. All other settings stay as they are, and a copy of the file from before
-    the first install is kept next to it. With --git no hooks are registered: from now on git merges this repository's
-    .claude/playbook.json with playbook.
+    the first install is kept next to it. With --git no hooks are registered. Git then runs playbook to merge this
+    repository's .claude/playbook.json.
     """
     if in_git or share:
         _set_up_git(in_git, share, as_json)
@@ -68,7 +68,7 @@ def install_hooks(scope: str, replace: bool, in_git: bool, share: bool, as_json:
         hooks = ", ".join(f"{event} ({hook})" for event, (hook, _) in registration.EVENTS.items())
         say(f"{done.path}: registered the hooks for {hooks}")
         if done.backup:
-            say(f"the file as it was: {done.backup}")
+            say(f"a copy of the earlier file: {done.backup}")
         tokens = settings.daily_tokens()
         budget = f"{tokens:,} tokens a day{in_dollars(tokens)}" if tokens else "any number of tokens"
         say(f"learning may use {budget}; to change that, set PLAYBOOK_DAILY_TOKENS (0: no limit)")
@@ -93,7 +93,7 @@ def _set_up_git(in_git: bool, share: bool, as_json: bool) -> None:
     if not done.changed:
         say("git merges .claude/playbook.json with playbook already; nothing was changed")
     say(f"git runs: {done.command}")
-    say("(with the full path of the interpreter: git may not find playbook on its PATH)")
+    say("The command has the full path of the interpreter, because git may not find playbook on its PATH.")
     if share:
         say("commit .gitattributes, and run `playbook install --git` in each clone")
 
@@ -121,7 +121,7 @@ def model_in_words(folder: str) -> str:
     try:
         return f"learning asks {choose.describe_access(folder)}"
     except PlaybookError as error:
-        return f"learning waits: {error}"
+        return f"Learning waits. {error}"
 
 
 def _take_out_older(folder: str) -> bool:
@@ -134,7 +134,7 @@ def _take_out_older(folder: str) -> bool:
     for hooks in older:
         backup = install.take_out(hooks.path, hooks.commands, now=datetime.now(UTC))
         say(f"{hooks.path}: removed {count_of(len(hooks.commands), 'hook')} of the older system")
-        say(f"the file as it was: {backup}")
+        say(f"a copy of the earlier file: {backup}")
     for aside in older_hooks.set_templates_aside() if older else ():
         say(f"its template, which doesn't fit this version, is now {aside}")
     return bool(older)
@@ -162,9 +162,9 @@ def _warn_of_older(folder: str) -> bool:
     type=click.Choice((*registration.SCOPES, _ALL)),
     default=_ALL,
     show_default=True,
-    help="Whose settings: yours for all projects, this project's, yours for this project, or all of them.",
+    help="Which settings: user (yours, in all projects), project (shared by all clones), local (yours, here), or all.",
 )
-@click.option("--purge", is_flag=True, help="Also remove the plugin's environment, logs, spool and markers.")
+@click.option("--purge", is_flag=True, help="Also remove the plugin's environment, the logs and temporary files.")
 @click.option("--database", is_flag=True, help="With --purge: remove the database and its backups, too.")
 @click.option("--yes", is_flag=True, help="With --purge: remove without asking.")
 @_in_git
@@ -208,7 +208,7 @@ def uninstall_hooks(
     if problems:
         raise InstallError("\n".join(problems))
     if not changed and not as_json:
-        say("no settings file has our hooks; nothing was changed")
+        say("no settings file has playbook's hooks; nothing was changed")
     data = settings.data_dir()
     if not purge:
         print_answer(f"what was learned stays in {data}", as_json=as_json, settings=changed, data=data)
@@ -250,9 +250,9 @@ def _agreed_to_purge(database: bool, *, yes: bool) -> list[str] | None:
 def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
     """Add this project (and create the database if needed).
 
-    If there is a .claude/playbook.json, its text would go into prompts. So it is shown first, and you are asked whether
-    to import it; without a terminal it is only imported with --yes. On a terminal you are also asked whether to replace
-    hooks of the older system, and whether to learn from past sessions of this project.
+    The texts of a .claude/playbook.json would go into prompts. So an existing file is shown first, and you are asked
+    whether to import it; without a terminal this needs --yes. On a terminal you are also asked whether to replace hooks
+    of the older system, and whether to learn from past sessions of this project.
     """
     from playbook_db.cli.learn import bootstrap, estimate_of_bootstrap
     from playbook_db.cli.look.status import MIRRORS
@@ -268,7 +268,7 @@ def init(ctx: click.Context, yes: bool, new: bool, as_json: bool) -> None:
                 return
         notify((mirror.accept(project) if is_wanted else mirror.enrol(project)).notes)
         points, where, state = len(read_playbook(project).points), project.store.where, mirror.state(project)
-        text = f"{one_line(project.key)}: {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
+        text = f"{one_line(project.key)} has {count_of(points, 'key point')} in {where} (mirror: {MIRRORS[state]})"
         print_answer(text, as_json=as_json, project=project.key, points=points, database=where, mirror=state)
         learnable = estimate_of_bootstrap(project)
     spool.keep_reserve()
@@ -300,8 +300,8 @@ def _offer_replacement(ctx: click.Context) -> None:
 def switch_mirror(state: str, yes: bool, as_json: bool) -> None:
     """Keep .claude/playbook.json up to date, or stop that.
 
-    With on, the file always matches the database, and your edits of the file are merged into it. A file that was
-    never imported is shown first, as by `playbook init`; unless you import it, nothing changes.
+    With on, the file always matches the database, and your edits of the file are merged into it. A file that was never
+    imported is shown first, as by `playbook init`. If you don't import it, nothing changes.
     """
     from playbook_db.services.sharing import mirror
 
@@ -323,7 +323,7 @@ def _is_wanted(project: "Project", yes: bool) -> bool:
     path = project.mirror_path or ""
     data = mirror.read(path, folder_of_mirror(path))
     if data is None:
-        raise MirrorError(f"{path} is a link to nothing. Remove it, and run playbook init again.")
+        raise MirrorError(f"{path} is a broken link. Remove it, and run playbook init again.")
     reading = playbook_file.decode(data, source=path)
     revised = import_export.import_playbook(project, reading, source=path, folds_equal=False, dry_run=True)
     shown = f"{os.path.relpath(path)} holds {count_of(len(reading.playbook.points), 'key point')}"
@@ -337,13 +337,13 @@ def _is_wanted(project: "Project", yes: bool) -> bool:
 
 
 @cli.command()
-@click.option("--online", is_flag=True, help="Also ask the model a tiny question.")
+@click.option("--online", is_flag=True, help="Also test the model with one short question.")
 @as_json
 @click.pass_context
 def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
     """Test the installation, and say what is broken.
 
-    It runs the hooks for real, and checks the database, the queue and the settings. Exit code 1 if something is broken.
+    It runs the hooks for real, and checks the database, the queue and the settings. Exit code 1: something is broken.
     """
     from playbook_db.claude_code.setup import doctor as examining
 

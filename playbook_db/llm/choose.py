@@ -13,8 +13,8 @@ from playbook_db.llm.claude_cli import ClaudeCli
 from playbook_db.llm.model import Model, Prompt, Reply
 
 _NEITHER = (
-    "There is no model to ask: neither a key (AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_API_KEY) nor "
-    "Claude Code (`claude` on the PATH, or PLAYBOOK_CLAUDE). Work waits in the queue until there is one."
+    "There is no model to ask. Install Claude Code (`claude` on the PATH, or PLAYBOOK_CLAUDE), or set "
+    "AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN or ANTHROPIC_API_KEY. Sessions wait in the queue until then."
 )
 _NO_KEY = (
     "AGENTIC_CONTEXT_BACKEND is api, but there is no key. "

@@ -14,7 +14,7 @@ from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes
 _STATES = {
     "live": "live",
     "pinned": "pinned",
-    "resting": "resting",
+    "resting": "resting, not shown at a session's start",
     "retired": "retired",
     "proposed": "proposed, to be decided",
 }

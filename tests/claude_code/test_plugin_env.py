@@ -104,7 +104,7 @@ def test_a_session_is_kept_out_before_the_command_is_there(home: Path, monkeypat
     ]
 
     assert ["isn't set up yet" in each for each in said] == [True, True]
-    assert ["nothing is learned from session s-1 from now on" in each for each in said] == [False, True]
+    assert ["playbook no longer learns from session s-1" in each for each in said] == [False, True]
     assert queue.is_skipped("s-1")
 
 

@@ -275,5 +275,5 @@ def test_a_backup_that_fails_is_told_and_fails_nothing(client: Client) -> None:
     assert worker.run(settings.database_url()) == WorkResult(spooled=1, learned=1)
 
     (line,) = _log()
-    assert "no backup was taken: " in line
+    assert "no backup was made: " in line
     assert str(client.data / "backups") in line

@@ -78,7 +78,7 @@ def test_status_asks_nobody_and_says_how_old_it_is(playbook: Playbook, team_repl
     unknown = playbook("status")
 
     assert f"it is {NAME} there, as this machine last knew it, 2 hours ago: playbook team status" in known.out
-    assert "points         1; a session gets 1, revision 4" in known.out
+    assert "points         1; a session gets 1; at revision 4" in known.out
     assert (record["team"], record["revision"], record["team_as_of"][:2]) == (NAME, 4, "20")
     assert f"it is {NAME} there, which this machine doesn't have yet: playbook work" in unknown.out
     assert (known.err, unknown.code, unknown.err) == ("", 0, "")

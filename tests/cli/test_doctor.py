@@ -123,7 +123,7 @@ def test_where_all_is_well_nothing_is_broken_and_nothing_changes(findings: Findi
     assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
     assert "shows 1 point in" in found["inject"][0]["message"]
     assert found["remind"][0]["message"].startswith("searches points for prompts")
-    assert "a bare interpreter" in found["enqueue"][0]["message"]
+    assert "Python alone" in found["enqueue"][0]["message"]
     assert "SQLite" in found["interpreter"][0]["message"]
     with closing(sqlite3.connect(home / ".claude" / "playbook" / "playbook.db")) as connection:
         assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (0,)
@@ -357,7 +357,7 @@ def test_jobs_that_wait_a_worker_at_work_and_the_last_log_lines_are_told(finding
         found = findings()
 
     assert found["spool"][0]["message"].startswith("1 file waits")
-    assert found["worker"][0]["message"] == "at work just now"
+    assert found["worker"][0]["message"] == "a worker is running now"
     assert [finding["message"] for finding in found["hooks.log"]] == [
         f"{now} {line}" for line in ("b", "c", "for https://host")
     ]
@@ -397,7 +397,7 @@ def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
 
     assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
     assert "environment is ready" in found["worker"][0]["message"]
-    assert found["worker"][1]["message"] == f"{runtime}/bin/python can run it"
+    assert found["worker"][1]["message"] == f"{runtime}/bin/python can run the worker"
     (runtime / "bin" / "python").unlink()
     (runtime / "bin" / "python").symlink_to("/bin/false")
     assert findings()["worker"][1]["remedy"].startswith(
@@ -553,7 +553,7 @@ def test_a_model_that_refused_is_not_called_ok(
 
     assert [budget[about][0]["state"] for about in ("queue", "model access")] == ["note", "ok"]
     assert [refused[about][0]["state"] for about in ("queue", "model access")] == ["note", "note"]
-    assert "work waits, because it was refused: claude gave no answer: 401" in refused["model access"][0]["message"]
+    assert "learning waits, because of an error: claude gave no answer: 401" in refused["model access"][0]["message"]
     assert refused["model access"][0]["remedy"] == "playbook doctor --online"
 
 
@@ -571,7 +571,7 @@ def test_for_people_each_finding_is_a_line_with_its_remedy_below(playbook: Playb
     assert done.code == 1
     assert "BROKEN  hooks: not registered" in done.out
     assert "        -> playbook install" in done.out
-    assert f"ok      worker: {sys.executable} can run it" in done.out
+    assert f"ok      worker: {sys.executable} can run the worker" in done.out
 
 
 @pytest.mark.parametrize("told_by", ["settings", "the plugin's own command"])

@@ -73,7 +73,7 @@ def test_init_shows_a_waiting_file_and_takes_it_in(playbook: Playbook, folder: P
     file is kept up to date."""
     file = folder / ".claude" / "playbook.json"
     file.write_text(json.dumps(a_flat_dict("use type hints", "prefer pathlib")))
-    assert "exists but was never merged; look at it with: playbook init" in playbook("list").err
+    assert "was never imported; to look at it and decide: playbook init" in playbook("list").err
 
     result = playbook("init")
 
@@ -81,7 +81,7 @@ def test_init_shows_a_waiting_file_and_takes_it_in(playbook: Playbook, folder: P
     assert "2 key points (2 added)" in result.err
     assert "[kpt_001] use type hints" in result.err
     assert "not imported; none of it goes into a prompt. To import it: playbook init --yes" in result.err
-    assert ": 0 key points in" in result.out
+    assert "has 0 key points in" in result.out
     assert "mirror: none" in result.out
     assert "2 key points in" in playbook("init", "--yes").out
     playbook("add", "mind the gap")

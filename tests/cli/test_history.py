@@ -71,7 +71,7 @@ def test_a_log_tells_at_a_glance_what_was_done(lived: Playbook) -> None:
     """Newest first: what each revision did to which point, and what else there was, in one look."""
     assert parts(lived("log").out) == [
         "revision 5  TIME  edit  ann@laptop\n    retired pat-001\n"
-        "    retire   pat-001 settled\n    1 change: 1 retired",
+        "    retire   pat-001: settled\n    1 change: 1 retired",
         "revision 4  TIME  edit  ann@laptop\n    applied a batch from stdin\n"
         "    edit     oth-001: use ruff format\n    add      oth-002 [OTHERS]: prefer pathlib\n"
         "    2 changes: 1 added, 1 edited; 1 operation skipped",
@@ -126,7 +126,7 @@ def test_of_a_large_revision_the_log_tells_ten_changes_and_where_the_rest_is(pla
     assert sum(line.startswith("    add ") for line in lines) == 10
     assert lines[-3:-1] == [
         "    ... and 50 more: playbook show 1",
-        "    60 changes: 60 added; the file's 'version' changed",
+        "    60 changes: 60 added; keys of the file changed: 'version'",
     ]
     assert len(playbook("log", "--json").json[0]["changes"]) == 60
     assert playbook("show", "1").out.count("\nadd ") == 60

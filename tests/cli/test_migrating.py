@@ -92,9 +92,9 @@ def test_install_replaces_them_when_asked_and_nothing_else(playbook: Playbook, s
     result = playbook("install", "--replace")
     again = playbook("install", "--replace")
 
-    (kept,) = [line for line in result.out.splitlines() if line.startswith("the file as it was: ")]
+    (kept,) = [line for line in result.out.splitlines() if line.startswith("a copy of the earlier file: ")]
     assert before in [path.read_text() for path in settings_file.parent.glob("settings.json.before-playbook-*")]
-    assert Path(kept.removeprefix("the file as it was: ")).exists()
+    assert Path(kept.removeprefix("a copy of the earlier file: ")).exists()
     others = [command for command in _commands(settings_file) if not registration.is_ours({"command": command})]
     assert others == ["python3 /elsewhere/session_end.py"]
     assert len(_commands(settings_file)) == 1 + len(registration.EVENTS)

@@ -231,7 +231,7 @@ def test_a_mirror_that_waits_for_consent_is_told_of(playbook: Playbook, folder: 
 
     listed = playbook("list")
 
-    assert "exists but was never merged; look at it with: playbook init" in listed.err
+    assert "was never imported; to look at it and decide: playbook init" in listed.err
     assert "ignore" not in listed.out
 
 

@@ -126,8 +126,8 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
     done = playbook("review", "--accept", "1", "2", "3", "4", "5")
 
     assert done.code == 1
-    assert "accepted  p1, but nothing had to be done: the playbook says this already\n" in done.out
-    assert "accepted  p4, but nothing had to be done: pat-001 is no longer in the playbook\n" in done.out
+    assert "accepted  p1, but nothing changed: the playbook says this already\n" in done.out
+    assert "accepted  p4, but nothing changed: pat-001 is no longer in the playbook\n" in done.out
     assert "p2 still waits: there is no point pat-001" in done.err
     assert "missing: pat-002" in done.err
     assert _waiting(playbook) == ["p2", "p3", "p5"]
@@ -142,7 +142,7 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
         (["--accept", "pat-001"], 1, "pat-001 matches p2, p4, p5"),
         (["--reject", "1", "nothing"], 1, "No proposal 'nothing' waits"),
         (["--accept", "1", "--reject", "p1"], 2, "can't be both"),
-        (["--accept", "1", "--edit"], 2, "Give --edit alone"),
+        (["--accept", "1", "--edit"], 2, "--edit can't be combined"),
         (["--accept"], 2, "requires an argument"),
         (["1"], 2, "unexpected extra argument"),
     ],
@@ -229,8 +229,8 @@ def test_in_an_editor_deleting_rejects_and_rewording_accepts(
         ("text = None; path.write_bytes(b'\\xff\\xfe\\xfa')", 1, "can't decode"),
         ("text = None; path.unlink()", 1, "editor failed"),
         ("text = text.replace('wait p1', 'accept p1'); path.write_text(text); sys.exit(3)", 1, "editor failed"),
-        ("text = text.replace('wait p1', 'accept p1').replace('wait p2 ', 'what p2 ')", 1, "belongs to no proposal"),
-        ("text = re.sub('(?m)^wait p2.*\\n', '', text)", 1, "belongs to no proposal"),
+        ("text = text.replace('wait p1', 'accept p1').replace('wait p2 ', 'what p2 ')", 1, "is not part of a proposal"),
+        ("text = re.sub('(?m)^wait p2.*\\n', '', text)", 1, "is not part of a proposal"),
         ("text += 'accept p1\\n'", 1, "is there twice"),
         ("text += 'accept p17\\n'", 1, "is not a waiting proposal"),
         ("text = text.replace('    Use uv\\n', '')", 1, "has no text left"),

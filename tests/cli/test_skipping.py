@@ -55,7 +55,7 @@ def test_nothing_is_learned_from_a_skipped_session(
     path = _write(transcripts / "s-1.jsonl", PRIVATE)
     agents = _write(transcripts / "s-1" / "subagents" / "agent-1.jsonl", PRIVATE)
     done = playbook("sessions", "skip", "s-1")
-    assert done.out == "nothing is learned from session s-1 from now on\n"
+    assert done.out == "playbook no longer learns from session s-1\n"
     _write(transcripts / "s-1.jsonl", PRIVATE, "and more of it")
     _queue(folder, path, "s-1")
     _queue(folder, agents, "s-1")

@@ -116,7 +116,7 @@ def test_numbers_for_people_are_readable_at_a_glance(playbook: Playbook, home: P
     assert "\x1b" not in out
     for told in (
         "2 live, 1 retired", "PATTERNS & APPROACHES  2 live  1 retired", "voted on      0  0.0%  by a session that was",
-        "shown     3,702        3 points in 1,234 sess",
+        "shown     3,702        times: 3 live or retired points in 1,234 sess",
         "pat-003  shown in 1,234  cited in 1  +0 -0  \ufffd[2Jbeware", "2,469,134  $1,234.75", "revisions  edit 8",
         "$1,234.75 for each point that helps more than it harms (1)", "age        under 7 days: 2\n",
         "1 point in 1 session, since",
@@ -149,8 +149,8 @@ def test_what_came_by_prompt_is_set_beside_what_was_shown_at_the_start(
     _show_by_prompt(home, folder, 19, cited=5)
 
     few = playbook("stats").out
-    assert re.search(r"at the start +in 3,721 +cited 1 \(0.0%\) +helpful 0 \(0.0%\) +harmful 0 \(0.0%\)\n", few)
-    assert re.search("by prompt +in 19 +cited 5 +helpful 0 +harmful 0 +too few to compare: fewer than 20\n", few)
+    assert re.search(r"at the start +3,721 times +cited 1 \(0.0%\) +helpful 0 \(0.0%\) +harmful 0 \(0.0%\)\n", few)
+    assert re.search("by prompt +19 times +cited 5 +helpful 0 +harmful 0 +too few to compare: 20 are needed\n", few)
     record = playbook("why", "pat-001", "--json").json["by_event"]
     assert record == [
         {
@@ -168,8 +168,10 @@ def test_what_came_by_prompt_is_set_beside_what_was_shown_at_the_start(
         shown = "INSERT INTO injections VALUES (1, 'one more', 1, '', 3, '[1]', 0, ?, 'UserPromptSubmit', NULL)"
         connection.exec_driver_sql(shown, (timestamp(datetime.now(UTC)),))
     told = r"cited 5 \(25.0%\),? +helpful 0 \(0.0%\),? +harmful 0 \(0.0%\)\n"
-    assert re.search(rf"by prompt +in 20 +{told}", playbook("stats").out)
-    assert re.search(rf"^20 sessions got it by prompt\. Of these: {told}", playbook("why", "pat-001").out, re.MULTILINE)
+    assert re.search(rf"by prompt +20 times +{told}", playbook("stats").out)
+    assert re.search(
+        rf"^20 sessions got it by prompt\. These sessions: {told}", playbook("why", "pat-001").out, re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize("weeks", [1, 300])
@@ -351,7 +353,7 @@ def test_sessions_with_and_without_the_playbook_are_compared(playbook: Playbook,
 
     lines = playbook("stats").out.splitlines()
 
-    at = next(number for number, line in enumerate(lines) if line.startswith("holdout"))
+    at = next(number for number, line in enumerate(lines) if line.startswith("compared"))
     assert "25 sessions without the playbook, 72 with it, 2026-03-01 to 2026-03-01" in lines[at]
     assert re.fullmatch(
         r"  failed tool calls +[45]\.\d +[01]\.\d +-4\.\d +-4\.\d to -3\.\d +fewer with the playbook", lines[at + 2]
@@ -364,7 +366,7 @@ def test_sessions_with_and_without_the_playbook_are_compared(playbook: Playbook,
 def test_too_few_sessions_to_compare_are_called_so(playbook: Playbook, home: Path, folder: Path) -> None:
     """There is no interval then; where no session was held out nothing is said."""
     playbook("add", "one")
-    assert "holdout" not in playbook("stats").out
+    assert "HOLDOUT" not in playbook("stats").out
     _hold_out(playbook, home, folder, held_out=10, shown=90)
 
     text = playbook("stats").out

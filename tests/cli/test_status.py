@@ -16,7 +16,7 @@ from playbook_db.store.engine import open_store
 from playbook_db.store.playbook.repository import RevisionOrigin
 from tests.cli.conftest import Playbook
 
-DAY = " (at most about $2.50 with claude-sonnet-5-5)"
+DAY = "; reaching the limit costs at most about $2.50 with claude-sonnet-5-5"
 
 
 def _database() -> str:
@@ -51,10 +51,11 @@ def test_an_empty_project_has_nothing_yet(playbook: Playbook, folder: Path) -> N
     lines = dict(line.split("  ", 1) for line in result.out.splitlines())
     assert (result.code, result.err) == (0, "")
     assert lines["playbook"].strip() == str(folder)
-    assert lines["mirror"].strip() == "none"
+    assert lines["mirror"].strip() == "none; to keep one: playbook mirror on"
     assert lines["learned last"].strip() == "nothing yet"
-    assert lines["to learn from"].strip() == "nothing"
-    assert lines["today (UTC)"].strip() == f"0 of 1,000,000 tokens{DAY}, $0.00 in all projects, $0.00 in this one"
+    assert lines["queue"].strip() == "no session waits to be learned from"
+    used = "learning used 0 of 1,000,000 tokens, for $0.00 in all projects, $0.00 in this one"
+    assert lines["today (UTC)"].strip() == f"{used}{DAY}"
     assert playbook("status", "--short").out == "playbook: 0 points\n"
 
 
@@ -74,7 +75,10 @@ def test_a_days_tokens_are_also_told_in_dollars(
     monkeypatch.setenv("AGENTIC_CONTEXT_MODEL", model)
     monkeypatch.setenv("PLAYBOOK_PRICE_PER_MTOK", prices)
 
-    assert f" 0 of 1,000,000 tokens{dollars}, $0.00 in all projects" in playbook("status").out
+    limit = f"; reaching the limit costs {dollars.strip(' ()')}" if dollars else ""
+    assert (
+        f"used 0 of 1,000,000 tokens, for $0.00 in all projects, $0.00 in this one{limit}\n" in playbook("status").out
+    )
     assert f"learning may use 1,000,000 tokens a day{dollars}; " in playbook("install").out
     note = f"\t{dollars.strip(' ()')}" if dollars else ""
     assert f"PLAYBOOK_DAILY_TOKENS\t1000000\tdefault{note}\n" in playbook("config").out
@@ -93,10 +97,10 @@ def test_what_was_learned_last_and_what_it_cost_today(playbook: Playbook, folder
     told, short = playbook("status"), playbook("status", "--short")
     record = playbook("status", "--json").json
 
-    assert "points         3; a session gets 3, revision 2\n" in told.out
+    assert "points         3; a session gets 3; at revision 2\n" in told.out
     assert "revision 2: 2 added\n" in told.out
     assert "mirror         kept up to date\n" in told.out
-    assert f"2,220 of 1,000,000 tokens{DAY}, $1.00 in all projects, $0.50 in this one" in told.out
+    assert f"used 2,220 of 1,000,000 tokens, for $1.00 in all projects, $0.50 in this one{DAY}" in told.out
     assert short.out == "playbook: 3 points, learned just now\n"
     assert record["learned"]["changes"] == {"add": 2}
     assert record["learned"]["session"] == "5f1c2e1a"
@@ -112,7 +116,7 @@ def test_what_bootstrap_was_allowed_is_told_beside_the_budget(playbook: Playbook
     _call(str(folder), agreed=1)
 
     told = playbook("status").out
-    assert f"1,110 of 1,000,000 tokens{DAY} and 1,110 that you allowed bootstrap, $1.00 in all" in told
+    assert "1,110 of 1,000,000 tokens and 1,110 that you allowed bootstrap, for $1.00 in all" in told
     assert playbook("status", "--json").json["today"]["agreed_tokens"] == 1110
 
 
@@ -128,7 +132,7 @@ def test_what_waits_is_told_with_its_reason(playbook: Playbook, folder: Path) ->
 
     told, short = playbook("status").out, playbook("status", "--short").out
 
-    assert "to learn from  2 sessions waiting, 1 failed\n" in told
+    assert "queue          2 sessions waiting, 1 failed\n" in told
     assert told.count("waits          no model\n") == 1
     assert f"waits          {folder}/.claude/playbook.json is not in use yet." in told
     assert short == "playbook: 1 point, 2 sessions waiting, 1 failed, see playbook status\n"

@@ -73,7 +73,7 @@ def test_joining_says_that_own_proposals_stay_behind(
 
     joined = playbook("team", "join", team_url, "--as", NAME, "--yes")
 
-    assert "1 proposal of the project's own playbook can't be decided once it has joined" in joined.err
+    assert "1 proposal of the project's own playbook can't be decided after joining" in joined.err
     assert playbook("review", "--json").json == []
 
 
@@ -103,8 +103,8 @@ def test_a_url_that_does_not_come_is_told(playbook: Playbook, stdin: str) -> Non
     """As from a file that is empty."""
     done = playbook("team", "join", "-", "--as", NAME, stdin=stdin)
 
-    assert done.code == 1
-    assert "is a file on this machine" in done.err
+    assert done.code == 2
+    assert "The URL is empty." in done.err
 
 
 def test_a_project_without_a_remote_wants_a_name(playbook: Playbook, team_url: str) -> None:

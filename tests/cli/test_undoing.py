@@ -103,7 +103,7 @@ def test_where_nothing_is_left_to_take_back_there_is_no_revision(playbook: Playb
     assert "nothing is left to undo in revision 2" in undone.err
     told = playbook("undo", "--json").json
     assert (told["revision"], told["undoes"], told["changes"]) == (None, None, [])
-    assert told["notes"] == ["nothing is left to undo in revision 2"]
+    assert told["notes"] == ["nothing is left to undo in revision 2; to find another revision: playbook log"]
 
 
 def test_the_whole_playbook_is_restored_as_it_was(playbook: Playbook) -> None:

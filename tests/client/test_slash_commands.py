@@ -191,7 +191,7 @@ def test_a_private_session_is_not_learned_from(ready: World, is_said: str) -> No
 
     asked = ["this is my plan" in request.said for request in questions_of_the_worker(ready.api)]
     assert asked[:1] == ([True] if is_said == "never" else [])
-    told = f"nothing is learned from session {ready.transcripts()[0].stem} from now on"
+    told = f"playbook no longer learns from session {ready.transcripts()[0].stem}"
     assert (told in turns(ready.api)[-1].said) == (is_said != "never")
 
 

@@ -174,7 +174,7 @@ def test_a_forgotten_point_never_comes_back() -> None:
     draft, outcome = undone(live(WAS), away(WAS), away(changed(text="[forgotten]")), forgotten=True, prefer="theirs")
 
     assert (draft.changes, outcome.collisions) == ([], [])
-    assert outcome.notes == ["pat-001 was forgotten for good; it doesn't come back"]
+    assert outcome.notes == ["pat-001 was erased for good, so it doesn't come back"]
 
 
 def test_a_place_goes_back_unless_somebody_moved_the_point_since() -> None:

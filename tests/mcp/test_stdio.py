@@ -83,7 +83,7 @@ def test_who_cannot_serve_says_why_and_has_no_tools(
 def test_the_plugin_serves_that_it_is_being_set_up(session: Session, home: Path) -> None:
     """By the plugin's own command, on whatever Python there is, with the standard library alone."""
     (home / ".claude" / "playbook" / "runtime.json").write_text(
-        '{"state": "failed", "error": "it needs Python 3.11 or later, and this is 3.9.2", "at": 0}'
+        '{"state": "failed", "error": "the worker needs Python 3.11 or later, but this is 3.9.2", "at": 0}'
     )
 
     async def work(client: Client) -> tuple[str, list[Any]]:
@@ -95,7 +95,7 @@ def test_the_plugin_serves_that_it_is_being_set_up(session: Session, home: Path)
     instructions, tools = asked(command, session.folder, work)
 
     assert tools == []
-    assert "it needs Python 3.11 or later, and this is 3.9.2" in instructions
+    assert "the worker needs Python 3.11 or later, but this is 3.9.2" in instructions
     assert f"{shlex.quote(str(root / 'hooks' / 'setup.py'))} --now" in instructions
 
 

@@ -400,7 +400,7 @@ def test_a_file_that_was_never_taken_in_keeps_the_mirror_off(project: Project, f
     """To keep a mirror from now on says nothing about the text that stands there already."""
     before = foreign.read_bytes()
 
-    with pytest.raises(MirrorError, match="never merged"):
+    with pytest.raises(MirrorError, match="never imported"):
         mirror.switch(project, on=True)
 
     assert (mirror.state(project), _texts(project), foreign.read_bytes()) == ("undecided", {}, before)
@@ -413,7 +413,7 @@ def test_a_file_that_came_while_the_mirror_was_off_is_nobodys_consent(project: P
     mirror.switch(project, on=False)
 
     assert not mirror.is_waiting(project)
-    with pytest.raises(MirrorError, match="never merged"):
+    with pytest.raises(MirrorError, match="never imported"):
         mirror.switch(project, on=True)
     assert mirror.state(project) == "off"
 

@@ -220,8 +220,8 @@ def test_an_undo_that_would_come_back_is_refused_where_its_votes_were_taken_back
     undo(project, RevisionRange(4, 4))
     undo(project, RevisionRange(2, 2))
 
-    told = "revision 4 would undo revisions 2 to 3 again; of these revision 2 was undone since, in revision 6"
-    with pytest.raises(UndoError, match=f"Without revision 5, {told}. First redo that with: playbook undo 6"):
+    told = "revision 4 would undo revisions 2 to 3 again. But revision 2 was undone since, in revision 6"
+    with pytest.raises(UndoError, match=f"With revision 5 undone, {told}. First redo that with: playbook undo 6"):
         undo(project, RevisionRange(5, 5))
     assert read_playbook(project).by_name["oth-001"].helpful == 1
 
@@ -272,9 +272,12 @@ def test_a_forgotten_point_is_never_brought_back(project: Project) -> None:
     edit.add(project, "use ruff")
     edit.add(project, "use mypy")
     forget(project, Request(name="oth-001"))
-    told = "oth-001 was forgotten for good; it doesn't come back"
+    told = "oth-001 was erased for good, so it doesn't come back"
 
-    assert undo(project).result.notes == [told, "nothing is left to undo in revision 3"]
+    assert undo(project).result.notes == [
+        told,
+        "nothing is left to undo in revision 3; to find another revision: playbook log",
+    ]
     assert go_back(project, "1").result.notes == [told]
     assert now(project).points == ()
     for attempt in (lambda: edit.restore(project, "oth-001"), lambda: restore_as_of(project, "oth-001", "1")):

@@ -272,7 +272,7 @@ def test_a_point_from_its_first_word_to_its_end(seen: Seen, by: str) -> None:
     assert retired.reason == "It has served"
     act("Restore")
     assert details(seen, name).retired is None
-    seen.tick("keep it here, too", by)
+    seen.tick("keep a copy in this project", by)
     act("Promote to your personal playbook")
     assert f"Added by {by} and edited" in seen.users_texts()
 

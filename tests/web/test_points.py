@@ -152,7 +152,7 @@ def test_the_list_is_searched_filtered_and_sorted(site: Site) -> None:
     assert "No key point matches" in words_of(site.see("/points", q="zanzibar", state="pinned"))
     row = words_of(site.see("/points", q="zanzibar", section="mis"))
     assert "↗ +1 helpful in 4 weeks" in row
-    assert "shown 0, cited 0" in row
+    assert "shown to 0, cited by 0" in row
 
 
 def test_what_stands_between_backticks_is_code(site: Site) -> None:

@@ -22,7 +22,7 @@ _END = "SessionEnd"
 
 
 def main() -> "NoReturn":
-    """Answer the event on standard input; the arguments are the scope of our registration and the worker's Python."""
+    """Answer the event on standard input. The arguments are the hook's scope and the worker's Python."""
     pending: list[dict[str, str | None]] = []  # the job, until it is kept
 
     def work(hook: hook_runner.Hook) -> None:
@@ -89,12 +89,12 @@ def _may_be_learned_from(event: events.Event, folder: str) -> bool:
 
 
 def _store(job: "dict[str, str | None]") -> "str | None":
-    """Queue *job* in the database. Return `""`, or the reason if that fails."""
+    """Queue *job* in the database. Return None if that worked, else the reason, or `""` without a database."""
     path = None
     try:
         path = settings.sqlite_file(project_env.database_url(job["folder"] or ""))
         if path is None or not os.path.exists(path):
-            return ""  # not made yet, or not one that a hook can open
+            return ""  # it doesn't exist yet, or a hook can't open it
         connection = at_hand.connect(path, wait_s=_WAIT_S)
         at_hand.allow_writes(connection)
         hook_sql.add_job(connection, job["project"] or "", job, now=job["queued_at"] or "")

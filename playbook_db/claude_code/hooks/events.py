@@ -73,8 +73,8 @@ def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Eve
 
 
 def _is_of_another_host(event: Event) -> bool:
-    """Return whether another agent sent *event*. Claude Code always names a transcript,
-    `projects/FOLDER/SESSION.jsonl`. Environment variables can't tell, because one agent inherits them from another."""
+    """Return whether a different agent sent *event*. Claude Code names a transcript, `projects/FOLDER/SESSION.jsonl`.
+    Environment variables don't help, because one agent inherits them from another."""
     above, folder, name = f"//{event.transcript_path or ''}".split("/")[-3:]
     return name in ("", "events.jsonl") or name.startswith("rollout-") or "chats" in (above, folder)
 
@@ -112,7 +112,7 @@ def session_folder_name(folder: str) -> str:
 
 
 def _scan(text: str) -> object:
-    """Parse *text* as JSON with the C scanner alone, because `import json` takes longer than all the work of a hook."""
+    """Parse *text* as JSON with Python's C scanner, because `import json` takes longer than all the work of a hook."""
     from _json import make_scanner
 
     class Context:
@@ -130,7 +130,7 @@ def _scan(text: str) -> object:
 
 
 def folder_of_session(session_id: str, cwd: str) -> "str | None":
-    """Return the folder in which the session began if it is *cwd* (the shell's current folder) or above it, else None.
+    """Return the session's first folder if it is *cwd* (the shell's current folder) or above it, else None.
 
     The shell has no `CLAUDE_PROJECT_DIR` (seen with client 2.1.329). A session without a transcript has just begun.
     """
@@ -144,7 +144,7 @@ def folder_of_session(session_id: str, cwd: str) -> "str | None":
 
 
 def _folder_named_as(start: str, transcript_path: "str | None") -> "str | None":
-    """Return the folder, *start* or one above it, that the transcript's folder is named after."""
+    """Return *start* or a folder above it: the one that the transcript's folder is named after."""
     name = os.path.basename(os.path.dirname(transcript_path or ""))
     for here in projects.upwards(os.path.normpath(start)) if name else ():
         if name in (session_folder_name(here), session_folder_name(os.path.realpath(here))):

@@ -24,7 +24,7 @@ _BEGINNINGS = ("if", "then", "elif", "else", "do", "while", "until", "!", "time"
 
 
 def main() -> "NoReturn":
-    """Answer the event on standard input; the second argument is `ask` or `deny`, a pattern and a point's name."""
+    """Answer the event on standard input. The second argument is `ask` or `deny`, a pattern and a point's name."""
     showing.run("guard", _work, deadline_s=DEADLINE_S)
 
 
@@ -34,12 +34,12 @@ def log_path() -> str:
 
 
 def log_line(name: str, what: str, key: str) -> str:
-    """Return the log line that says *what* the guard of the point *name* did in the project *key*."""
+    """Return the log line for a guard: its point's *name*, *what* it did, and the project *key*."""
     return " ".join(f"guard {name} {what} in {key}".split())
 
 
 def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
-    read = events.read(hook, (remind.FILE, "PostToolUse", remind.FAILURE), "a guard was not asked")
+    read = events.read(hook, (remind.FILE, "PostToolUse", remind.FAILURE), "the guard was skipped")
     if read is None:
         return
     event, folder = read

@@ -1,4 +1,4 @@
-"""The frame of every hook: even if the work fails, the session gets valid output in time, and exit code 0.
+"""Running a hook's work. Even if the work fails, the session gets valid output in time, and exit code 0.
 
 For the hooks; the worker uses it to write its log. Imports only modules of the standard library that the interpreter
 has loaded already or loads quickly.
@@ -63,11 +63,11 @@ class Hook:
         return True
 
     def note(self, problem: str) -> None:
-        """Log *problem* when the hook ends, so that the answer never waits for the log."""
+        """Remember *problem*, to log it when the hook ends. So the session never waits for the log."""
         self._problems.append(problem)
 
     def write_notes(self) -> None:
-        """Write the notes to the log, if the log can be written."""
+        """Write the remembered problems to the log, if possible."""
         logs = sys.argv[3] if sys.argv[3:] else settings.logs_dir()  # doctor passes a folder of its own
         while self._problems:
             line = f"{self.name}: {without_secrets(self._problems.pop(0))}"
@@ -107,7 +107,7 @@ def run(
 
 
 def append_line(path: str, text: str) -> None:
-    """Append a line with the time and *text* to the log at *path*, if the log can be written."""
+    """Append a line with the time and *text* to the log at *path*, if possible."""
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {' '.join(text.split())[:2000]}\n"
     try:
         for folder in (settings.data_dir(), os.path.dirname(path)):  # the mode is the last folder's alone
@@ -151,7 +151,7 @@ def timestamp() -> str:
 
 
 def _end_in_time(hook: Hook, deadline_s: float, at_deadline: "Callable[[Hook], None] | None") -> None:
-    """End the process after *deadline_s*. A signal handler wouldn't help: it only runs after a call into C returns."""
+    """End the process after *deadline_s* seconds. A signal handler would only run after a call into C returns."""
     time.sleep(deadline_s)
     try:
         is_late = hook.say(hook.fallback, wait_s=_GRACE_S / 2)

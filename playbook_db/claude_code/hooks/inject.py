@@ -27,7 +27,7 @@ EVENT = "SessionStart"
 
 
 def main() -> "NoReturn":
-    """Answer the event on standard input; the arguments are the scope of our registration and the worker's Python."""
+    """Answer the event on standard input. The arguments are the hook's scope and the worker's Python."""
     showing.run("inject", _work, deadline_s=DEADLINE_S)
 
 
@@ -134,7 +134,7 @@ def _keep(hook: hook_runner.Hook, record_message: "Callable[[], object]") -> Non
     try:
         record_message()
     except OSError as error:
-        hook.note(f"{error}: the line was shown, but not recorded")
+        hook.note(f"{error}: the line for the user was shown, but this was not recorded")
 
 
 def _is_old(path: str, seconds: float) -> bool:
@@ -146,17 +146,17 @@ def _is_old(path: str, seconds: float) -> bool:
 
 
 def _is_worker_overdue() -> bool:
-    """Return whether it is time for a worker to look for sessions that ended without a hook, for example by a kill."""
+    """Return whether a worker should look for sessions that ended without a hook, for example by a kill."""
     return _is_old(settings.worker_lock(), _WORKER_EVERY_S) and os.path.exists(settings.data_dir())
 
 
 def _is_set_up_missing() -> bool:
-    """Return whether this hook belongs to the plugin and the environment of the plugin's worker isn't set up yet."""
+    """Return whether the plugin registered this hook, and the environment of its worker isn't set up yet."""
     return sys.argv[1:2] in ([], ["plugin"]) and not os.path.exists(settings.runtime_dir())
 
 
 def _has_mirror_changed(connection: "at_hand.Connection", project: hook_sql.StoredProject, folder: str) -> bool:
-    """Return whether the project has a mirror that differs from the file of the last sync."""
+    """Return whether the project's mirror has changed since the last sync."""
     if project.mirror not in ("on", "found"):
         return False
     path = projects.mirror_path(folder)

@@ -43,7 +43,7 @@ _READ_CHARS = 1000  # characters of each of these, and of an error's beginning a
 
 
 def main() -> "NoReturn":
-    """Answer the event on standard input; the first argument is the scope of our registration."""
+    """Answer the event on standard input. The first argument is the hook's scope in the settings."""
     showing.run("remind", _work, deadline_s=DEADLINE_S)
 
 
@@ -60,7 +60,7 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
 def answer(
     hook: hook_runner.Hook, event: events.Event, folder: str, question: str, pending: "list[dict[str, Any]]"
 ) -> None:
-    """Show the session in *folder* the points that match *question* at *event*, if any, and record the showing."""
+    """Answer *event* of the session in *folder* with the points that match *question*, and record them as shown."""
     if not _is_wanted(hook, event, folder):
         return
     path = settings.sqlite_file(project_env.database_url(folder))
@@ -86,7 +86,7 @@ def moment_of(event: events.Event) -> str:
 
 
 def question_of(event: events.Event, folder: str) -> "str | None":
-    """Return the text with which to search the points, for *event* of the project in *folder*.
+    """Return the text to search points with, for *event* of the project in *folder*.
 
     The text is the prompt, or the error with the command or file of the call. It is `""` for a subagent, which gets the
     best points. It is None if nothing should be shown.
@@ -110,12 +110,12 @@ def question_of(event: events.Event, folder: str) -> "str | None":
 
 
 def beginning_and_end(prompt: object) -> str:
-    """Return the part of *prompt* with which to search the points, or `""` if *prompt* isn't a string."""
+    """Return the part of *prompt* to search points with, or `""` if *prompt* isn't a string."""
     return _read(prompt, search_words.READ_FIRST, search_words.READ_LAST)
 
 
 def _read(text: object, first: int, last: int) -> str:
-    """Return the *first* and the *last* so many characters of *text*, or `""` if it isn't a string."""
+    """Return *first* characters of *text* from its beginning and *last* from its end, or `""` if it isn't a string."""
     if isinstance(text, str) and len(text) > first + last:
         text = f"{text[:first]} {text[-last:]}"
     return events.storable(text) or ""
@@ -128,7 +128,7 @@ def _is_slash_command(prompt: str) -> bool:
 
 
 def _is_wanted(hook: hook_runner.Hook, event: events.Event, folder: str) -> bool:
-    """Return whether the settings allow points at *event* and no other registration of the hook answers it."""
+    """Return whether this hook should answer *event*: the settings allow it, and no other registration answers."""
     name, session = event.hook_event_name or "", event.session_id
     if moment_of(event) in (SUBAGENT, TASK):
         is_on = registration.is_shown_to_subagent(event.agent_type or "", folder)
@@ -192,7 +192,7 @@ def _show_matches(
 
 
 def _with_task(event: events.Event, text: str) -> bytes:
-    """Return the answer that adds *text* to the subagent's task in the tool call of *event*."""
+    """Return the answer that adds *text* to the subagent's task, which is in the tool call of *event*."""
     import json  # late: a subagent takes much longer
 
     inputs = event.payload["tool_input"]
@@ -202,7 +202,7 @@ def _with_task(event: events.Event, text: str) -> bytes:
 
 
 def _lock(connection: "at_hand.Connection") -> None:
-    """Try to begin a transaction that holds the write lock until the shown points are recorded. Ignore a failure."""
+    """Try to take the write lock until the shown points are recorded. Ignore a failure."""
     try:
         at_hand.allow_writes(connection)
         connection.execute("BEGIN IMMEDIATE")
@@ -215,8 +215,8 @@ def _chosen(
     sources: "Sequence[showing.Source]",
     matches: "Sequence[tuple[float, showing.Source, hook_sql.StoredPoint]]",
 ) -> "tuple[str, list[tuple[showing.Source, hook_sql.StoredPoint]]]":
-    """Return the text for the session at *event*, and the points in it. They are the best of *matches*, up to the
-    allowed number and length. A point that is held back, or too long for the remaining space, is left out."""
+    """Return the answer to *event* as a text, and the points in it: the best of *matches*, up to the allowed number and
+    length. Points that are held back, or too long for the remaining space, are left out."""
     from playbook_db.domain import prompt_text  # late: mostly nothing fits
 
     name = moment_of(event)
@@ -243,13 +243,13 @@ def _chosen(
 
 
 class _Known:
-    """The points of *source* that the session already knows at *event*.
+    """The points of *source* that the session was shown before *event*.
 
-    `points` has the ids of the points in its context and of those shown at an error. `units` is the total length of the
-    texts shown at prompts and errors.
+    `points` has the ids of the points in the session's context, and of those shown at errors. `units` is the total
+    length of the texts shown at prompts and errors.
 
-    A compaction removes earlier points. Only the subagent itself knows its points. An error may repeat a point of the
-    session's start, because it shows that this point matters now. A file may, if the start was many calls ago.
+    A compaction removes earlier points. A subagent's points count only for that subagent. An error may repeat a point
+    of the session's start, because the point matters now. A file may repeat one if the start was many calls ago.
     """
 
     def __init__(self, event: events.Event, source: showing.Source) -> None:

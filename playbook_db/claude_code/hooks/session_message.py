@@ -1,8 +1,8 @@
-"""The one line for the user, not the model, at a session's start: the most urgent one, or none.
+"""Choosing the line that the user, not the model, sees at a session's start: the most urgent one, or none.
 
-For the hook: the standard library only. Faults and decisions that wait are shown at each start, a question once. New
-lessons, failures and proposals are shown once: a small file in the data folder says up to which ones. The first session
-of all is told that playbook is on.
+For the hook; standard library only. Faults and decisions that wait are shown at each start, a question once. New
+lessons, failures and proposals are shown once: a small file in the data folder records the last ones. The very first
+session is told that playbook is on.
 """
 
 import os
@@ -32,10 +32,10 @@ _MOST_ERROR_CHARS = 200
 def choose(
     event: "Event", folder: str, *, problem: str, book: "Book | None", shown: "Book | None", is_plugin: bool
 ) -> "Line":
-    """The line for the session that *event* starts in *folder*; `""` for none. Writes nothing.
+    """Return the line for the user of the session that *event* starts in *folder*, or `""`. Writes nothing.
 
-    *problem* says why there is no playbook. *book* is the project's own; *shown* is the one that the session is shown:
-    the same, or the team's.
+    *problem* says why there is no playbook. *book* is the project's own playbook. *shown* is the playbook that the
+    session gets: *book* or the team's.
     """
     # Nobody reads it in `claude -p`, nor when doctor tries the hook.
     is_read = os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") != "0" and event.session_id is not None
@@ -67,7 +67,7 @@ def _is_on(folder: str) -> bool:
 
 
 def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, command: str) -> "Iterator[Line]":
-    """What is broken or waits for a decision, the most urgent first; some may be empty."""
+    """Yield lines about faults and waiting decisions, the most urgent first. Some may be empty."""
     yield problem.replace(": playbook ", f": {command} "), _keep_nothing
     if is_plugin and not os.path.exists(settings.runtime_dir()):
         yield _set_up(), _keep_nothing
@@ -87,7 +87,7 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
 
 
 def _set_up() -> str:
-    """The state of the plugin's unfinished set-up: starting, or failed."""
+    """Describe the plugin's unfinished set-up: it has just started, or it failed."""
     if os.environ.get("PLAYBOOK_NO_SETUP"):
         return ""
     try:
@@ -102,8 +102,8 @@ def _set_up() -> str:
 
 
 def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Sequence[str]") -> "Line":
-    """What was learned in the playbook *shown* since the last such line, or since the project joined the team. Also how
-    many sessions could not be learned from, and, if there is a new proposal, how many wait."""
+    """Return a line about lessons in the playbook *shown* since the last such line, or since the project joined the
+    team. The line also counts failed sessions and, if one is new, waiting proposals."""
     path = os.path.join(
         _messages_dir(), session_folder_name(book.project.team_name or projects.project_key(folder))[-200:]
     )
@@ -138,7 +138,7 @@ def _news(folder: str, command: str, book: "Book", shown: "Book", failures: "Seq
 
 
 def _messages_dir() -> str:
-    """The folder of the small files. If it exists, a session was shown a line before."""
+    """Return the folder of the files that record shown lines. If it exists, a line was shown before."""
     return os.path.join(settings.data_dir(), "told")
 
 
@@ -161,4 +161,4 @@ def _cut(text: str, most: int) -> str:
 
 
 def _keep_nothing() -> None:
-    """Record nothing: the line is shown at each start."""
+    """Do nothing, so that the line is shown again at the next start."""

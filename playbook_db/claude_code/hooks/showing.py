@@ -1,4 +1,4 @@
-"""The common part of the hooks that show points: reading them, composing the text, answering, and recording it.
+"""The common part of the hooks that show points: it reads them, composes the answer, and records them as shown.
 
 If the database can't store the record at once, it goes to the spool. Standard library only.
 """
@@ -24,8 +24,8 @@ SILENCE = b"{}\n"  # the answer if there is nothing to show
 def run(
     name: str, work: "Callable[[hook_runner.Hook, list[dict[str, Any]]], None]", *, deadline_s: float
 ) -> "NoReturn":
-    """Do *work* as the hook *name*, and end the process. *work* gets a list for the showings that aren't recorded yet.
-    Showings that are left at the deadline go into the spool."""
+    """Do *work* as the hook *name*, and end the process. *work* keeps showings in a list until they are recorded. At
+    the deadline, showings still in that list go into the spool."""
     pending: list[dict[str, Any]] = []
 
     def at_deadline(hook: hook_runner.Hook) -> None:
@@ -38,10 +38,10 @@ def run(
 
 
 class Source:
-    """A playbook whose points are shown: its project's `key` and the playbook itself (`book`).
+    """A playbook from which points are shown. `key` is the project's key, and `book` the playbook itself.
 
     `home` is the project's own playbook, in which showings are recorded. It differs from `book` only for a member of a
-    team. `held_back` has the ids of points that the session isn't shown, for comparison. None means that nothing is.
+    team. `held_back` has the ids of points that the session doesn't get, for a comparison (else None).
     """
 
     __slots__ = ("book", "held_back", "home", "key", "share")
@@ -52,7 +52,7 @@ class Source:
         self.share = ("", 0.0)  # the session, and how much is held back from it
 
     def is_held_back(self, point: hook_sql.StoredPoint) -> bool:
-        """Return whether *point*, which matches, is held back in this session. Pinned points never are."""
+        """Return whether the matching *point* is held back from this session. Pinned points never are."""
         if self.held_back is None or point.pinned or not settings.is_held_out(*self.share, point.id):
             return False
         self.held_back[point.id] = None
@@ -81,34 +81,34 @@ def of_team(replica: str, name: str) -> "Book | None":
 
 
 def is_held_out(hook: hook_runner.Hook, event: events.Event) -> bool:
-    """Return whether the session is held out. It then sees no points, for comparison with other sessions."""
+    """Return whether this session gets no points, so that it can be compared with other sessions."""
     share = _share(hook, event, settings.HOLDOUT)
     return share > 0 and settings.is_held_out(event.session_id or "", share)
 
 
 def hold_back(hook: hook_runner.Hook, event: events.Event, sources: "Sequence[Source]") -> None:
-    """Have *sources* hold back some of their points if the settings say so."""
+    """Make *sources* hold back some points from the session if the settings say so."""
     if share := _share(hook, event, settings.HOLDOUT_POINTS):
         for each in sources:
             each.share, each.held_back = (event.session_id or "", share), {}
 
 
 def _share(hook: hook_runner.Hook, event: events.Event, name: str) -> float:
-    """Return the share that the variable *name* sets, or 0 for a session without an id."""
+    """Return the share to hold out, which the variable *name* sets, or 0 if the session has no id."""
     if not os.environ.get(name) or not event.session_id:
         return 0.0
     try:
         return settings.holdout(name=name)
     except Exception as error:  # a SettingError, whose module no session that goes well loads
-        hook.note(f"{error} It counts as 0.")
+        hook.note(f"{error} Nothing is held out.")
         return 0.0
 
 
 def compose(
     hook: hook_runner.Hook, event: events.Event, sources: "Sequence[Source]", *, limit_units: "int | None" = None
 ) -> "tuple[str, list[Shown]]":
-    """Write the text for the session from the best points of *sources*. Return the text and these points. The text is
-    at most *limit_units* long (default: the client's limit). A session that is held out gets no text, which is
+    """Compose the text for the session from the best points of *sources*. Return the text and these points. The text is
+    at most *limit_units* long (default: the client's limit). A session that is held out gets no text, but is
     recorded."""
     sources = [each for each in sources if each.book.project.live_points]
     if not sources:
@@ -175,7 +175,7 @@ def keep(
 
 
 def prepare(event: events.Event, shown: "Sequence[Shown]", pending: "list[dict[str, Any]]") -> None:
-    """Replace the content of *pending* with the records of the showing. It stays empty if the session has no id."""
+    """Fill *pending* with a record for each source whose points are shown. It stays empty if the session has no id."""
     pending[:] = [_described(source, points, event) for source, points in shown] if event.session_id else []
 
 
@@ -203,14 +203,14 @@ def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -
         path = spool.keep({"kind": spool.SHOWING, **showing})
     except OSError as error:
         reason = f"{why or 'the database is being written'}, and {settings.spool_dir()} can't be written either"
-        hook.note(f"{reason} ({error.strerror}): the points that the session was shown were not recorded")
+        hook.note(f"{reason} ({error.strerror}): the shown points were not recorded")
     else:
         if why:
-            hook.note(f"{why}; the record of the points shown waits in {path}")
+            hook.note(f"{why}; the record of the shown points waits in {path}")
 
 
 def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]":
-    """Return the session's showings of *source* that are only in the spool, in the format of `hook_sql.shown_to`."""
+    """Return the session's showings of *source* from the spool, in the format of `hook_sql.shown_to`."""
     try:
         names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
     except OSError:

@@ -47,7 +47,7 @@ def keep_start(session_id: str, content: bytes) -> None:
 
 def note_end(session_id: str, *, is_kept: bool) -> None:
     """Record that the session has ended, so that later lines of its transcript don't count. Unless *is_kept*, remove
-    its record, so that nothing is learned from it."""
+    the session's record, so that nothing is learned from it."""
     path = _of_session(session_id, STARTED)
     try:
         if is_kept:
@@ -60,7 +60,7 @@ def note_end(session_id: str, *, is_kept: bool) -> None:
 
 
 def keep_reserve() -> None:
-    """Create the files of the reserve, which can be overwritten on a full disk, as far as there is room."""
+    """Create missing files of the reserve, while the disk has room. On a full disk they can be overwritten."""
     if os.path.exists(_reserve(0)):
         return
     try:
@@ -72,7 +72,7 @@ def keep_reserve() -> None:
 
 
 def is_disk_full() -> bool:
-    """Return whether neither the disk nor the reserve has room for a job."""
+    """Return whether the disk is full and the reserve is used up."""
     try:
         is_full = not os.statvfs(settings.claude_dir()).f_bavail
     except OSError:
@@ -91,7 +91,7 @@ def waiting(suffix: "str | tuple[str, ...]" = SUFFIX) -> "list[str]":
 
 
 def _write(path: str, data: bytes, *, uses_reserve: bool, waits: bool = True) -> None:
-    """Write *data* to *path*; with *waits*, return once the data is on the disk. On a full disk overwrite a file of the
+    """Write *data* to *path*. With *waits*, wait until the data is on the disk. On a full disk, overwrite a file of the
     reserve. If even that needs room, delete files of the reserve."""
     reserve = range(RESERVE_FILES) if uses_reserve and len(data) <= RESERVE_FILE_BYTES else ()
     for taken in (None, *reserve, None):

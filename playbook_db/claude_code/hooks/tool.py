@@ -1,6 +1,6 @@
-"""The hook of PreToolUse. When a session first reads or changes a file, it shows the point that best matches the file's
-path. The client passes the point on with the call's result, and always reads a file before changing it. To a subagent's
-task it adds matching points.
+"""The hook of PreToolUse. When a session first reads or changes a file, the hook shows the point that best matches the
+file's path. Claude Code passes the point on with the call's result, and always reads a file before changing it. The
+hook also adds matching points to a subagent's task.
 
 Started by `hooks/tool.py`. The script `hooks/touched` skips later calls on the same file. Standard library only.
 """
@@ -16,7 +16,7 @@ DEADLINE_S = remind.DEADLINE_S
 
 
 def main() -> "NoReturn":
-    """Answer the event on standard input; the first argument is the scope of our registration."""
+    """Answer the event on standard input. The first argument is the hook's scope in the settings."""
     showing.run("tool", _work, deadline_s=DEADLINE_S)
 
 

@@ -1,4 +1,4 @@
-"""Recording the files that a session's tools have read or changed, to recognize the first call on each file.
+"""Recording which files a session's tools have read or changed, to recognize the first call on each file.
 
 For the hooks; standard library only. Each touched file is recorded as an empty file, named after it. The shell script
 `hooks/touched` looks for these files, too.
@@ -41,7 +41,7 @@ def forget(session_id: "str | None") -> None:
 
 
 def since_prompt(transcript: "str | None", folder: str) -> "list[str]":
-    """Return the latest files of the project in *folder* that were touched since the last prompt in *transcript*."""
+    """Return the project's files that were touched after the last prompt of *transcript*, latest first."""
     tail = _tail(transcript, _TAIL_BYTES)
     paths: dict[str, None] = {}
     for part in reversed(tail[tail.rfind(_PROMPT) + 1 :].split(b'_path":"')[1:]):
@@ -52,7 +52,7 @@ def since_prompt(transcript: "str | None", folder: str) -> "list[str]":
 
 
 def calls_since_start(transcript: "str | None") -> int:
-    """Count the tool calls in *transcript* that ended after points were last shown at a session start."""
+    """Count the tool calls in *transcript* since points were last shown at a session's start."""
     tail = _tail(transcript, _MOST_BYTES)
     return tail[max(0, tail.rfind(_START)) :].count(_CALL)
 

@@ -1,4 +1,4 @@
-"""Starting the worker from a hook, as a process that outlives the session, with a Python that has its dependencies.
+"""Starting the worker from a hook, as a process that outlives the session. Its Python has the dependencies.
 
 For the hooks and for the plugin's set-up. Standard library only.
 """
@@ -25,7 +25,7 @@ _OF_THE_SESSION = (  # the worker keeps what a user sets for Claude Code, such a
 
 
 def start(hook: "Hook", folder: str) -> None:
-    """Start the worker. It ends at once if another worker runs. For the plugin, first set up the worker's environment.
+    """Start the worker, which ends at once if another one runs. For the plugin, first set up the worker's environment.
 
     The worker works for all projects, so it doesn't inherit the variables that the project in *folder* sets.
     """

@@ -16,12 +16,12 @@ from playbook_db.claude_code.setup import install
 from playbook_db.errors import SettingError
 
 SWITCHES = (*registration.SWITCHES, session_message.SETTING, *registration.MOMENTS.values(), registration.ON_GUARD)
-_VALUES = {
+VALUES = {
     **dict.fromkeys(SWITCHES, ("true", "false")),
     registration.REVIEW: registration.REVIEW_MODES,
     registration.MCP_WRITES: registration.MCP_MODES,
 }
-NAMES_IN_SETTINGS = (*_VALUES, registration.SUBAGENTS)  # keys of their own, not in `env`
+NAMES_IN_SETTINGS = (*VALUES, registration.SUBAGENTS)  # keys of their own, not in `env`
 VARIABLES = {  # in `env`, with their defaults; a test compares them with modules that take long to import
     "PLAYBOOK_DAILY_TOKENS": f"{settings.DAILY_TOKENS}",
     settings.HOLDOUT: "0",
@@ -54,7 +54,7 @@ _IN_WORDS = '["*"] or ["general-purpose", "reviewer"]'
 _ENVIRONMENT, _DEFAULT = "the environment", "default"
 _NOT_IN_SETTINGS = {  # variables that don't belong into Claude Code's settings, each with the reason
     **dict.fromkeys(project_env.KEYS, "a key would stay in your shell's history"),
-    "PLAYBOOK_DB_URL": "your other programs would use another database than your sessions",
+    "PLAYBOOK_DB_URL": "programs outside Claude Code would use a different database",
     "CLAUDE_CONFIG_DIR": "it names the folder that contains the settings",
 }
 _NUMBERS: dict[str, Callable[[str], float]] = {
@@ -82,8 +82,8 @@ def read_all(folder: str) -> list[Setting]:
     return [
         *(Setting(name, json.dumps(is_on), source or _DEFAULT) for name, (is_on, source) in switches.items()),
         Setting(registration.SUBAGENTS, json.dumps(types, ensure_ascii=False), types_source or _DEFAULT, note),
-        _mode(registration.REVIEW, registration.review_choice(folder), "ask for less"),
-        _mode(registration.MCP_WRITES, registration.mcp_choice(folder), "say live"),
+        _mode(registration.REVIEW, registration.review_choice(folder)),
+        _mode(registration.MCP_WRITES, registration.mcp_choice(folder)),
         *(_variable(name, default, folder, waiting) for name, default in VARIABLES.items()),
     ]
 
@@ -101,8 +101,8 @@ def write(name: str, value: str | None) -> tuple[str, bool]:
         return install.set_value([name], None)
     if name == registration.SUBAGENTS:
         return install.set_value([name], _types(value))
-    if value not in _VALUES[name]:
-        raise SettingError(f"{name} is one of {', '.join(_VALUES[name])}, not {value!r}. Nothing was changed.")
+    if value not in VALUES[name]:
+        raise SettingError(f"{name} can't be {value!r}. Give one of {', '.join(VALUES[name])}. Nothing was changed.")
     return install.set_value([name], {"true": True, "false": False}.get(value, value))
 
 
@@ -130,16 +130,15 @@ def _types(value: str) -> list[str]:
         types = None
     if not isinstance(types, list) or not all(isinstance(each, str) and each.strip() for each in types):
         raise SettingError(
-            f"{registration.SUBAGENTS} is a list of types of subagents, such as {_IN_WORDS}; "
-            f"[] for none, not {value!r}. Nothing was changed."
+            f"{registration.SUBAGENTS} can't be {value!r}. Give a list of types of subagents, such as {_IN_WORDS}; "
+            "[] is none. Nothing was changed."
         )
     return types
 
 
-def _mode(name: str, choice: tuple[str, str | None, list[str]], users: str) -> Setting:
-    """Return the setting *name*. *users* says what only the user, not a project's file, can do with it."""
+def _mode(name: str, choice: tuple[str, str | None, list[str]]) -> Setting:
     mode, source, unheard = choice
-    note = f"ignored, since only you can {users}: {', '.join(unheard)}" if unheard else ""
+    note = f"ignored: a laxer value in {', '.join(unheard)}; only your own settings can set it" if unheard else ""
     return Setting(name, mode, source or _DEFAULT, note)
 
 

@@ -89,7 +89,7 @@ def examine(url: str, folder: str, *, online: bool = False) -> list[Finding]:
 
 
 def _remedy(finding: Finding, causes: Sequence[str]) -> str:
-    """Return the remedy of *finding*: `""` if it is ok, and the first of *causes*, if any, for a broken hook."""
+    """Return the remedy of *finding*, or `""` if all is well. A broken hook gets the remedy of its cause, if known."""
     if finding.state == OK:
         return ""
     is_caused = causes and finding.about in ("inject", "remind") and finding.state == BROKEN
@@ -115,8 +115,8 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
         lack = "without FTS5: prompts and errors get no points, and `playbook search` only finds parts of words"
         state, message = NOTE, f"{message}, {lack}"
     elif number < (3, 51, 3):
-        danger = "before 3.51.3, two programs that write to one database can damage it; playbook-db prevents this only"
-        advice = "among its own processes, so let other programs only read it, as with `sqlite3 -readonly`"
+        danger = "before 3.51.3, SQLite can damage a database if two programs write to it. playbook-db's own processes"
+        advice = "avoid that. Let other programs only read it, as with `sqlite3 -readonly`, and keep backups"
         state, message, remedy = NOTE, f"{message}; {danger} {advice}", "playbook backup"
     yield Finding("interpreter", state, message, remedy)
 
@@ -124,7 +124,7 @@ def _interpreter(url: str, folder: str) -> Iterator[Finding]:
 def _data_folder(url: str, folder: str) -> Iterator[Finding]:
     path = settings.data_dir()
     if not os.path.isdir(path):
-        yield Finding("data folder", NOTE, f"{path} isn't there yet", "playbook init")
+        yield Finding("data folder", NOTE, f"{path} doesn't exist yet", "playbook init")
         return
     mode = os.stat(path).st_mode & 0o777
     if not os.access(path, os.W_OK | os.X_OK):
@@ -140,10 +140,10 @@ def _data_folder(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _database(url: str, folder: str) -> Iterator[Finding]:
-    """Check whether the database can be used. Hooks don't use one on a server, as they never wait for a network."""
+    """Check whether the database can be used. Hooks can't use a database on a server: they never wait for a network."""
     where, on_server = maintenance.location(url), settings.sqlite_file(url) is None
     if not on_server and not _is_there(url) and not at_hand.loss_of(where):
-        yield Finding("database", NOTE, f"{where} isn't there yet", "playbook init")
+        yield Finding("database", NOTE, f"{where} doesn't exist yet", "playbook init")
         return
     report = _report(url) if on_server else maintenance.check_database(url)
     if report.problems:
@@ -174,7 +174,7 @@ def _backups(url: str, folder: str) -> Iterator[Finding]:
         return
     last, unsaved = maintenance.unsaved_for(url)
     if last is None:
-        yield Finding("backups", NOTE, "there is none yet; the worker makes one a day", "playbook backup")
+        yield Finding("backups", NOTE, "there is no backup yet; the worker makes one a day", "playbook backup")
         return
     message = f"the last of {local(last.time.isoformat())}: {last.path}"
     is_old = unsaved > _LONG_WITHOUT_BACKUP
@@ -228,10 +228,10 @@ def _team(url: str, folder: str) -> Iterator[Finding]:
 def _replica(status: team.TeamStatus, path: str) -> Finding:
     """Check the local copy of the team's playbook, from which the hooks read it."""
     if status.replica_at is None:
-        return Finding("replica", NOTE, f"{path} isn't there yet: sessions are shown nothing", "playbook work")
+        return Finding("replica", NOTE, f"{path} doesn't exist yet, so sessions get no points", "playbook work")
     if status.replica is None:
         remedy = "playbook work" if os.path.isfile(path) else f"mv {quote(path)} {quote(path)}.aside && playbook work"
-        return Finding("replica", BROKEN, f"{path} can't be read: sessions are shown nothing", remedy)
+        return Finding("replica", BROKEN, f"{path} can't be read, so sessions get no points", remedy)
     now = datetime.now(UTC)
     message = f"{path}: revision {status.replica.revision}, known to be current {ago(status.replica_at, now=now)}"
     is_old = now - status.replica_at > _LONG_UNKNOWN
@@ -257,14 +257,14 @@ def _queue(url: str, folder: str) -> Iterator[Finding]:
 
 
 def _held(jobs: Iterable[Job]) -> list[tuple[Job, str]]:
-    """Return those of *jobs* that wait for something else, such as a model, each with the reason."""
+    """Return the jobs that wait for something else, such as a model, each with the reason."""
     errors = [(job, job.error or "") for job in jobs if job.state == "queued"]
     return [(job, why.removeprefix(hook_sql.WAITS)) for job, why in errors if why.startswith(hook_sql.WAITS)]
 
 
 @contextmanager
 def _opened(url: str) -> Iterator[Store]:
-    """Open the database. Raises DatabaseError if it doesn't exist or can't be used, which `_database` reports."""
+    """Open the database. Raises DatabaseError if that fails; the check `_database` reports such errors."""
     if not _is_there(url):
         raise DatabaseError(f"{url} isn't there.")
     with open_store(url) as store:
@@ -278,7 +278,7 @@ def _is_there(url: str) -> bool:
 
 @functools.cache
 def _report(url: str) -> maintenance.Report:
-    """Return what is wrong with the database on a server. Ask only once, because an unreachable server answers late."""
+    """Return the problems of a database on a server. Ask only once, because an unreachable server answers late."""
     return maintenance.check_database(url, quick=True)
 
 
@@ -308,15 +308,15 @@ def _registrations(url: str, folder: str) -> Iterator[Finding]:
         )
         yield Finding("hooks", NOTE, message, "playbook install --replace")
     if not registrations.files and not registrations.plugin:
-        yield Finding("hooks", BROKEN, "not registered: Claude Code doesn't run them", "playbook install")
+        yield Finding("hooks", BROKEN, "not registered, so Claude Code doesn't run them", "playbook install")
     if settings.is_disabled():
-        yield Finding("hooks", NOTE, "PLAYBOOK_DISABLE is set: the hooks do nothing", "unset PLAYBOOK_DISABLE")
+        yield Finding("hooks", NOTE, "PLAYBOOK_DISABLE is set, so the hooks do nothing", "unset PLAYBOOK_DISABLE")
 
 
 def _guards(url: str, folder: str) -> Iterator[Finding]:
     existing = guards.read(folder)
     if command := guards.dead(folder):
-        yield Finding("guards", BROKEN, f"a guard can't run: {command}", "playbook install")
+        yield Finding("guards", BROKEN, f"the command of a guard can't run: {command}", "playbook install")
     elif existing:
         message = f"{', '.join(guard.name for guard in existing)} in {registration.settings_file('local', folder)}"
         yield Finding("guards", OK, message)
@@ -329,7 +329,7 @@ def _hooks(url: str, folder: str) -> Iterator[Finding]:
 
 def _worker(url: str, folder: str) -> Iterator[Finding]:
     if worker.is_at_work():
-        yield Finding("worker", OK, "at work just now")
+        yield Finding("worker", OK, "a worker is running now")
     programs, registrations = install.programs(folder), install.find_registrations(folder)
     if registrations.plugin:
         yield _plugin_env(registrations, programs.worker_path)
@@ -349,9 +349,9 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
     if problem:
         reinstall = f"rm -r {quote(settings.runtime_dir())} && {plugin_env.retry_command(programs.worker_path)}"
         remedy = reinstall if is_plugins else "playbook install"
-        yield Finding("worker", BROKEN, f"{python} can't run it: {problem}", remedy)
+        yield Finding("worker", BROKEN, f"{python} can't run the worker: {problem}", remedy)
     else:
-        yield Finding("worker", OK, f"{python} can run it")
+        yield Finding("worker", OK, f"{python} can run the worker")
 
 
 def _plugin_env(registrations: install.Registrations, worker_path: str) -> Finding:
@@ -378,16 +378,16 @@ def _model(url: str, folder: str, *, asks: bool = False) -> Iterator[Finding]:
     if asks:
         reply = choose.find_model(folder).ask(_TINY, deadline=time.monotonic() + _ANSWER_S)
         tokens = reply.usage.input_tokens + reply.usage.cached_tokens + reply.usage.output_tokens
-        yield Finding("model access", OK, f"{access}: answered in {reply.duration_ms:,} ms, {tokens:,} tokens")
+        yield Finding("model access", OK, f"{access}: answered in {reply.duration_ms:,} ms, with {tokens:,} tokens")
     elif refusals := _refusals(url, folder):
-        message = f"configured, but not tested: {access}; work waits, because it was refused: {refusals[-1]}"
+        message = f"configured, but not tested now: {access}; learning waits, because of an error: {refusals[-1]}"
         yield Finding("model access", NOTE, message, _TRY)
     else:
         yield Finding("model access", OK, f"configured, but not tested: {access}; to test it: {_TRY}")
 
 
 def _refusals(url: str, folder: str) -> list[str]:
-    """Return why jobs of the project wait for a model, other than for the daily budget."""
+    """Return why jobs of the project wait for a model. The daily budget is left out."""
     with suppress(DatabaseError), _opened(url) as store:
         held = _held(queue.list_jobs(store, Project.in_folder(store, folder).key))
         return [why for _, why in held if project_env.BUDGET not in why]

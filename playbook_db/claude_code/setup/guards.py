@@ -1,7 +1,7 @@
-"""Guards, hooks in the project's local settings that show a key point before tool calls that match a pattern.
+"""Adding and removing guards. A guard is a hook that shows a key point before tool calls that match a pattern.
 
-Only a person can create a guard. The settings file isn't shared, and guards are kept nowhere else. The client starts a
-guard only for calls that match its pattern. Functions raise InstallError and SettingError.
+Only a person can create a guard. Guards are only kept in the project's local settings file, which isn't shared. The
+client starts a guard only for calls that match its pattern. Functions raise InstallError and SettingError.
 """
 
 import os
@@ -29,8 +29,8 @@ _EVENTS = {"deny": (remind.FILE,), "ask": (remind.FILE, "PostToolUse", remind.FA
 
 @dataclass(frozen=True, slots=True)
 class PointGuard:
-    """The point `name`, shown before calls of `pattern`; `mode` is `ask` or `deny`. It asked or refused `fired` times;
-    after `went_on` of these the user went on. `counted` fills these in."""
+    """The guard that shows the point `name` before calls that match `pattern`; `mode` is `ask` or `deny`. `counted`
+    fills in how often it asked or refused (`fired`), and how often the user went on (`went_on`)."""
 
     name: str
     pattern: str
@@ -91,7 +91,7 @@ def remove_retired(note: Callable[[str], object]) -> None:
 
 
 def dead(folder: str) -> str | None:
-    """Return the command of a guard in *folder* whose programs are gone, or None if there is no such guard."""
+    """Return the command of the first guard in *folder* whose programs don't exist, or None if all exist."""
     path = registration.settings_file("local", folder)
     commands = _commands(registration.read_settings(path, registration.GUARD_MARKER))
     return next((command for command in commands if not registration.is_live(command)), None)
@@ -104,7 +104,7 @@ def renew(folder: str) -> None:
 
 
 def counted(folder: str) -> list[PointGuard]:
-    """Return the guards of the project in *folder*, with how often each was used, as far as the log goes back."""
+    """Return the guards of the project in *folder*, each with its number of uses in the log."""
     log, counts = guard.log_path(), Counter[str]()
     for path in (f"{log}.1", log):
         if os.path.exists(path):
@@ -122,7 +122,7 @@ def counted(folder: str) -> list[PointGuard]:
 
 
 def require_person() -> None:
-    """Raise SettingError inside a session of Claude Code: a web page must not make it create or remove a guard."""
+    """Raise SettingError inside a session of Claude Code, so that no web page makes it change guards."""
     if settings.session():
         raise SettingError(
             "Only a person can create or remove guards, so this doesn't work inside a session. Nothing was changed.",
@@ -131,7 +131,7 @@ def require_person() -> None:
 
 
 def _guarded() -> str:
-    """Return the folder that has a link to each project with guards, for the worker."""
+    """Return the folder with a link to each project with guards. The worker reads it."""
     return os.path.join(settings.data_dir(), "guarded")
 
 

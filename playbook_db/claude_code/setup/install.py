@@ -55,7 +55,7 @@ class Uninstalled:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A settings file that has our hooks, with their commands, events without a hook, and the first missing program."""
+    """A settings file with our hooks: their `commands`, events that have none (`missing`), and a `dead` program."""
 
     scope: str
     path: str
@@ -146,7 +146,7 @@ def take_out(path: str, commands: Collection[str], *, now: datetime) -> str | No
 
 
 def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
-    """Set the key path *way* of the user's settings to *value*, or remove it if *value* is None. Return the path of the
+    """Set the user's setting at the keys *way* to *value*, or remove it if *value* is None. Return the path of the
     file, and whether the file changed. Raises InstallError."""
     path = os.path.abspath(registration.settings_file("user", ""))
     data = _read(path)
@@ -199,8 +199,8 @@ class Programs:
 
 
 def programs(folder: str) -> Programs:
-    """Return the programs in the user's settings, else the plugin's, else those that an install would register.
-    Programs in a project's settings don't count, because these may come with a clone."""
+    """Return the programs that the user's settings register. Without them, return the plugin's, or else those that an
+    install would register. A project's settings don't count, because they may come with a clone."""
     registrations = find_registrations(folder)
     commands = [command for file in registrations.files if file.scope == "user" for command in file.commands]
     live = [command for command in commands if registration.is_live(command)]
@@ -246,7 +246,7 @@ def _entries(scope: str, python: str, worker_python: str) -> dict[str, settings_
     hooks = hooks_folder()
     for path in (python, worker_python, hooks):
         if any("\ud800" <= letter <= "\udfff" for letter in path):  # how Python keeps bytes that aren't UTF-8
-            raise InstallError(f"The path {path!a} isn't UTF-8, as settings must be. Install playbook-db elsewhere.")
+            raise InstallError(f"The path {path!a} isn't UTF-8, as JSON must be. Install playbook-db elsewhere.")
     fixed = {"scope": scope, "python": python, "hooks_folder": hooks, "worker_python": worker_python}
     return {
         event: {"type": "command", "command": registration.command(hook, **fixed), "timeout": timeout_s}
@@ -255,7 +255,7 @@ def _entries(scope: str, python: str, worker_python: str) -> dict[str, settings_
 
 
 def _notes(path: str, scope: str, folder: str) -> Iterator[str]:
-    """Yield what may keep the hooks in the settings file at *path* from answering: other files or scopes."""
+    """Yield notes about other settings files that keep the hooks in the file at *path* from answering."""
     registrations = find_registrations(folder)
     for off in registrations.off:
         yield f'{off} has "disableAllHooks": true; no hook runs until you remove that'
@@ -266,7 +266,7 @@ def _notes(path: str, scope: str, folder: str) -> Iterator[str]:
 
 
 def _missing_program(commands: list[str]) -> str | None:
-    """Return the missing program of the first of *commands* that can't run, or that command if none is missing."""
+    """Return the missing program of the first command that can't run, or that command if its programs exist."""
     dead = next((command for command in commands if not registration.is_live(command)), None)
     if dead is None:
         return None
@@ -275,8 +275,8 @@ def _missing_program(commands: list[str]) -> str | None:
 
 
 def _plugin_root(name: str) -> str | None:
-    """Return the folder of the plugin *name*, as client 2.1.329 records it. If the marketplace is a folder, the plugin
-    stays there. Otherwise the client copies it."""
+    """Return the folder of the plugin *name*, from the files in which client 2.1.329 records it. A plugin from a
+    marketplace in a folder stays there; others are copied."""
     folder = os.path.join(settings.claude_dir(), "plugins")
     absent = (OSError, ValueError, RecursionError, LookupError, TypeError)
     with contextlib.suppress(*absent):
@@ -293,7 +293,7 @@ def _plugin_root(name: str) -> str | None:
 
 
 def _edited(path: str, data: bytes | None, edit: Callable[[str], str]) -> bytes:
-    """Return *data*, the bytes of the file at *path*, after *edit*. Raises InstallError with the problem."""
+    """Return *data*, the bytes of the file at *path*, as *edit* changes them. Raises InstallError."""
     try:
         text = (_NEW if data is None else data).decode()
         bom = _BOM if text.startswith(_BOM) else ""
@@ -306,7 +306,7 @@ def _edited(path: str, data: bytes | None, edit: Callable[[str], str]) -> bytes:
         problem = ": this is nested too deeply to edit."
     except ValueError as error:
         problem = f": {error}"
-    raise InstallError(f"{path}{problem} The file was left as it is; correct it, and run the command again.")
+    raise InstallError(f"{path}{problem} Nothing was changed. Correct the file, and run the command again.")
 
 
 # The settings file on the disk. A link is followed and stays a link.
@@ -324,10 +324,10 @@ def _read(path: str) -> bytes | None:
 def _replace(
     path: str, data: bytes | None, *, expected: bytes | None, private: bool = True, backup_at: datetime | None = None
 ) -> str | None:
-    """Replace the file's content *expected* by *data*; None means no file. Return the path of the backup, if any.
+    """Replace the content of the file at *path*, which must be *expected*, by *data*; None means no file.
 
-    With *backup_at*, its time, a backup is made next to the file. An existing file keeps its mode. If *private*, only
-    the user can read a new file. Raises InstallError, also if another program has changed the file since we read it.
+    With *backup_at*, its time, make a backup next to the file and return its path. An existing file keeps its mode. If
+    *private*, only the user can read a new file. Raises InstallError, also if another program has changed the file.
     """
 
     def check() -> None:
@@ -361,5 +361,5 @@ def _os_errors_explained(path: str, done: str) -> Iterator[None]:
         at = error.filename if isinstance(error.filename, str) and error.filename != path else None
         where = f" (at {at})" if at else ""
         raise InstallError(
-            f"{path} can't be {done}: {error.strerror or error}{where}. Correct that, and run the command again."
+            f"{path} can't be {done}: {error.strerror or error}{where}. Fix that, and run the command again."
         ) from error

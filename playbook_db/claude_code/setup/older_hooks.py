@@ -1,4 +1,4 @@
-"""Finding the hooks of the older system, which kept the playbook in one JSON file, and renaming its templates.
+"""Finding the hooks of the older system, which kept the playbook in a JSON file, and renaming its templates.
 
 The older installer copies scripts and `common.py` into `hooks/` of Claude Code's folder, and templates into `prompts/`.
 It registers the scripts in the user's settings. Other hooks may have the same names, but no `common.py` next to them.
@@ -20,7 +20,7 @@ TEMPLATES = {"reflector.txt": "{transcript}", "curator.txt": "{analysis}", "refl
 
 @dataclass(frozen=True, slots=True)
 class OlderHooks:
-    """The `commands` of the older system's hooks in the settings file at `path`."""
+    """A settings file at `path` that has hooks of the older system, with their `commands`."""
 
     path: str
     commands: tuple[str, ...]

@@ -19,8 +19,8 @@ _AT_WORK = ("The worker is running, so no file was removed. Wait until it ends."
 
 
 def find(*, with_database: bool) -> list[tuple[str, int, int]]:
-    """List the files and folders in the data folder to remove; with *with_database*, all of them. Each comes with its
-    number of files and their size in bytes. Raises InstallError while a worker runs."""
+    """List the files and folders of the data folder that a purge removes; with *with_database*, these are all. Each has
+    its number of files and their size in bytes. Raises InstallError while a worker runs."""
     if worker.is_at_work():
         raise InstallError(*_AT_WORK)
     folder = settings.data_dir()
@@ -30,7 +30,7 @@ def find(*, with_database: bool) -> list[tuple[str, int, int]]:
 
 
 def remove(paths: Sequence[str]) -> None:
-    """Remove *paths*, and the data folder if it is then empty. Raises InstallError, also while a worker runs."""
+    """Remove *paths*, then the data folder if it is empty. Raises InstallError, also while a worker runs."""
     if not paths:
         return
     with alone(settings.worker_lock()) as is_alone:
@@ -43,7 +43,7 @@ def remove(paths: Sequence[str]) -> None:
                 elif os.path.lexists(path):
                     os.unlink(path)
         except OSError as error:
-            raise InstallError(f"{error.filename} can't be removed: {error.strerror}. Correct that.", _AGAIN) from error
+            raise InstallError(f"{error.filename} can't be removed: {error.strerror}. Fix that.", _AGAIN) from error
     with contextlib.suppress(OSError):  # it isn't empty
         os.rmdir(settings.data_dir())
 

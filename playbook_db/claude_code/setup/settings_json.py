@@ -22,7 +22,7 @@ _BUG = "the edit would have changed more than it should. This is a bug in playbo
 
 
 def with_hooks(text: str, entries: Mapping[str, Entry]) -> str:
-    """Return *text* with exactly *entries*, one per event, as our hooks. It stays the same if it has them already.
+    """Return *text* with *entries*, one per event, as our only hooks. If it has them already, return it unchanged.
 
     Keys that someone added to one of our hooks stay. Raises ValueError.
     """
@@ -52,7 +52,7 @@ def without_hooks(text: str, is_meant: IsMeant = registration.is_ours) -> str:
 
 
 def with_guards(text: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Return *text* with exactly *guards*, groups of hooks by event, as our guards. Raises JSONDecodeError."""
+    """Return *text* with *guards*, groups of hooks by event, as our only guards. Raises JSONDecodeError."""
     content = parse(text)
     _take_out(content, registration.is_guard)
     for event, groups in guards.items():
@@ -62,9 +62,9 @@ def with_guards(text: str, guards: Mapping[str, Sequence[Mapping[str, Any]]]) ->
 
 
 def with_value(text: str, way: Sequence[str], value: object) -> str:
-    """Return *text* with *value* at the key path *way*, or without that key if *value* is None.
+    """Return *text* with *value* at the keys *way* (outermost first), or without the last key if *value* is None.
 
-    Raises ValueError, also if a value on that path isn't an object.
+    Raises ValueError, also if another value on the way isn't an object.
     """
 
     def rest(document: Any) -> Any:
@@ -106,8 +106,8 @@ def _refuse(constant: str) -> None:
 
 
 def _container(content: Any, way: Sequence[str], kind: type = dict) -> Any:
-    """Return the object or list (*kind*) at the key path *way* of *content*. Add it if it is missing. Raises ValueError
-    if another value is there."""
+    """Return the object or list (*kind*) at the keys *way* of *content*. Add it if it is missing. Raises ValueError if
+    another value is there."""
     container = _container(content, way[:-1]).setdefault(way[-1], kind()) if way else content
     if not isinstance(container, kind):
         name = json.dumps(".".join(way)) if way else "the content"

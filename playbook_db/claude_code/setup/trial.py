@@ -147,7 +147,7 @@ def _try(
                 summary, problem = judge(done.stdout, _log_text(os.path.join(logs, "hooks.log")))
             if problem:
                 break
-    speed = f"{statistics.median(times_ms):.0f} ms, a bare interpreter {statistics.median(bare_ms):.0f} ms"
+    speed = f"takes {statistics.median(times_ms):.0f} ms; Python alone takes {statistics.median(bare_ms):.0f} ms"
     return (hook, False, f"{problem} ({speed})") if problem else (hook, True, f"{summary}; {speed}")
 
 

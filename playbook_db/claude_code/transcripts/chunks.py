@@ -37,8 +37,8 @@ class ChunkReader:
 
     Whole turns stay together if they fit; a larger turn is split between its entries, and a larger entry is shortened.
     *redact* is applied to texts before they are shortened, because half a secret isn't recognized. The project's
-    *files* decide what can be evidence. The places of a chunk include the latest outside texts before it. All reading
-    raises OSError if the file can't be read.
+    *files* decide what can be evidence. The places of a chunk include the latest texts from outside the project before
+    it. All reading raises OSError if the file can't be read.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class ChunkReader:
         self._outside: deque[Place] = deque(maxlen=_MAX_OUTSIDE)
 
     def skip(self, end: int) -> None:
-        """Skip everything before the byte *end*, because it was learned from already."""
+        """Skip the bytes before *end*, which were learned from already."""
         for line in self.transcript.lines(end):
             self._skip(line)
         self.end = end
 
     def skip_entries(self, uuids: Collection[str]) -> None:
-        """Skip the entries with these *uuids*, which a fork has copied from the original session."""
+        """Skip the leading entries with these *uuids*, which a fork copies from the original session."""
         for line in self.transcript.lines():
             if line.entry and line.entry.uuid not in uuids:
                 self.transcript.put_back(line)
@@ -126,7 +126,7 @@ class _Section:
 
     @property
     def size(self) -> int:
-        """Return the most characters that this section takes, which are fewer after a section with the same heading."""
+        """Return how many characters this section takes at most. Without its heading, it takes fewer."""
         return len(f"\n\n## {self.heading}\n\n") + len(self.body)
 
 
@@ -148,7 +148,6 @@ class _Draft:
     acts: list[Act] = field(default_factory=list)
 
     def append(self, later: "_Draft") -> None:
-        """Append the draft *later*, which begins where this one ends."""
         self.end = later.end
         self.size += later.size
         self.sections += later.sections
@@ -162,11 +161,10 @@ class _Draft:
         self.acts += later.acts
 
     def places(self) -> list[Place]:
-        """Return the places in this draft that can be evidence."""
         return [place for section in self.sections for place in section.places]
 
     def chunk(self, transcript: Transcript, outside: Iterable[Place]) -> Chunk:
-        """Return the finished chunk, with the places in *outside*, which came before it."""
+        """Return the finished chunk. *outside* are places from earlier chunks that it gets, too."""
         notes = []
         if self.broken_lines:
             notes.append(f"{self.broken_lines} lines of the transcript could not be read.")
@@ -213,14 +211,14 @@ class _Writer:
     files: ProjectFiles
 
     def outside(self, entry: Entry, limit: int) -> Iterator[Place]:
-        """Yield the outside texts of *entry*, shortened as in its chunk."""
+        """Yield the texts of *entry* that come from outside the project, shortened as in a chunk."""
         known = [place for part in entry.parts for place in places.places_of(part, "", self.files)]
         if any(place.trust in (FETCHED, FILES) for place in known):  # most entries have none
             for section in self.sections(entry, limit):
                 yield from filter(_is_outside, section.places)
 
     def sections(self, entry: Entry, limit: int) -> list[_Section]:
-        """Return the parts of *entry* as sections, which together take at most *limit* characters."""
+        """Return the parts of *entry* as sections. Together they take at most *limit* characters."""
         parts = entry.parts
         sections = [self._section(part, entry.role) for part in parts]
         if sum(section.size for section in sections) <= limit:
@@ -245,7 +243,7 @@ class _Writer:
         return _Section(heading, body, self._places(part, body, is_clean=whole))
 
     def _places(self, part: Part, body: str, *, is_clean: bool) -> tuple[Place, ...]:
-        """Return the evidence in *part*: its *body*, as the model reads it, or the user's words in it."""
+        """Return the evidence in *part*: the user's words, or else its *body*, as the model reads it."""
         if part.user_text and part.user_text != part.text:
             body, is_clean = condense(Part("text", self.redact(part.user_text))), True
         evidence = places.places_of(part, body, self.files)
@@ -254,8 +252,8 @@ class _Writer:
 
 
 def _acts(entry: Entry, corrects: str) -> Iterator[Act]:
-    """Yield the calls that *entry* answers. Also yield the user's words if they correct an answer (of the time
-    *corrects*)."""
+    """Yield the calls whose results are in *entry*, and the user's words if they correct the answer of the time
+    *corrects*."""
     for part in entry.parts:
         if part.kind == "result" and part.call:
             text = next(filter(None, map(part.call.inputs.get, _NAMING)), "")
@@ -271,9 +269,9 @@ def _is_outside(place: Place) -> bool:
 
 
 class _Tally:
-    """A counter of how a session went (corrections, failures, tokens), line by line.
+    """A counter of a session's corrections, failures, calls and tokens. It reads the lines in order.
 
-    Without an answer between them, an interruption, a rejection and the words about it count as one correction.
+    An interruption, a rejection and the words about it count as one correction, unless an answer comes between them.
     """
 
     def __init__(self) -> None:
@@ -281,7 +279,7 @@ class _Tally:
         self.answered_at = ""
 
     def count(self, line: Line) -> SessionCounts:
-        """Return the counts that *line* adds."""
+        """Return what the next *line* adds to the counts."""
         entry = line.entry
         if entry is None:
             return SessionCounts(tokens=line.tokens)

@@ -1,4 +1,4 @@
-"""Shortening long parts of a transcript. The ends of a part stay, and the most important lines between them.
+"""Shortening long parts of a transcript. Both ends of a part stay, and the most important lines between them.
 
 For the learner. A note in each gap tells how many characters were left out. Exit codes, errors and test summaries stay.
 Pure. A result is never longer than its limit.
@@ -34,7 +34,7 @@ def condense(part: Part, limit: int | None = None) -> str:
 
 
 def cut_middle(text: str, limit: int, *, around: str = "\n") -> str:
-    """Return *text*, or its two ends with the number of characters left out, in at most *limit* characters."""
+    """Return *text*, shortened to *limit* characters: its two ends, and how many characters are left out."""
     if len(text) <= limit:
         return text
     kept_chars = limit - _MARK
@@ -45,7 +45,7 @@ def cut_middle(text: str, limit: int, *, around: str = "\n") -> str:
 
 
 def share(sizes: Sequence[int], total: int) -> tuple[int, ...]:
-    """Divide *total* among *sizes*. Each gets its size, or an equal share of what the smaller ones leave."""
+    """Divide *total* among *sizes*. Small sizes are granted in full; larger ones share the rest equally."""
     shares = [0] * len(sizes)
     smallest_first = sorted(range(len(sizes)), key=lambda index: sizes[index])
     for waiting, index in zip(range(len(sizes), 0, -1), smallest_first, strict=True):
@@ -61,7 +61,7 @@ def limit_of(part: Part, limit: int | None = None) -> int:
 
 
 def _plain_output(text: str) -> str:
-    """Remove colors from a tool's output. Text that overwrote a line becomes a separate line."""
+    """Remove colors from a tool's output. Text that overwrites a line becomes a line of its own."""
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -1,4 +1,4 @@
-"""Removing text that isn't new from a transcript: the playbook's own, and that of the client's built-in memory.
+"""Removing the text that the playbook or Claude Code's built-in memory added to a transcript.
 
 For the transcript's reader. A note replaces each removed text. Text that the user typed is never changed here.
 """
@@ -61,12 +61,12 @@ def without_memory(text: str) -> str:
 
 
 def without_reminders(text: str) -> str:
-    """Return the user's *text* without the complete reminders that the client added."""
+    """Return the user's *text* without the client's reminders, if these have both tags."""
     return _replaced(text, _tagged(text, REMINDER)[0], "") if "<system-reminder>" in text else text
 
 
 def of_call(tool: str, inputs: Mapping[str, object]) -> str | None:
-    """Return the note that replaces a call's input if the call writes the playbook or the memory, else None."""
+    """If a call writes the playbook or the memory, return the note that replaces the call's input. Else return None."""
     if tool in _WRITERS:
         return next(iter(_notes_of_files(_path(inputs))), None)
     command = inputs.get("command")
@@ -76,7 +76,7 @@ def of_call(tool: str, inputs: Mapping[str, object]) -> str | None:
 
 
 def of_result(text: str, tool: str, inputs: Mapping[str, object], folder: str) -> str:
-    """Return the result of *tool*, called with *inputs* in *folder*, without the playbook's and the memory's text."""
+    """Return *text*, the result of *tool*, without the playbook's and the memory's text."""
     if is_our_tool(tool):
         return OURS
     command = inputs.get("command")
@@ -94,7 +94,7 @@ def of_result(text: str, tool: str, inputs: Mapping[str, object], folder: str) -
 
 
 def without_quotes(text: str) -> str:
-    """Return a tool's output without key points, and without lines and reminders from files of playbook or memory."""
+    """Return a tool's output without key points, and without lines and reminders from the playbook or the memory."""
     if " helpful=" in text:
         text = _ENTRIES.sub(OURS, text)
     if ".claude/" in text or "/memory/" in text:

@@ -1,4 +1,4 @@
-"""Deciding how far a part of a transcript can be trusted as evidence, by its author.
+"""Deciding how far a part of a transcript can be trusted as evidence. Its author decides that.
 
 The classes are the user, the project's tests and builds, and the project's files. Everything else is fetched. The
 assistant's own words aren't evidence at all.
@@ -69,9 +69,9 @@ _STRANGERS = re.compile(
 
 
 def places_of(part: Part, text: str, files: ProjectFiles) -> tuple[Place, ...]:
-    """Return the evidence in *part*, from which the model reads *text*. There is none if the client wrote the part, and
-    two if some lines of a test's output come from a dependency. Call this for all parts in order, because *files*
-    follow the session."""
+    """Return the evidence in *part*, of which the model reads *text*. A part that the client wrote has none. A test's
+    output has two if some of its lines come from a dependency. Call this for all parts in order, because *files*
+    changes with the session."""
     if part.user_text:
         return (Place(USER, THE_USER, text),)
     call = part.call or (ToolCall("?", {}) if part.kind == "result" else None)
@@ -108,7 +108,7 @@ def _follow(call: ToolCall, files: ProjectFiles) -> None:
 
 def _without_strangers_lines(text: str) -> tuple[str, str]:
     """Split the output of a test into lines of the project's tests and compilers, and lines of other programs. Indented
-    lines below a dependency's line belong to the dependency, and so does a whole note about its source."""
+    lines below a dependency's line are the dependency's, too, and so is a whole note about its source."""
     own: list[str] = []
     others: list[str] = []
     for paragraph in text.split("\n\n"):
@@ -139,7 +139,7 @@ def label(call: ToolCall, files: ProjectFiles) -> str:
 
 
 def _judged(call: ToolCall, text: str, files: ProjectFiles) -> tuple[str, str]:
-    """Return the class of the result of *call* (`""` for our own playbook), and the part of *text* in this class."""
+    """Return the class of the result of *call* (`""` for our playbook), and the part of *text* that has this class."""
     if own_text.is_our_tool(call.tool):
         return "", ""
     files.read.clear()

@@ -44,7 +44,7 @@ class ProjectFiles:
 
     `began_at`, the start of the session, is in seconds since 1970. The other fields follow the session. `written` has
     the real paths of files that its tools wrote. `read` has those of files and folders that its last command showed.
-    `has_new_commits` tells that commands may have added commits, `has_strangers` that others may have written these.
+    `has_new_commits` is true if commands may have added commits, `has_strangers` if these may be others'.
     """
 
     folders: tuple[str, ...]
@@ -61,7 +61,7 @@ class ProjectFiles:
 
     @classmethod
     def of(cls, folder: str, began_at: float) -> "ProjectFiles":
-        """Return the files of the project in *folder* and of its repository, unless that is the home folder."""
+        """Return the files of the project in *folder*, with its whole repository unless that is the home folder."""
         folder = projects.as_path(folder)
         repository = projects.repository(folder)
         is_home = repository == os.path.realpath(os.path.expanduser("~"))
@@ -81,22 +81,22 @@ class ProjectFiles:
         return name in self._tracked_folders or (name in (self._blobs or {}) and not _is_data(name))
 
     def shows(self, path: str, folder: str) -> bool:
-        """Do the same as `holds`, and record that a command showed the content of *path*."""
+        """Return the same as `holds`, and record that a command showed the content of *path*."""
         self.read.append(os.path.realpath(os.path.join(folder, path)))
         return self.holds(path, folder)
 
     def contains(self, path: str, folder: str) -> bool:
-        """Return whether *path*, relative to *folder*, is in the project, maybe in a folder with others' code."""
+        """Return whether *path*, relative to *folder*, is in the project. Folders with others' code count, too."""
         return bool(self.inside(path, folder))
 
     def inside(self, path: str, folder: str) -> list[str]:
-        """Return *path* relative to each of the project's folders that contain it."""
+        """For each of the project's folders that contain *path*, return the relative path."""
         whole = posixpath.normpath(posixpath.join(folder, path))
         return [posixpath.relpath(whole, root) for root in self.folders if _is_below(whole, root)]
 
     def known_lines(self, text: str, paths: Collection[str]) -> str | None:
-        """Return the lines of *text* that were in the files at the real *paths* when the session began. Return None if
-        *text* has other lines and anything but the session's tools wrote the files."""
+        """Return the lines of *text* that the files at the real *paths* had when the session began. Return None if
+        *text* has other lines, and not only the session's tools changed the files."""
         changed = [path for path in paths if self._tracked() is not None and not self._is_older(path)]
         if not changed:
             return text
@@ -110,7 +110,7 @@ class ProjectFiles:
         return "\n".join(known) if len(known) == len(lines) or self.written.issuperset(changed) else None
 
     def names_own_only(self, text: str, folders: Iterable[str]) -> bool:
-        """Return whether each line of *text*, the output of a search in *folders*, names a file of the project."""
+        """Return whether each line of *text*, printed by a search in *folders*, names a file of the project."""
         lines = (line for line in text.splitlines() if line.strip() and not _NO_HIT.match(line))
         names = (match[1] if (match := _HIT_PATH.match(line)) else line for line in lines)
         return all(any(self.holds(name, folder) for folder in folders) for name in names)
@@ -119,7 +119,7 @@ class ProjectFiles:
         return tuple(map(os.path.realpath, self.folders))
 
     def _tracked(self) -> dict[str, str] | None:
-        """Return the files in the commit at the session's start, with git's ids of their contents; None without git."""
+        """Return the files in git at the session's start, with git's ids of their contents, or None without git."""
         if not self._is_asked:
             self._is_asked = True
             try:
@@ -152,7 +152,7 @@ class ProjectFiles:
 
 
 def _above(name: str) -> Iterator[str]:
-    """Yield the folders above the file *name*, except for the topmost one."""
+    """Yield the folders above the relative path *name*, without the root."""
     while name := posixpath.dirname(name):
         yield name
 

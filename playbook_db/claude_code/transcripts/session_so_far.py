@@ -1,4 +1,4 @@
-"""Finding the session that calls an MCP server, and reading its transcript up to now.
+"""Finding the session that called the MCP server, and reading its transcript up to now.
 
 Seen with client 2.1.330, in print mode and interactive, by `claude mcp add` and as a plugin: the environment of a
 server has `CLAUDE_CODE_SESSION_ID` and `CLAUDE_PROJECT_DIR`, and its working directory is the project. Each call of a
@@ -31,8 +31,8 @@ UNKNOWN = (Place(FETCHED, "what the session read, which isn't known", ""),)
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """The session `id` up to now, with the `places` in its transcripts that can be evidence and the points it `cited`.
-    Only the labels of places are redacted. `secrets` must not be stored."""
+    """A session's transcripts so far: its `id`, the `places` that can be evidence, and the points that it `cited`. Only
+    the labels of places are redacted. `secrets` must not be stored."""
 
     id: str
     places: tuple[Place, ...]
@@ -58,7 +58,7 @@ def session_of_call(tool_use: str | None, session: str, folder: str) -> tuple[st
 
 
 def read(tool_use: str | None, session: str, folder: str) -> SoFar:
-    """Read the transcripts, up to now, of the session that `session_of_call` finds."""
+    """Read the transcripts up to now of the session that makes the call *tool_use* (see `session_of_call`)."""
     session, paths = session_of_call(tool_use, session, folder)
     secrets = secret_values(os.environ) | secret_values(project_env.project_variables(folder))
     files = ProjectFiles.of(folder, min(map(transcript.began_at, paths), default=0.0))

@@ -1,6 +1,6 @@
-"""Deciding how far to trust a shell command's output: is it from a test or build, from the project's files, or fetched?
+"""Deciding how far to trust a shell command's output. It is from a test or build, from a project's file, or fetched.
 
-A command line has the class of its least trusted command. If it can't be read for sure, as with substitutions,
+A command line has the class of its least trusted command. If the line can't be parsed reliably, as with substitutions,
 here-documents or loops, its class is "fetched". An extra proposal is better than a web page that passes for a test.
 """
 
@@ -119,13 +119,13 @@ _SYSTEM_FOLDERS = ("/usr/", "/bin/", "/opt/", "~/")
 
 
 class UnreadableCommandError(ValueError):
-    """A command line that can't be read for sure."""
+    """A command line can't be parsed reliably."""
 
 
 @dataclass(slots=True)
 class ShellCommand:
-    """One command of a line, with its `words` without redirections, and the files that it `reads` by `<`. If it
-    `is_piped`, it reads the output of the command before it."""
+    """One command of a line: its `words` without redirections, and the files that it `reads` by `<`. If it `is_piped`,
+    it reads the output of the previous command."""
 
     words: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
@@ -134,7 +134,7 @@ class ShellCommand:
 
 @dataclass(frozen=True, slots=True)
 class _Here:
-    """The project's `files`, and the `folder` in which commands run."""
+    """The place where commands run: a `folder`, and the `files` of its project."""
 
     files: ProjectFiles
     folder: str
@@ -153,14 +153,14 @@ class _Here:
         return any(plain[: len(test)] == test for test in tests)
 
     def has(self, program: str) -> bool:
-        """Return whether *program* is on the PATH, in one of the system's folders, or in the project."""
+        """Return whether *program* has no folder, or is in one of the system's folders or in the project."""
         usual = "/" not in program or program.startswith(_SYSTEM_FOLDERS)
         return usual or self.files.contains(program, self.folder)
 
 
 def trust_of_output(line: str, files: ProjectFiles, folder: str) -> str:
-    """Return the class of the output of the command *line*, run in *folder* of the project with *files*. Return `""` if
-    the command only printed its own words or our own playbook."""
+    """Return the class of the output of the command *line*. It ran in *folder*, and the project has *files*. Return
+    `""` if the command only printed its own words or our own playbook."""
     here = _Here(files, folder)
     if not here.holds("."):
         return FETCHED
@@ -182,7 +182,7 @@ def trust_of_output(line: str, files: ProjectFiles, folder: str) -> str:
 
 
 def constants(line: str) -> set[str]:
-    """Return the texts in the command *line* that its output may repeat: arguments of echo, and words with spaces."""
+    """Return the texts of the command *line* that its output may repeat: arguments of echo, and words with spaces."""
     try:
         commands = list(read_commands(line))
     except UnreadableCommandError:
@@ -238,7 +238,7 @@ def _tokens(line: str) -> Iterator[tuple[bool, str]]:
 
 
 def _program(words: list[str], here: _Here) -> list[str]:
-    """Return *words* without assignments, and without programs that only start another one."""
+    """Return *words* without leading assignments and programs that only start another program, such as `env`."""
     while words:
         if here.is_test(words):
             return words
@@ -260,7 +260,7 @@ def _program(words: list[str], here: _Here) -> list[str]:
 
 
 def _after_options(words: list[str], here: _Here, *, numbers: bool = False, until: str = "") -> list[str]:
-    """Return *words* without leading options, or with `?` as the program if an option leads out of the project."""
+    """Return *words* without leading options. Return `?` if an option names a folder outside the project."""
     while words and words[0] != until:
         name, _, value = words[0].partition("=")
         if name == "--":
@@ -276,7 +276,7 @@ def _after_options(words: list[str], here: _Here, *, numbers: bool = False, unti
 
 
 def _trust(words: list[str], command: ShellCommand, here: _Here) -> str | None:
-    """Return the class of one command's output, or None if the command prints nothing of its own."""
+    """Return the class of a command's output, or None if the output has no class of its own."""
     if not all(map(here.shows, command.reads)):
         return FETCHED
     if not words:  # assignments
@@ -320,7 +320,7 @@ def _is_test(program: str, rest: list[str]) -> bool:
 
 
 def _stays_inside(rest: Sequence[str], here: _Here) -> bool:
-    """Return whether the words of a test command name no path outside the project."""
+    """Return whether all paths in the words of a test command are inside the project."""
     for before, word in zip(["", *rest], rest, strict=False):
         name, _, value = word.partition("=")
         path = value if name in _FOLDERS else word
@@ -348,7 +348,7 @@ def _trust_git(rest: list[str], here: _Here) -> str | None:
 
 
 def _trust_reader(program: str, rest: list[str], command: ShellCommand, here: _Here) -> str | None:
-    """Return the class of a reading command's output, or None if it only passes on its piped input."""
+    """Return the class of the output of *program*, which prints files, or None if it only prints its piped input."""
     if program in _DANGEROUS and any(_DANGEROUS[program].search(word) for word in rest):
         return FETCHED
     values = [word.partition("=")[2] for word in rest if word.startswith("-")]

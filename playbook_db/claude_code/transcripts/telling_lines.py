@@ -1,4 +1,4 @@
-"""Finding the most important lines of a tool's output: rare lines about errors, and the lines around them.
+"""Finding the most important lines of a tool's output: rare lines about errors, and the lines around these.
 
 Words such as "error:" and "FAILED" aren't enough. Expected errors and warnings may occur a thousand times, while the
 line that explains the failure mostly occurs once. But hundreds of tests may fail for one reason. Pure.
@@ -80,7 +80,7 @@ _NOT_SHAPE = dict.fromkeys(map(ord, string.ascii_letters + string.digits + " \t_
 
 
 def telling_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places (start, end) of the most important lines: heavy and rare ones, then the lines around them."""
+    """Yield the places (start, end) of the most important lines. Lines with a high weight that are rare come first."""
     groups: dict[tuple[int, str, str], list[tuple[int, int]]] = defaultdict(list)
     for start, (end, weight, stem) in sorted(_candidates(text).items()):
         groups[weight, stem, text[start : min(end, start + _SHAPE_CHARS)].translate(_NOT_SHAPE)].append((start, end))
@@ -108,7 +108,7 @@ def _from_both_ends(lines: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _context(text: str, line: tuple[int, int], shapes: Counter[str]) -> Iterator[tuple[int, int]]:
-    """Yield the next line, the uncommon lines near *line*, and its heading."""
+    """Yield the line after *line*, uncommon lines near it, and its heading."""
     common = max(3, shapes.total() // 50)
     for start, end in _around(text, *line):
         near = text[start:end]
@@ -120,7 +120,7 @@ def _context(text: str, line: tuple[int, int], shapes: Counter[str]) -> Iterator
 
 
 def _around(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the lines with text among the ten after and the four before, up to a very long one."""
+    """Yield the nonempty lines among the ten after the line and the four before it. Stop at a very long line."""
     for _ in range(10):
         after, end = end + 1, text.find("\n", end + 1)
         if end < 0 or end - after > _WIDTH:
@@ -172,7 +172,7 @@ def _candidates(text: str) -> dict[int, tuple[int, int, str]]:
 
 
 def _whole_word(text: str, first: int, at: int) -> str:
-    """Return the part before *at* of an error's name (`FileNotFound`), if it begins the line or follows a colon."""
+    """Return the beginning of an error's name that ends at *at*, such as `FileNotFound` of `FileNotFoundError`."""
     before = text[first:at]
     if not before or not before[-1].isalnum():
         return ""
@@ -181,7 +181,7 @@ def _whole_word(text: str, first: int, at: int) -> str:
 
 
 def _searched(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of *text* to search: the whole text, or both ends of a very large one."""
+    """Yield the places (start, end) of *text* to search: the whole text, or the two ends of a very large text."""
     if len(text) <= 2 * _SEARCHED:
         yield 0, len(text)
     else:
@@ -190,7 +190,7 @@ def _searched(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _line_at(text: str, at: int) -> tuple[int, int]:
-    """Return the place of the line that contains *at*, or in a very long line the place of the part around *at*."""
+    """Return the place of the line that contains *at*. Of a very long line, return the part around *at*."""
     nearest = max(at - _WIDTH // 3, 0)
     begin = text.rfind("\n", nearest, at) + 1 or nearest
     end = text.find("\n", at, begin + _WIDTH)

@@ -1,8 +1,8 @@
 """Reading Claude Code's transcript of a session, a file of JSON lines.
 
 `read_messages` returns the words of user and assistant. A `Transcript` also reads tool calls and results, with byte
-offsets. Both leave out text that the client wrote in someone's name: summaries, echoes of commands, notes of finished
-tasks, reminders, and the text that hooks added.
+offsets. Both leave out text that the client wrote in the name of user or assistant: summaries, echoes of commands,
+notes about finished tasks, reminders, and texts from hooks.
 """
 
 import json
@@ -59,8 +59,8 @@ _INPUTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "q
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The call that a result answers, with the `tool`, its `inputs` (short texts only), and the session's `folder` and
-    time."""
+    """A call of a `tool`, with its `inputs` (short texts only), the session's current `folder`, and the time of the
+    call."""
 
     tool: str
     inputs: Mapping[str, str]
@@ -74,8 +74,8 @@ class Part:
 
     The text of a call is the tool's name, a space, and the input as JSON. `user_text` is what the user typed: a
     message, an answer to a question, or the reason for a rejection. `call` is the call that a result answers, if known.
-    The output of a command that the user typed after `!` is a text with a call. If a result `is_stopped`, it is an
-    error because the user refused or interrupted the call.
+    The output of a command that the user typed after `!` is a text with a call. A result `is_stopped` if it is an error
+    because the user refused or interrupted the call.
     """
 
     kind: str
@@ -106,10 +106,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One whole line of a transcript, from byte *start* to *end*, with the entry in it, if any.
+    """A whole line of a transcript, from byte *start* to *end*, with its entry, if it has one.
 
     If `is_broken`, the line isn't a JSON object. If `is_overlong` (over LINE_LIMIT), it was not read. `tokens` is the
-    number of tokens, cached ones included, that it adds to those of its message.
+    number of tokens that the line adds to its message, cached ones included.
     """
 
     start: int
@@ -131,9 +131,9 @@ class Conversation:
 class Transcript:
     """The transcript at `path`, of the session `session_id`, read once, line by line.
 
-    If the file grows, reading continues after the last line. A line with an earlier uuid has no entry, because some
-    clients repeat the history. A last line without a newline is still being written, and is read the next time. All
-    reading raises OSError if the file can't be read.
+    If the file grows, reading continues after the last line. A line that repeats an earlier line's uuid has no entry,
+    because some clients repeat the history. A last line without a newline is still being written, and is read the next
+    time. All reading raises OSError if the file can't be read.
     """
 
     def __init__(self, path: str) -> None:
@@ -147,7 +147,7 @@ class Transcript:
 
     @property
     def first_uuid(self) -> str | None:
-        """Return the uuid of the first entry, or None if there is no entry yet."""
+        """Return the uuid of the transcript's first entry, or None if there is no entry yet."""
         for line in self._read() if self._first_uuid is None else ():
             self._ahead.append(line)
             if self._first_uuid is not None:
@@ -155,7 +155,8 @@ class Transcript:
         return self._first_uuid
 
     def lines(self, until: float = math.inf) -> Iterator[Line]:
-        """Yield the lines that end by the byte *until*. If it splits a line, the rest comes next, without an entry."""
+        """Yield the lines up to the byte *until*. If it splits a line, that line's rest comes next, without an
+        entry."""
         for line in chain(self._take_ahead(), self._read()):
             if line.end > until:
                 self.put_back(line if line.start >= until else Line(int(until), line.end, None))
@@ -163,7 +164,7 @@ class Transcript:
             yield line
 
     def put_back(self, line: Line) -> None:
-        """Push back *line*, the last one that was read, so that it is read again."""
+        """Put back *line*, the last line that was read, so that it is read again."""
         self._ahead.insert(0, line)
 
     def _take_ahead(self) -> Iterator[Line]:
@@ -171,7 +172,6 @@ class Transcript:
             yield self._ahead.pop(0)
 
     def _read(self) -> Iterator[Line]:
-        """Read the lines after the last one that was read."""
         with open(open_plain(self.path), "rb") as file:
             for start, end, raw in _raw_lines(file, self._end):
                 self._end = end
@@ -196,7 +196,7 @@ class Transcript:
 
 
 def session_of(path: str) -> str:
-    """Return the session that the name of a transcript contains; for a subagent's, the name of its folder."""
+    """Return the session's id from the *path* of its transcript, or of a subagent's transcript."""
     folder, name = os.path.split(path)
     if os.path.basename(folder) == "subagents":
         return as_text(os.path.basename(os.path.dirname(folder)))
@@ -204,8 +204,8 @@ def session_of(path: str) -> str:
 
 
 def began_at(path: str) -> float:
-    """Return when the session of the transcript at *path* began, in seconds since 1970, or 0 if unknown. That is the
-    time of the session's first entry, also for a subagent. Raises OSError if the file can't be read."""
+    """Return when the session of the transcript at *path* began, in seconds since 1970, or 0 if unknown. For a
+    subagent's transcript, this is the beginning of the whole session. Raises OSError if the file can't be read."""
     folder = os.path.dirname(path)
     parent = f"{os.path.dirname(folder)}.jsonl"
     if os.path.basename(folder) == "subagents" and os.path.isfile(parent):
@@ -228,7 +228,7 @@ def first_prompt(path: str) -> str:
 
 
 def read_messages(path: str) -> Conversation:
-    """Return the words of user and assistant in the transcript at *path*, as `{"role", "content"}` with text content.
+    """Return the words of user and assistant in the transcript at *path*. A message has a `role` and `content`, a text.
 
     Tool calls, results, thinking, meta lines, command echoes and summaries are left out. Broken and half-written lines
     are skipped and counted. Raises OSError if the file can't be read.
@@ -246,7 +246,7 @@ def read_messages(path: str) -> Conversation:
 
 
 def assistant_texts(messages: Iterable[object]) -> Iterator[str]:
-    """Yield the assistant's texts and thoughts in *messages*, whose content is text or a list of content blocks."""
+    """Yield the assistant's texts and thoughts in *messages*, each with a text or a list of content blocks."""
     for message in messages:
         if not isinstance(message, dict) or message.get("role") != "assistant":
             continue
@@ -260,7 +260,7 @@ def assistant_texts(messages: Iterable[object]) -> Iterator[str]:
 
 
 def _raw_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield start, end and bytes of each whole line from the byte *start* on, without the bytes if over LINE_LIMIT."""
+    """Yield start, end and bytes of each whole line from the byte *start* on. A line over LINE_LIMIT has no bytes."""
     file.seek(start)
     while raw := file.readline(LINE_LIMIT):
         end, last = start + len(raw), raw
@@ -295,7 +295,7 @@ def _speech(content: dict[str, Any]) -> str:
 
 
 class _Calls:
-    """The newest calls of tools, and the last command that the user typed after `!`."""
+    """A record of the newest tool calls, and of the last command that the user typed after `!`."""
 
     def __init__(self) -> None:
         self._newest: dict[str, ToolCall] = {}
@@ -303,7 +303,6 @@ class _Calls:
         self._is_expanding = False
 
     def read(self, content: dict[str, Any]) -> None:
-        """Remember the calls in a line."""
         for block in _blocks(content):
             kind = _string(block.get("type"))
             if kind.endswith("tool_use") and content.get("type") == "assistant":
@@ -312,7 +311,7 @@ class _Calls:
                 self._keep_typed(_string(block.get("text")), _string(content.get("cwd")))
 
     def expands(self, content: dict[str, Any]) -> bool:
-        """Return whether a user's line has the text of a slash command, which the client names in the line before."""
+        """Return whether a user's line has the text of a slash command, whose name is in the line before."""
         is_expansion = self._is_expanding and content.get("promptSource") != "typed"
         texts = [_string(block.get("text")).lstrip() for block in _blocks(content)]
         self._is_expanding = any(text.startswith(_COMMAND_ECHOES) for text in texts)
@@ -328,23 +327,22 @@ class _Calls:
             del self._newest[next(iter(self._newest))]
 
     def _keep_typed(self, text: str, folder: str) -> None:
-        """Remember the command in *text*, if the user typed one."""
+        """Remember *text* as a call if it is a command that the user typed after `!`."""
         if match := _TYPED_COMMAND.match(text.lstrip()):
             self.typed = ToolCall("Bash", {"command": match[1]} if _is_short(match[1]) else {}, folder)
 
     def answered(self, block: dict[str, Any]) -> ToolCall | None:
-        """Return the call that the result *block* answers."""
         return self._newest.get(_string(block.get("tool_use_id")))
 
 
 class _Usage:
-    """The tokens of the messages so far. All lines of a message have the same usage, or one that grows."""
+    """A counter of the messages' tokens. Each line of a message repeats the message's usage, which may grow."""
 
     def __init__(self) -> None:
         self._by_message: dict[int, int] = {}
 
     def added(self, content: dict[str, Any]) -> int:
-        """Return the number of tokens that a line adds to those of its message."""
+        """Return how many tokens a line adds to those already counted for its message."""
         message = content.get("message") if content.get("type") == "assistant" else None
         usage = message.get("usage") if isinstance(message, dict) else None
         if not isinstance(message, dict) or not isinstance(usage, dict):
@@ -369,7 +367,6 @@ def _tool(block: dict[str, Any]) -> str:
 
 
 def _blocks(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the content blocks of a line's message."""
     message = content.get("message")
     blocks = message.get("content") if isinstance(message, dict) else None
     if isinstance(blocks, str):
@@ -406,7 +403,7 @@ def _entry(content: dict[str, Any], calls: _Calls) -> Entry | None:
 
 
 def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Calls) -> Iterator[Part]:
-    """Yield the parts of a content block to learn from; for a picture and the like, only its kind."""
+    """Yield the parts of a content block to learn from. A picture or other block without text yields only its kind."""
     kind = _string(block.get("type"))
     if kind in ("text", "thinking"):
         text = _string(block.get(kind))
@@ -436,7 +433,7 @@ def _parts(block: dict[str, Any], role: str, content: dict[str, Any], calls: _Ca
 
 
 def _decision(content: dict[str, Any], decision: str) -> str:
-    """Return who made the *decision* (`accept` or `reject`) about a call, by the client's mark; `""` if nobody did."""
+    """Return who decided to `accept` or `reject` a call, as the client records it, or `""` if nobody did."""
     mark = content.get("permissionDecision")
     return _string(mark.get("source")) if isinstance(mark, dict) and mark.get("decision") == decision else ""
 
@@ -449,8 +446,8 @@ def _news(text: str, is_error: bool, call: ToolCall | None) -> str:
 
 
 def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
-    """Return a text in the user's name as a part: the user's words, the output of a command that they typed, or another
-    sender's text. A subagent's user is the assistant."""
+    """Return a text in the user's name as a part. It has the user's words, the output of a command that they typed, or
+    another sender's text. A subagent's user is the assistant."""
     bare = text.lstrip()
     if bare.startswith(INTERRUPTED):
         return Part("text", text)
@@ -466,21 +463,21 @@ def _typed(text: str, content: dict[str, Any], calls: _Calls) -> Part:
 
 
 def _is_persons(content: dict[str, Any]) -> bool:
-    """Return whether the sender is the user, according to the client."""
+    """Return whether the user sent this message, according to the client."""
     origin = content.get("origin")
     is_human = not isinstance(origin, dict) or origin.get("kind", "human") == "human"
     return is_human and content.get("promptSource") != "system"
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether *text* has no block of tags outside code, so that a person may have typed it."""
+    """Return whether *text* looks typed by a person: it has no tags that enclose text, except in code."""
     bare = _CODE.sub("", text)
     has_block = _TAG.match(bare) or any(f"</{name}" in bare for name in set(_TAG.findall(bare)))
     return not (has_block or text.startswith(_SUMMARY) or "<task-notification" in text)
 
 
 def _answers(result: object) -> str:
-    """Return the user's answers, notes and free response in the client's *result* of a question."""
+    """Return the user's answers, notes and free response from *result*, the client's record of a question."""
     if not isinstance(result, dict):
         return ""
     answers, notes = result.get("answers"), result.get("annotations")
@@ -491,7 +488,7 @@ def _answers(result: object) -> str:
 
 
 def _users_own(text: str) -> str:
-    """Return *text* without the client's reminders, or `""` if it is an echo or a hook's output."""
+    """Return *text* without the client's reminders, or `""` if *text* is a command's echo or a hook's output."""
     own = own_text.without_reminders(text)
     bare = own.lstrip()
     return "" if bare.startswith((*_ECHOES, "<local-command-caveat>")) or _INJECTED.match(bare) else own
@@ -512,7 +509,7 @@ def _json(value: object) -> str:
 
 
 def _string(value: object) -> str:
-    """Return *value* as text that any database and request can hold, or `""` if it isn't a string."""
+    """Return *value* as text that any database or request accepts, or `""` if it isn't a string."""
     if not isinstance(value, str):
         return ""
     return value if value.isascii() and "\0" not in value else storable(value).replace("\0", "\ufffd")

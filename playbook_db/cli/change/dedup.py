@@ -27,7 +27,7 @@ _LIMIT = 20
 )
 @click.option("--text", help="With --merge: the new text of NAME.")
 @click.option(
-    "--apart", nargs=2, metavar="NAME OTHER", shell_complete=point_names, help="Keep both, and stop listing them."
+    "--apart", nargs=2, metavar="NAME OTHER", shell_complete=point_names, help="Keep both; stop listing the pair."
 )
 @click.option(
     "-n", "limit", metavar="N", type=click.IntRange(min=1), default=_LIMIT, show_default=True, help="Only the first N."
@@ -38,9 +38,9 @@ def dedup(
 ) -> None:
     """List pairs of key points that may say the same.
 
-    The most similar come first. They are compared by their words, and "use X, not Y" has the same words as "use Y, not
-    X". So nothing is merged unless you or the curator decide it. --merge makes one revision. A pair that you keep
-    --apart is listed again if one of the texts changes. For points that do harm, use playbook prune.
+    The most similar pairs come first. Only the words are compared, so "use X, not Y" looks the same as "use Y, not X".
+    Read both points before you merge them. A merge makes one revision. A pair that you keep --apart is listed again if
+    one of its texts changes. To retire points that do harm, use playbook prune.
     """
     from playbook_db.services.playbook import edit
 

@@ -18,10 +18,10 @@ from playbook_db.cli.output import one_line, print_answer, print_json, print_tab
 def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_json: bool) -> None:
     """Show a key point before some tool calls are made.
 
-    With --ask, Claude Code shows you the point before each call that matches PATTERN, and asks. With --deny, the call
-    is refused, and the assistant reads the point. Without a terminal, as in `claude -p`, both refuse. Guards are kept
-    in this project's .claude/settings.local.json, at most 10. A guard is removed with its point, or by playbook
-    unguard.
+    With --ask, Claude Code shows you the point before each call that matches PATTERN, and asks whether to go on. With
+    --deny, it refuses the call, and the assistant reads the point. Without a terminal, as in `claude -p`, --ask refuses
+    the call, too. This project's .claude/settings.local.json keeps the guards, at most 10. To remove a guard, use
+    playbook unguard. If you retire a point, its guard is removed, too.
     """
     from playbook_db.claude_code.setup import guards
     from playbook_db.services.playbook import edit
@@ -29,11 +29,11 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
     folder = project_folder(must_exist=True)
     if lists or not name:
         if name or pattern:
-            raise click.UsageError("--on needs the NAME of a point. --list can't be combined with either.")
+            raise click.UsageError("Give --list alone, or the NAME of a point and --on PATTERN.")
         _print(folder, as_json=as_json)
         return
     if not pattern:
-        raise click.UsageError("Say before which calls: --on 'Bash(git push *)'.")
+        raise click.UsageError("Name the calls to guard, as in: --on 'Bash(git push *)'.")
     guards.require_person()
     with opened(name) as project:
         edit.find_live(project, name)
@@ -63,4 +63,4 @@ def _print(folder: str, *, as_json: bool) -> None:
         print_json([asdict(each) for each in listed])
         return
     rows = [tuple(map(str, astuple(each))) for each in listed]
-    print_table(("point", "calls", "mode", "fired", "went on"), rows, nothing="this project has no guards")
+    print_table(("point", "calls", "mode", "fired", "allowed"), rows, nothing="this project has no guards")

@@ -36,13 +36,13 @@ def add(text: str, section: str | None, as_json: bool) -> None:
 def edit_point(name: str, text: str | None, section: str | None, as_json: bool) -> None:
     """Change a key point's text or section.
 
-    Without --text and --section, your editor (EDITOR) opens with the text; that needs a terminal.
+    Without --text and --section, the text opens in your editor (EDITOR). This needs a terminal.
     """
     from playbook_db.services.playbook import edit
 
     if text is None and section is None and not is_interactive():
         raise click.UsageError(
-            "Give --text, --section or both. On a terminal you can leave them out: your editor opens."
+            "Give --text, --section or both. Without them, the text opens in your editor, which needs a terminal."
         )
     with opened(name) as project:
         was = None
@@ -61,8 +61,8 @@ def edit_point(name: str, text: str | None, section: str | None, as_json: bool) 
 def pin(names: tuple[str, ...], as_json: bool) -> None:
     """Put key points first at every session's start.
 
-    All of the points are pinned, or none. Pinning wakes a resting point. It makes no revision, and votes, edits and
-    undos don't change it. To unpin: playbook unpin.
+    If one NAME isn't a live point, no point is pinned. If a point rests, because its last votes were harmful, pinning
+    ends the rest. Pinning makes no revision. Votes, edits and undos don't unpin a point. To unpin: playbook unpin.
     """
     from playbook_db.services.playbook import edit
 
@@ -97,8 +97,8 @@ def _print_pinned(project: "Project", names: tuple[str, ...], *, as_json: bool, 
 def retire(names: tuple[str, ...], reason: str | None, as_json: bool) -> None:
     """Retire key points: sessions no longer get them.
 
-    All of the points are retired, or none. They stay in the history, and playbook restore brings them back. To retire
-    all points that votes call harmful, use playbook prune; to erase a text for good, playbook forget.
+    If one NAME isn't a live point, no point is retired. Retired points stay in the history, and playbook restore brings
+    them back. To retire all points that harmed, use playbook prune. To erase a text for good, use playbook forget.
     """
     from playbook_db.services.playbook import edit
 
@@ -165,8 +165,8 @@ def apply(file: str, dry_run: bool, as_json: bool) -> None:
 def prune(dry_run: bool, as_json: bool) -> None:
     """Retire key points that did more harm than good.
 
-    That is each point with 3 or more harmful votes, and more harmful than helpful votes. To retire points that you
-    name, use playbook retire; for points that say the same, playbook dedup.
+    A point is retired if it has 3 or more harmful votes, and more harmful than helpful ones. To retire points by name,
+    use playbook retire. To merge points that say the same, use playbook dedup.
     """
     from playbook_db.services.learning import diagnostics
     from playbook_db.services.playbook import edit
@@ -181,16 +181,16 @@ def prune(dry_run: bool, as_json: bool) -> None:
 @cli.command()
 @click.argument("name", shell_complete=point_names)
 @click.option(
-    "--keep/--retire", "keeps", default=None, help="Keep it here, too, or retire it (default: keep in a team)."
+    "--keep/--retire", "keeps", default=None, help="Keep the point here or retire it (default: keep in a team)."
 )
 @dry_run_option
 @as_json
 def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None:
     """Move a key point into your personal playbook.
 
-    From then on your sessions in every project get it. It is copied with its votes, then retired here: one revision of
-    each playbook. In a team's playbook it stays for the others, unless you add --retire. If your personal playbook has
-    the same text already, that point counts as the copy. If a run was interrupted, run it again to finish.
+    Your sessions in every project then get the point. It is copied with its votes, then retired here. That makes one
+    revision in each playbook. A team's playbook keeps the point, unless you add --retire. If your personal playbook has
+    the same text already, no copy is made. If the command was interrupted, run it again.
     """
     from playbook_db.services.playbook import promotion
 
@@ -201,18 +201,16 @@ def promote(name: str, keeps: bool | None, dry_run: bool, as_json: bool) -> None
 
 @cli.command()
 @click.argument("name", shell_complete=point_names)
-@click.option(
-    "--keep/--retire", "keeps", default=False, help="Keep it in your playbook, too, or retire it (default: retire)."
-)
+@click.option("--keep/--retire", "keeps", default=False, help="Keep the personal point or retire it (default: retire).")
 @click.option("--yes", is_flag=True, help="Don't ask, even if it is a team's playbook.")
 @dry_run_option
 @as_json
 def demote(name: str, keeps: bool, yes: bool, dry_run: bool, as_json: bool) -> None:
     """Move a personal key point into this project's playbook.
 
-    It is copied with its votes, then retired in your personal playbook: one revision of each playbook. All members of a
-    team read its playbook, so you are asked first; without a terminal it needs --yes. If this playbook has the same
-    text already, that point counts as the copy. If a run was interrupted, run it again to finish.
+    The point is copied with its votes, then retired in your personal playbook. That makes one revision in each
+    playbook. If all members of a team would get the point, you are asked first; without a terminal it needs --yes. If
+    this playbook has the same text already, no copy is made. If the command was interrupted, run it again.
     """
     from playbook_db.services.playbook import promotion
 
@@ -252,7 +250,6 @@ def print_done(revised: "RevisionResult", *, as_json: bool, dry_run: bool = Fals
 
 
 def _read_batch(file: str) -> tuple[list[Any], list[Any]]:
-    """Return the operations and the evaluations in *file*."""
     import json
 
     try:

@@ -56,24 +56,24 @@ def _spread(args: Iterable[str]) -> Iterable[str]:
 
 
 @cli.command(cls=_ReviewCommand)
-@click.option("--accept", "accepted", multiple=True, metavar="ID...", help="Accept these, all in one revision.")
-@click.option("--reject", "rejected", multiple=True, metavar="ID...", help="Reject these; they aren't proposed again.")
-@click.option("--edit", "in_editor", is_flag=True, help="Decide all of them in your editor.")
+@click.option("--accept", "accepted", multiple=True, metavar="ID...", help="Accept proposals, all in one revision.")
+@click.option("--reject", "rejected", multiple=True, metavar="ID...", help="Reject proposals; they don't come again.")
+@click.option("--edit", "in_editor", is_flag=True, help="Decide all proposals in your editor.")
 @as_json
 def review(accepted: tuple[str, ...], rejected: tuple[str, ...], in_editor: bool, as_json: bool) -> None:
     """Accept or reject what learning proposes.
 
-    A lesson from a web page, or without evidence in its session, changes nothing until you accept it here. On a
-    terminal you decide one proposal at a time: accept, reject, edit (accept in your own words), skip or quit. Without
-    one they are listed, as by `playbook list --proposed`.
+    A lesson from a web page, or without evidence in its session (trust: fetched), changes nothing until you accept it.
+    On a terminal you decide one proposal at a time: accept, reject, edit (accept in your own words), skip or quit.
+    Without a terminal, the proposals are only listed, as by `playbook list --proposed`.
 
     Proposals for your personal playbook are listed in every project, after those for the project. An ID is a proposal's
-    number (p3 or 3; up3 in your personal playbook), or the name of a key point that only one proposal is about. The
-    setting playbook_review says which lessons wait. Sessions must not read proposals, so this only runs in your own
-    terminal.
+    number: p3 or 3, or up3 in your personal playbook. The name of a key point works, too, if only one proposal changes
+    it. The setting playbook_review decides which lessons become proposals. Sessions must not read proposals, so this
+    command only runs in your own terminal.
     """
     if in_editor and (accepted or rejected):
-        raise click.UsageError("Give --edit alone, or --accept and --reject.")
+        raise click.UsageError("--edit can't be combined with --accept or --reject.")
     settings.require_person()
     in_turn = not as_json and sys.stdin.isatty() and sys.stdout.isatty()
     if not (accepted or rejected or in_editor or in_turn):
@@ -110,6 +110,7 @@ def print_proposals(items: Sequence["ReviewItem"], *, as_json: bool) -> None:
         (item.name, review_batch.summary(item), item.proposal.trust, _sessions(item), _says(item)) for item in items
     ]
     print_table(("id", "proposal", "trust", "sessions", "text or reason"), rows, nothing="no proposals")
+    notify(["to decide: playbook review, or with --accept ID and --reject ID"] * bool(rows))
 
 
 def _sessions(item: "ReviewItem") -> str:
@@ -143,7 +144,7 @@ def _print(result: "ReviewResult") -> None:
     if result.rejected:
         say(f"rejected  {', '.join(map(result.named, result.rejected))}")
     for number, reason in result.needless.items():
-        say(f"accepted  {result.named(number)}, but nothing had to be done: {one_line(reason)}")
+        say(f"accepted  {result.named(number)}, but nothing changed: {one_line(reason)}")
     waits = [f"{result.named(number)} still waits: {one_line(reason)}" for number, reason in result.refused.items()]
     notify(waits)
 

@@ -23,7 +23,7 @@ _EXPLAINED = """\
 #   edit      change the indented text; that accepts it in your words
 #   reject    delete all its lines
 #
-# What you don't change keeps waiting. Nothing is done until you save and close. An empty file changes nothing.
+# Proposals that you don't change keep waiting. Nothing is done until you save and close. An empty file changes nothing.
 """
 
 
@@ -96,8 +96,8 @@ def read(text: str, items: Sequence["ReviewItem"]) -> "list[Decision]":
         elif line.strip():
             if lines is None or not line[0].isspace():
                 raise PlaybookError(
-                    f"Line {place} belongs to no proposal. One starts with `wait` or `accept` and its number, and "
-                    "its text is indented. Nothing was decided."
+                    f"Line {place} is not part of a proposal. A proposal begins with `wait` or `accept` and its "
+                    "number, and its text is indented. Nothing was decided."
                 )
             lines.append((line.removeprefix(_INDENT) if line.startswith(_INDENT) else line.lstrip()).rstrip())
         elif lines:

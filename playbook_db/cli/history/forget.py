@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @cli.command()
 @click.argument("name", required=False, shell_complete=point_names)
 @click.option("--match", "pattern", metavar="REGEX", help="Erase whatever this regular expression (Python's) matches.")
-@click.option("--all-projects", is_flag=True, help="With --match: in the playbooks of all projects.")
+@click.option("--all-projects", is_flag=True, help="With --match, erase the matches in the playbooks of all projects.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @dry_run_option
 @as_json
@@ -27,10 +27,10 @@ def forget(name: str | None, pattern: str | None, all_projects: bool, yes: bool,
     """Erase a key point's text for good.
 
     It is erased from the playbook, its history, and playbook's own files and backups. First you see what will be
-    erased, and are asked. The point keeps only its name and its votes. With --match, points whose present text matches
-    are erased as a whole; everywhere else, only the matching words are. To keep the point but erase a secret in its
-    text, use --match with the secret. One new backup replaces those that hold the text. Inside a session of Claude Code
-    only --dry-run works. To remove a point but keep its history, use playbook retire.
+    erased, and are asked. The point keeps only its name and its votes. With --match, a point is erased as a whole if
+    its present text matches. In earlier texts, reasons and files, only the matching words are erased. To keep the point
+    but erase a secret in its text, use --match with the secret. One new backup replaces all that contain the text.
+    Inside a session of Claude Code only --dry-run works. To remove a point but keep its history, use playbook retire.
     """
     from playbook_db.domain.erasure import read_pattern
     from playbook_db.services.playbook import forget as forget_service

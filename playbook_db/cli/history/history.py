@@ -80,8 +80,8 @@ def log(as_json: bool, **options: Any) -> None:
 
 @cli.command()
 @click.argument("when", metavar="REV|TIME")
-@click.option("--json", "as_json", is_flag=True, help="Print what `playbook export` would have printed then.")
-@click.option("--render", "as_prompt", is_flag=True, help="Print the text that a session would have got then.")
+@click.option("--json", "as_json", is_flag=True, help="Print the earlier playbook as `playbook export` does.")
+@click.option("--render", "as_prompt", is_flag=True, help="Print the earlier playbook as a session gets it.")
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
 def at(when: str, as_json: bool, as_prompt: bool, output: str | None, layout: str) -> None:
@@ -201,16 +201,16 @@ def undo(revisions: str | None, session: str | None, ours: bool, theirs: bool, d
 @cli.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
-    "--at", "moment", metavar="REV|TIME", help="Restore the point (without NAME: the whole playbook) as it was then."
+    "--at", "moment", metavar="REV|TIME", help="Restore the point as it was then; without NAME, the whole playbook."
 )
 @dry_run_option
 @as_json
 def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: bool) -> None:
     """Bring back retired key points, or an earlier state.
 
-    A point comes back with its last text and votes; with --at, with those that it had then. Without NAME, --at restores
-    the whole playbook; playbook undo undoes that. To replace the whole database with a backup, use playbook
-    restore-backup.
+    A point comes back with its last text and votes. With --at, it gets the text and the votes that it had at REV or
+    TIME. With --at and no NAME, the whole playbook is restored; playbook undo can undo that. To replace the whole
+    database with a backup, use playbook restore-backup.
     """
     from playbook_db.cli.change.points import print_done
     from playbook_db.services.playbook import edit
@@ -221,7 +221,7 @@ def restore(names: tuple[str, ...], moment: str | None, dry_run: bool, as_json: 
     if dry_run and (names or moment is None):
         raise click.UsageError("--dry-run needs --at, and no NAME.")
     if len(names) > 1 and moment is not None:
-        raise click.UsageError("--at takes one NAME, or none.")
+        raise click.UsageError("--at takes at most one NAME.")
     with opened(*names, may_be_new=True) as project:
         if not names:
             undone = undo_service.go_back(project, moment or "", dry_run=dry_run)

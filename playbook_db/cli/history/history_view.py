@@ -40,7 +40,7 @@ _KINDS = {
 
 
 def logged(revision: "LoggedRevision", *, of_point: bool = False) -> str:
-    """Describe the revision in a few lines, the last one empty; with *of_point*, its change to one point."""
+    """Describe the revision in some lines, the last one empty. With *of_point*, describe its change to one point."""
     lines = list(_head(revision))
     lines += [f"    {_glance(change)}" for change in revision.changes[: None if of_point else MOST_LINES]]
     more = sum(revision.counts.values()) - MOST_LINES
@@ -141,18 +141,17 @@ def _summary(change: "LoggedChange") -> str:
         parts.append(one_line(change.reason))
     if change.successor and change.successor not in (change.reason or ""):
         parts.append(f"into {one_line(change.successor)}")
-    return " ".join([one_line(point.name), "; ".join(parts)]).rstrip()
+    return f"{one_line(point.name)}{':' * (change.kind == 'retire')} {'; '.join(parts)}".rstrip(": ")
 
 
 def _counted(revision: "LoggedRevision") -> str:
-    """Count the changes of each kind, in words."""
     total = sum(revision.counts.values())
     kinds = ", ".join(f"{revision.counts[kind]:,} {word}" for kind, word in _KINDS.items() if kind in revision.counts)
     return f"{count_of(total, 'change')}: {kinds}" if total else "no point changed"
 
 
 def _others(revision: "LoggedRevision", *, of_point: bool) -> list[str]:
-    """Return what a revision has besides its changes, such as votes; with *of_point*, only for that point."""
+    """Describe the other contents of a revision, such as votes. With *of_point*, describe only those for that point."""
     parts = [count_of(revision.neutral_votes, "neutral vote")] if revision.neutral_votes else []
     if of_point:
         return parts
@@ -161,7 +160,7 @@ def _others(revision: "LoggedRevision", *, of_point: bool) -> list[str]:
     if revision.skipped:
         parts.append(f"{count_of(revision.skipped, 'operation')} skipped")
     if revision.keys:
-        parts.append(f"the file's {', '.join(one_line(repr(key)) for key in revision.keys)} changed")
+        parts.append(f"keys of the file changed: {', '.join(one_line(repr(key)) for key in revision.keys)}")
     if revision.cost_usd is not None:
         parts.append(f"${revision.cost_usd:.4f}")
     return parts

@@ -38,10 +38,10 @@ _MOST_SEARCHED = 32  # words; for further ones only parts of texts are compared
 @cli.command("list")
 @click.argument("words", nargs=-1)
 @click.option("--section", metavar="S", help="Only this section: pat, mis, pref, ctx, oth, or its name.")
-@click.option("--sort", "order", type=click.Choice(_ORDERS), help="Instead of by section.")
+@click.option("--sort", "order", type=click.Choice(_ORDERS), help="Sort by this, not by section.")
 @click.option("-n", "limit", metavar="N", type=click.IntRange(min=1), help="Only the first N.")
-@click.option("--retired", is_flag=True, help="Retired points, most recent first.")
-@click.option("--proposed", is_flag=True, help="Proposals that wait for you; to decide: playbook review.")
+@click.option("--retired", is_flag=True, help="List retired points, most recent first.")
+@click.option("--proposed", is_flag=True, help="List proposals that wait for your decision in playbook review.")
 @as_json
 def list_points(
     words: tuple[str, ...],
@@ -54,9 +54,10 @@ def list_points(
 ) -> None:
     """List key points with their votes.
 
-    With WORDS, list only points that match all of them, in their name or text. Parts of words and other forms count.
-    The order of --sort votes is helpful minus harmful votes, and that of age the newest first. used and
-    ignored put those first that most sessions cited or ignored. For the best matches first, use playbook search.
+    The columns + and - count helpful and harmful votes. WORDS lists only points that have all of them in their name or
+    text. Parts and other forms of a word match, too. `votes` sorts by helpful minus harmful votes. `age` sorts the
+    newest first, `used` and `ignored` what most sessions cited or ignored. To see the best matches first, use playbook
+    search.
     """
     from playbook_db.domain.playbook import section_named
 
@@ -193,12 +194,12 @@ def _full_text(text: str, evidence: "Sequence[PointEvidence]") -> "Iterator[str]
 
 
 @cli.command()
-@click.option("--all", "is_whole", is_flag=True, help="Every live point, even if a session only gets the best.")
+@click.option("--all", "is_whole", is_flag=True, help="Print all live points, even if a session only gets the best.")
 @as_json
 def render(is_whole: bool, as_json: bool) -> None:
     """Print the text that goes into a prompt.
 
-    It is empty for an empty playbook.
+    If the playbook is empty, nothing is printed.
     """
     text = quick_reads.prompt(source_of(), whole=is_whole)
     if as_json:

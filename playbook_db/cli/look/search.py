@@ -59,7 +59,7 @@ def search(words: tuple[str, ...], limit: int, is_whole: bool, as_json: bool) ->
 
 
 def answers(*questions: str) -> "tuple[Sequence[Hits], Mapping[str, StoredMarks]]":
-    """Return for each of *questions* the matching live points, best first, and the details of each point by name."""
+    """Return the live points that match each of *questions*, best first, and the points' details by name."""
     return quick_reads.search(source_of(), questions, lambda line: notify([line]))
 
 

@@ -20,8 +20,8 @@ from playbook_db.errors import MissingExtraError, PlaybookError, SettingError
 def web(port: int, no_open: bool) -> None:
     """Read and correct the playbook in a browser.
 
-    Only this machine can reach the pages, in the browser that opens the printed address; the address works once. To
-    stop it, press Ctrl-C; it also stops after 30 minutes without a request.
+    Only browsers on this machine can open the pages. The printed address works once. To stop the server, press Ctrl-C.
+    It also stops after 30 minutes without a request.
     """
     with _needing("playbook web", extra="web"):
         from playbook_db.web import serve
@@ -47,7 +47,7 @@ def mcp() -> None:
     """Run the MCP server for a coding agent.
 
     The agent starts it and talks to it on stdin and stdout. To set it up in Claude Code: claude mcp add playbook --
-    playbook mcp. What a session writes with its tools waits for `playbook review`, unless the setting
+    playbook mcp. Points that a session adds with the tools wait for `playbook review`, unless the setting
     playbook_mcp_writes is "live". A session can undo its own changes, but it can't use forget.
     """
     try:
@@ -72,7 +72,7 @@ def _server() -> ModuleType:
 
 @contextmanager
 def _needing(what: str, *, extra: str) -> Iterator[None]:
-    """Do the same as `needing`, but in the plugin's environment raise a SettingError that says how to set it up."""
+    """Do as `needing` does. In the plugin's environment, raise a SettingError that says how to set it up."""
     try:
         with needing(what, extra=extra):
             yield

@@ -33,16 +33,16 @@ _MEASURED_ROWS = 1000  # whose widest cells set the width of the columns; later 
     type=click.FloatRange(0, min_open=True),
     default=settings.QUERY_TIMEOUT_S,
     show_default=True,
-    help="Stop a query after this time; a single call, such as instr() on two huge texts, isn't interrupted.",
+    help="Stop a query after this time. A single slow function call isn't interrupted.",
 )
 @as_json
 def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_json: bool) -> None:
     """Query the database in SQL.
 
-    QUERY is one SELECT, which can only read; without it, or with -, it is read from standard input. A query sees all
-    projects of the database; :project is the folder of this one, as in SELECT name, balance FROM live_key_points WHERE
-    playbook = :project. Rows are printed as they are found. If a terminal is too narrow for the columns, each value
-    gets its own line.
+    QUERY is one SELECT, which can't change anything. Without QUERY, or with -, the query is read from standard input. A
+    query sees all projects of the database. The parameter :project is this project's folder, as in SELECT name, balance
+    FROM live_key_points WHERE playbook = :project. Rows are printed as they are found. If a terminal is too narrow for
+    the columns, each value gets its own line.
     """
     if as_csv + by_line + as_json > 1:
         raise click.UsageError("Give one of --csv, --line and --json.")
@@ -68,7 +68,7 @@ def sql(query: str | None, as_csv: bool, by_line: bool, timeout_s: float, as_jso
 
 
 def _print_csv(answer: "Answer") -> None:
-    """Print the rows as they come, unchanged unless on a terminal, where a text could contain control characters."""
+    """Print the rows as they are found. On a terminal, leave out control characters."""
     import csv
 
     shown = _line if sys.stdout.isatty() else _cell
@@ -89,7 +89,7 @@ def _print_json(answer: "Answer") -> None:
 
 
 def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Return the lines of a table as in docs/sql.md: titles, a rule, one line a row, two spaces between columns."""
+    """Yield the lines of a table as in docs/sql.md: the titles, a rule, and one line for each row."""
     titles, cells = [_line(title) for title in columns], ([_line(value) for value in row] for row in rows)
     first = list(islice(cells, _MEASURED_ROWS))
     widths = [max(map(width_of, column)) for column in zip(titles, *first, strict=True)]
@@ -99,7 +99,7 @@ def aligned(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[s
 
 
 def _on_terminal(answer: "Answer") -> Iterator[str]:
-    """Yield tables, with the titles repeated if there are many rows, or one value a line if columns are too many."""
+    """Yield tables of up to 1,000 rows each. If there are too many columns, yield one value a line."""
     rows = [[_cell(value) for value in row] for row in islice(answer.rows, _MEASURED_ROWS)]
     if not _fits(answer.columns, rows):
         yield from _by_line(answer.columns, chain(rows, answer.rows))

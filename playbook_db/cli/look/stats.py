@@ -43,13 +43,13 @@ _PARTS = {
 
 @cli.command()
 @as_json
-@click.option("--svg", metavar="FILE", help="Also draw the numbers into FILE. Needs the extra `web`.")
+@click.option("--svg", metavar="FILE", help="Also draw the statistics as an SVG picture. Needs the extra `web`.")
 def stats(as_json: bool, svg: str | None) -> None:
     """Show statistics on points, votes, learning and cost.
 
-    Also how points are used, who did what, how the file grows, and how sessions went with and without the playbook
-    (PLAYBOOK_HOLDOUT) or its points (PLAYBOOK_HOLDOUT_POINTS). For the present points, and for
-    jobs and proposals that wait, see playbook status.
+    The statistics also cover the use of points, the members of a team, and the size of the file. They compare sessions
+    with and without the playbook (PLAYBOOK_HOLDOUT), or with and without some of its points (PLAYBOOK_HOLDOUT_POINTS).
+    To see the present points, and the jobs and proposals that wait, use playbook status.
     """
     from playbook_db.services.reading import statistics
 
@@ -84,7 +84,7 @@ def _lines(numbers: "Statistics") -> Iterator[str]:
     yield from _member_lines(numbers)
     yield from _comparison_lines(numbers.comparison)
     if numbers.trials.trials.has_both:
-        yield _heading("held back", "some of the points; each counts once per session")
+        yield _heading("held back", "some points (PLAYBOOK_HOLDOUT_POINTS); each counts once per session")
         yield from (f"  {line}" for line in numbers.trials.in_words())
     yield from _file_lines(numbers.file)
 
@@ -107,7 +107,8 @@ def _use_lines(use: "Use") -> Iterator[str]:
     shown_since = local(use.shown_since)[:10]
     yield _heading("use", f"since {shown_since}; a point counts once per session, % are of those shown")
     cited_since = f"since {local(use.cited_since)[:10]}" if use.cited_since else "never yet"
-    shown_in = f"{count_of(use.points_shown, 'point')} in {count_of(use.sessions_shown, 'session')}"
+    points_shown = count_of(use.points_shown, "live or retired point")
+    shown_in = f"times: {points_shown} in {count_of(use.sessions_shown, 'session')}"
     cited_in = f"{count_of(use.points_cited, 'point')} in {count_of(use.sessions_citing, 'session')}, {cited_since}"
     rows = [("shown", use.shown, shown_in), ("cited", use.cited, cited_in)]
     rows.append(("voted on", use.voted, "by a session that was shown the point"))
@@ -159,7 +160,7 @@ def _comparison_lines(comparison: "SessionComparison") -> Iterator[str]:
         return
     span = f"{local(comparison.since)[:10]} to {local(comparison.until)[:10]}"
     groups = f"{count_of(comparison.held_out, 'session')} without the playbook, {comparison.shown:,} with it"
-    yield _heading("holdout", f"{groups}, {span}; means per session")
+    yield _heading("compared", f"{groups}, {span}; means per session (PLAYBOOK_HOLDOUT)")
     rows = [
         (outcomes.MEASURES[name], _number(each.without), _number(each.shown), _number(each.by, "+"), *_verdict(each))
         for name, each in comparison.measures.items()
@@ -174,7 +175,7 @@ def _comparison_lines(comparison: "SessionComparison") -> Iterator[str]:
 
 
 def _verdict(difference: "Difference") -> tuple[str, str]:
-    """Describe the interval and its meaning."""
+    """Describe the confidence interval of *difference*, and whether it excludes zero."""
     low, high = difference.low, difference.high
     if low is None or high is None:
         return "", "too few sessions"
@@ -214,7 +215,7 @@ def _heading(title: str, text: str) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], align: str, *, indent: int = 2) -> Iterator[str]:
-    """Return the rows with aligned columns (`<` or `>` each), cut at the width of the terminal."""
+    """Yield the rows as lines, cut at the width of the terminal. *align* has `<` or `>` for each column."""
     longest = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

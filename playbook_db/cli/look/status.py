@@ -27,17 +27,18 @@ _KINDS = {
     "restore": "restored",
     "vote": "voted on",
 }
-MIRRORS = {"on": "kept up to date", "found": "kept up to date", "off": "not used", "undecided": "none"}
+_CURRENT = "kept up to date"
+MIRRORS = {"on": _CURRENT, "found": _CURRENT, "off": "not used", "undecided": "none; to keep one: playbook mirror on"}
 
 
 @cli.command()
-@click.option("--short", is_flag=True, help="One line, such as for Claude Code's status line.")
+@click.option("--short", is_flag=True, help="Print one line, such as for Claude Code's status line.")
 @as_json
 def status(short: bool, as_json: bool) -> None:
     """Show how many points there are, and what waits.
 
-    Also what was learned last, why learning waits if it does, and what it cost today. For numbers over time, see
-    playbook stats.
+    The output also says what was learned last, why learning waits, and what it cost today. To see numbers over time,
+    use playbook stats.
     """
     from playbook_db.services.reading import status as service
 
@@ -66,7 +67,7 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     shown = f"; a session gets {status.shown}" if status.points else ""
     if status.is_on_server and status.points:
         shown = "; a session gets none, since hooks don't connect to a server: playbook doctor"
-    yield "points", f"{status.points:,}{shown}" + (f", revision {status.revision}" if status.revision else "")
+    yield "points", f"{status.points:,}{shown}" + (f"; at revision {status.revision}" if status.revision else "")
     if status.user_points and not is_users(status.key):
         shown = "" if status.is_on_server else f"; a session gets {status.user_shown}"
         yield "personal", f"{count_of(status.user_points, 'point')}{shown}: playbook list --user"
@@ -81,14 +82,16 @@ def _lines(status: "Status") -> "Iterator[tuple[str, str]]":
     if status.proposals:
         yield "proposals", f"{waiting_in_words(status.proposals)}: playbook review"
     yield from _often_ignored(status)
-    yield "to learn from", _jobs(status) or "nothing"
+    yield "queue", _jobs(status) or "no session waits to be learned from"
     for reason in status.waits:
         yield "waits", reason
     limit = status.daily_tokens
-    budget = f" of {limit:,} tokens{in_dollars(limit)}" if limit else " tokens"
+    budget = f" of {limit:,} tokens" if limit else " tokens"
     agreed = f" and {status.agreed_today:,} that you allowed bootstrap" if status.agreed_today else ""
     cost = f"{_dollars(status.cost_usd_all_today)} in all projects, {_dollars(status.cost_usd_today)} in this one"
-    yield "today (UTC)", f"{status.tokens_today:,}{budget}{agreed}, {cost}"
+    if limit and (most := in_dollars(limit)):
+        cost += f"; reaching the limit costs {most.strip(' ()')}"
+    yield "today (UTC)", f"learning used {status.tokens_today:,}{budget}{agreed}, for {cost}"
 
 
 def _often_ignored(status: "Status") -> "Iterator[tuple[str, str]]":
@@ -104,7 +107,7 @@ def _often_ignored(status: "Status") -> "Iterator[tuple[str, str]]":
 
 
 def in_dollars(tokens: int) -> str:
-    """Return the highest cost of *tokens* of learning, in parentheses, or `""` if it isn't known."""
+    """Return what learning with *tokens* costs at most, in parentheses, or `""` if the price isn't known."""
     from playbook_db.llm import choose
 
     cost = choose.cost_in_words(tokens, project_folder())

@@ -27,11 +27,11 @@ def import_file(file: str, replace: bool, rename_duplicates: bool, is_markdown: 
 
     FILE is a playbook.json of any shape, Markdown notes such as CLAUDE.md, or - for standard input.
 
-    If the playbook already has a point of a playbook.json, each vote counter becomes the higher of the two. If its name
-    belongs to another point here, it gets a new name. If any entry can't be read, nothing is imported.
+    If a point of a playbook.json is in the playbook already, each vote counter becomes the higher of the two. A new
+    point gets another name if its own is in use here. If any entry can't be read, nothing is imported.
 
-    From Markdown (CLAUDE.md, AGENTS.md, MEMORY.md, or a folder of such files), each bullet and short paragraph that is
-    new becomes a proposal; accept it with playbook review. The files are only read.
+    From Markdown (CLAUDE.md, AGENTS.md, MEMORY.md, or a folder of such files), each new bullet or short paragraph
+    becomes a proposal. To accept proposals, use playbook review. The Markdown files stay as they are.
     """
     if is_markdown or file.endswith((".md", ".markdown", ".mdc")) or os.path.isdir(file):
         if replace or rename_duplicates:
@@ -97,7 +97,7 @@ def _propose_notes(file: str, *, as_json: bool) -> None:
 @cli.command()
 @click.option("-o", "output", metavar="FILE", help="Write FILE instead of standard output.")
 @click.option("--layout", type=click.Choice(["sections", "flat"]), default="sections", show_default=True)
-@click.option("--extra", is_flag=True, help="Include the additional keys of entries from imported files.")
+@click.option("--extra", is_flag=True, help="Include the keys of imported entries that playbook doesn't use.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, with the sections as headings.")
 def export(output: str | None, layout: str, extra: bool, as_markdown: bool) -> None:
     """Print the playbook as a playbook.json.

@@ -33,9 +33,9 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
     """Use a team's playbook for this project.
 
     URL is the team's database, such as postgresql://ann@db.example.org/playbooks; with - it is read from standard
-    input. Other projects stay as they are. You see the points of the project's own playbook, which go into the team's
-    once you agree. A password in URL is kept in a file that only you can read; it is safer in PGPASSFILE than on a
-    command line. It doesn't work inside a session of Claude Code.
+    input. Other projects stay as they are. First you see the points of the project's own playbook. If you agree, they
+    are added to the team's. A password in URL is kept in a file that only you can read; it is safer in PGPASSFILE than
+    on a command line. This command doesn't work inside a session of Claude Code.
     """
     from playbook_db.services.sharing import joining as service
 
@@ -47,6 +47,8 @@ def join(url: str, name: str | None, yes: bool, as_json: bool) -> None:
         )
     if url == "-":
         url = click.prompt("URL", hide_input=True, err=True) if is_interactive() else sys.stdin.readline().strip()
+    if not url:
+        raise click.UsageError("The URL is empty. Give the URL of the team's database.")
     ask = _ask_for_password if is_interactive() else None
     with opened(is_own=True, may_be_new=True) as project, service.joining(project, url, name, ask=ask) as joining:
         invitation = joining.preview()
@@ -75,7 +77,7 @@ def _agree(invitation: "Invitation", *, yes: bool) -> None:
     notify([f"{one_line(invitation.name)} is {playbook} in {invitation.where}"])
     if invitation.proposals:
         stay = f"{count_of(invitation.proposals, 'proposal')} of the project's own playbook"
-        notify([f"{stay} can't be decided once it has joined; to decide them first: playbook review"])
+        notify([f"{stay} can't be decided after joining; to decide them first: playbook review"])
     if invitation.brings is None:
         return
     notify(invitation.brings.notes)
@@ -102,7 +104,7 @@ def _brings(invitation: "Invitation") -> str:
 
 
 @team.command()
-@click.option("--no-copy", is_flag=True, help="Don't copy the team's points; return to the project's own playbook.")
+@click.option("--no-copy", is_flag=True, help="Don't copy the team's points into the project's own playbook.")
 @as_json
 def leave(no_copy: bool, as_json: bool) -> None:
     """Stop using the team's playbook.
@@ -144,7 +146,7 @@ def team_status(as_json: bool) -> None:
 
 
 def _lines(status: "TeamStatus") -> list[str]:
-    here = "nothing yet; the next worker fetches it (playbook work)"
+    here = "nothing yet; to fetch it now: playbook work"
     if status.replica_at is not None and status.replica is not None:
         here = f"revision {status.replica.revision}, current {_ago(status.replica_at)}"
     there = f"not reachable: {status.problem}"

@@ -144,7 +144,7 @@ def undo_revisions(
         before = effect.before.get(name) or PointState(after.point, is_live=False)
         if name in retired and retired[name].is_forgotten:
             if before.is_live:
-                outcome.notes.append(f"{name} was forgotten for good; it doesn't come back")
+                outcome.notes.append(f"{name} was erased for good, so it doesn't come back")
             continue
         is_live = name in draft
         now = PointState(draft[name] if is_live else retired[name].point, is_live)

@@ -204,8 +204,8 @@ def _refuse_twice(book: PlaybookRepository, revisions: RevisionRange) -> None:
         if undo not in after and undone_by(undo.number, before) and not undone_by(undo.number, after):
             part, by = next((part, each.number) for each in after if (part := undo.undone.overlap(each.undone)))
             raise errors.UndoError(
-                f"Without {revisions}, revision {undo.number} would undo {undo.undone} again; of these {part} "
-                f"{part.was} undone since, in revision {by}.",
+                f"With {revisions} undone, revision {undo.number} would undo {undo.undone} again. But "
+                f"{part} {part.was} undone since, in revision {by}.",
                 errors.Remedy("First redo that with: {}", ("undo", f"{by}")),
             )
 
@@ -233,7 +233,7 @@ def _undo(book: PlaybookRepository, revisions: RevisionRange, description: str, 
         if keys:
             notes.append(f"top-level keys of the file are undone too: {keys}")
     elif not book.draft.changes:
-        notes.append(f"nothing is left to undo in {revisions}")
+        notes.append(f"nothing is left to undo in {revisions}; to find another revision: playbook log")
     if book.draft.changes and (redone := _undone_by(book, revisions)):
         notes.append(f"this redid {redone}, which {revisions} had undone")
     text = undo_message(revisions, description)

@@ -98,7 +98,7 @@ def syncing(project: Project, notify: Notify) -> Iterator[None]:
     for line in before:
         notify(line)
     if is_waiting(project):
-        notify(f"{project.mirror_path} exists but was never merged; look at it with: playbook init")
+        notify(f"{project.mirror_path} was never imported; to look at it and decide: playbook init")
     yield
     for line in _lines(project):
         if line not in before:
@@ -167,7 +167,7 @@ def switch(project: Project, *, on: bool, accepts: bool = False) -> Synced:
     if on and needs_consent(project):
         if not accepts:
             raise MirrorError(
-                f"{project.mirror_path} was never merged. It may be somebody else's text, so it was left alone. "
+                f"{project.mirror_path} was never imported. It may be somebody else's text, so it was left alone. "
                 "To merge it, run: playbook mirror on --yes"
             )
         _trust(project)
