@@ -282,8 +282,8 @@ class LearningRows(PlaybookRows):
         self._execute(_REST_HARMFUL, harmful=operations.REST_HARMFUL, since=self.revision)
 
     def shown_to(self, session_id: str, more: Sequence[tuple[str, str, str | None]] = ()) -> dict[str, ShownPoint]:
-        """Return the live and retired points that the session was shown or that were held back from it, by name.
-        The showings in *more* aren't recorded yet: the time, and the shown and held-back points as JSON."""
+        """Return the live and retired points that the session was shown or that were held back from it, by name. Also
+        use *more*, the showings that aren't recorded yet: the time, and as JSON the shown and held-back points."""
         showings = [*self._execute(_SHOWN_TO, session_id=session_id), *more]
         first: dict[int, tuple[str, bool | None]] = {}
         for time, shown, held_back in sorted(showings, key=lambda each: each[0], reverse=True):
