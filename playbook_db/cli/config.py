@@ -50,7 +50,7 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     print_table(("setting", "value", "from", "note"), rows, nothing="no settings")
     if name is None:
         notify([model_in_words(folder)])
-    elif name in configuration.VALUES:
+    elif value is None and name in configuration.VALUES:
         notify([f"{name} can be {', '.join(configuration.VALUES[name])}"])
 
 
