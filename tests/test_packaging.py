@@ -198,7 +198,7 @@ def test_what_needs_an_extra_says_so_in_one_line(run: Run, extra: str, arguments
     done = run(*arguments)
 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert f"'.[{extra}]' in its checkout" in done.stderr
+    assert f"'.[{extra}]' in a checkout" in done.stderr
 
 
 def test_the_pages_are_served_from_the_wheel(environments: Callable[[str], Path], tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_the_tools_of_a_session_are_served_from_the_wheel(
         assert server.wait(300) == 0
 
     assert first["serverInfo"]["name"] == "playbook"
-    assert ("'.[mcp]' in its checkout" in first.get("instructions", "")) is not bool(tools)
+    assert ("'.[mcp]' in a checkout" in first.get("instructions", "")) is not bool(tools)
     assert min(1, len(second["tools"])) == tools
 
 

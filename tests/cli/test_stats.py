@@ -316,7 +316,7 @@ def test_without_jinja_a_picture_is_refused_with_the_way_to_it(
 
     assert (result.code, result.out) == (1, "")
     assert "A picture needs jinja2, which isn't installed" in result.err
-    assert "'.[web]' in its checkout" in result.err
+    assert "'.[web]' in a checkout" in result.err
     assert not (folder / "numbers.svg").exists()
     assert playbook("stats", "--json").code == 0
 
