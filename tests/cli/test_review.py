@@ -139,7 +139,7 @@ def test_what_can_not_be_done_any_more_says_why(five: Propose, playbook: Playboo
     ("words", "code", "why"),
     [
         (["--accept", "p9"], 1, "No proposal 'p9' waits"),
-        (["--accept", "pat-001"], 1, "pat-001 matches p2, p4, p5"),
+        (["--accept", "pat-001"], 1, "pat-001 may mean p2 or p4 or p5"),
         (["--reject", "1", "nothing"], 1, "No proposal 'nothing' waits"),
         (["--accept", "1", "--reject", "p1"], 2, "can't be both"),
         (["--accept", "1", "--edit"], 2, "--edit can't be combined"),
