@@ -99,7 +99,9 @@ class SessionNotFoundError(ArgumentError):
     def __init__(self, session: str, matches: "tuple[str, ...]") -> None:
         if matches:
             some = ", ".join(matches[:3]) + (" ..." if matches[3:] else "")
-            super().__init__(f"{len(matches)} sessions begin with {session!r}: {some}. Give more characters.")
+            super().__init__(
+                f"The ids of {len(matches)} sessions begin with {session!r}: {some}. Give more characters of the id."
+            )
         else:
             remedy = Remedy("See the sessions with: {}", ("sessions",))
             super().__init__(f"No revision came from session {session!r}.", remedy)

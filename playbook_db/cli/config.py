@@ -22,8 +22,8 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     """Show every setting and where it comes from; change yours.
 
     With NAME, show only that setting. With NAME and VALUE (or `config set NAME VALUE`), set it for all your sessions.
-    The value goes into Claude Code's settings; a variable goes into their `env`. The hooks, the worker and the commands
-    read it there. In a terminal, a variable of the shell overrides it. API keys are never shown.
+    The value is written to Claude Code's settings; a variable is written to their section `env`. The hooks, the worker
+    and the commands read it there. In a terminal, a variable of the shell overrides it. API keys are never shown.
     """
     from dataclasses import asdict
     from difflib import get_close_matches

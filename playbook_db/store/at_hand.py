@@ -141,7 +141,7 @@ def open_replica(path: str) -> "Connection":
     except UnusableError:
         is_file = os.path.isfile(path)
         problem = "is not a replica of this version" if is_file else "is not a regular file; move it away"
-        raise UnusableError(f"{path} {problem}. The worker makes a new one: playbook work", is_old=is_file) from None
+        raise UnusableError(f"{path} {problem}. To create a new replica, run: playbook work", is_old=is_file) from None
 
 
 def usable_schema(version: int) -> int:

@@ -54,8 +54,8 @@ def list_points(
 ) -> None:
     """List key points with their votes.
 
-    The columns + and - count helpful and harmful votes. WORDS lists only points that have all of them in their name or
-    text. Parts and other forms of a word match, too. `votes` sorts by helpful minus harmful votes. `age` sorts the
+    The columns + and - count helpful and harmful votes. With WORDS, only points are listed that have all
+    words in their name or text. Parts and other forms of a word match, too. `votes` sorts by helpful minus harmful votes. `age` sorts the
     newest first, `used` and `ignored` what most sessions cited or ignored. To see the best matches first, use playbook
     search.
     """

@@ -150,7 +150,7 @@ def is_tracked(folder: str, path: str) -> bool:
 
 
 def setup_problem(folder: str) -> str | None:
-    """Return the problem if git doesn't merge the committed mirror in *folder* with playbook-db. Return None if it
+    """Return the problem if git doesn't use playbook-db to merge the committed mirror in *folder*. Return None if it
     does, if somebody chose another merge driver, or if no mirror is committed. Raises GitError."""
     name = ".claude/playbook.json"
     if projects.git_dir(folder) is None or not is_tracked(folder, name):

@@ -140,7 +140,7 @@ def point_names(connection: Connection, playbook_id: int) -> dict[int, str]:
 
 
 def agrees_with_indexes(connection: Connection, pages: Pages) -> bool:
-    """Return whether the database that SQLite copied from *pages* agrees with the old indexes on keys and names. If
+    """Return whether the database that SQLite copied from *pages* has the same keys and names as the old indexes. If
     not, rows or indexes were damaged, and SQLite's new indexes hide that."""
     keys, names = _read_indexes(pages, _roots(pages))
     held = {number: point_names(connection, number) for number in keys}
