@@ -100,7 +100,7 @@ class SessionNotFoundError(ArgumentError):
         if matches:
             some = ", ".join(matches[:3]) + (" ..." if matches[3:] else "")
             super().__init__(
-                f"The ids of {len(matches)} sessions begin with {session!r}: {some}. Give more characters of the id."
+                f"The ids of {len(matches)} sessions begin with {session!r}: {some}. Give more characters."
             )
         else:
             remedy = Remedy("See the sessions with: {}", ("sessions",))

@@ -133,7 +133,7 @@ def find_object(text: str, keys: Collection[str] = ()) -> dict[str, Any] | None:
 
 
 def find_beginning(text: str, keys: Collection[str]) -> dict[str, Any] | None:
-    """If *text* ends in the middle of an object, return the object's complete part. Return None if it has none of *keys*.
+    """If *text* ends within an object, return the object's complete part. Return None if it has none of *keys*.
 
     A value that is cut off is left out. If a list is cut off, its complete items are kept.
     """

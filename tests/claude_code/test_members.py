@@ -155,7 +155,7 @@ def test_a_replica_that_can_not_be_read_is_left_to_the_worker(what: str, client:
     assert str(team.replica) in "".join(client.log()) or what == "missing"
     if what == "a folder":
         assert done.message == (
-            f"playbook: {team.replica} is not a regular file; move it away. The worker makes a new one: playbook work"
+            f"playbook: {team.replica} is not a regular file; move it away. To create a new replica, run: playbook work"
         )
 
 

@@ -316,7 +316,7 @@ def test_a_session_is_known_by_the_beginning_of_its_id(project: Project) -> None
 
     assert [revision.session_id for revision in log(project, session="x")] == ["xyz"]
     assert [revision.session_id for revision in log(project, session="abc-1")] == ["abc-1"]
-    with pytest.raises(SessionNotFoundError, match="2 sessions begin with 'abc': abc-1, abc-12"):
+    with pytest.raises(SessionNotFoundError, match="The ids of 2 sessions begin with 'abc': abc-1, abc-12"):
         log(project, session="abc")
     with pytest.raises(SessionNotFoundError, match="playbook sessions"):
         log(project, session="no%")

@@ -55,9 +55,9 @@ def list_points(
     """List key points with their votes.
 
     The columns + and - count helpful and harmful votes. With WORDS, only points are listed that have all
-    words in their name or text. Parts and other forms of a word match, too. `votes` sorts by helpful minus harmful votes. `age` sorts the
-    newest first, `used` and `ignored` what most sessions cited or ignored. To see the best matches first, use playbook
-    search.
+    words in their name or text. Parts and other forms of a word match, too. `votes` sorts by helpful minus harmful
+    votes. `age` sorts the newest first, `used` and `ignored` what most sessions cited or ignored. To see the best
+    matches first, use playbook search.
     """
     from playbook_db.domain.playbook import section_named
 
