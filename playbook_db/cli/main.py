@@ -164,9 +164,7 @@ _USUAL_WORDS = {
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="playbook")
-@click.option(
-    "--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, or the current project)."
-)
+@click.option("--project", metavar="DIR", help="The project's folder (default: CLAUDE_PROJECT_DIR, or this project).")
 @click.option("--db", metavar="URL", help="The database (default: PLAYBOOK_DB_URL, else one in Claude Code's folder).")
 @click.option("--user", "is_user", is_flag=True, help="Use your personal playbook instead of the project's.")
 @click.option(

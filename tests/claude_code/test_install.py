@@ -460,7 +460,7 @@ def test_a_file_that_we_cant_edit_is_refused_and_left_alone(
     with pytest.raises(InstallError, match=told) as caught:
         install.install("user", str(folder), now=NOW)
 
-    assert "correct it, and run the command again" in str(caught.value)
+    assert "Correct the file, and run the command again" in str(caught.value)
     assert settings.read_bytes() == content
     assert _names(settings.parent) == ["settings.json"]
 
