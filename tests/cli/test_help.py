@@ -109,7 +109,7 @@ def test_prune_states_its_rule(playbook: Playbook) -> None:
     """A person reads when a point is pruned without looking into the documents."""
     text = " ".join(playbook("prune", "--help").out.split())
 
-    assert "3 or more harmful votes, and more harmful than helpful votes" in text
+    assert "3 or more harmful votes, and more harmful than helpful ones" in text
 
 
 @pytest.mark.parametrize(

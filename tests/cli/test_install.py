@@ -99,7 +99,7 @@ def test_an_uninstall_with_nothing_to_do_says_so(playbook: Playbook) -> None:
     result = playbook("uninstall")
 
     assert result.code == 0
-    assert "no settings file has our hooks" in result.out
+    assert "no settings file has playbook's hooks" in result.out
 
 
 def test_a_backup_that_is_kept_is_named(playbook: Playbook, home: Path) -> None:

@@ -164,7 +164,7 @@ def test_a_mirror_that_did_not_move_along_is_not_taken_in_unasked(
     listed = playbook("--project", str(tmp_path / "clone"), "list")
 
     assert listed.out == "oth-001\t0\t0\tOTHERS\tuse uv\n"
-    assert ("look at it with: playbook init" in listed.err) == (not is_the_same)
+    assert ("to look at it and decide: playbook init" in listed.err) == (not is_the_same)
 
 
 def test_the_new_folder_is_this_project_where_none_is_named(playbook: Playbook, folder: Path, tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def _keep(hook: hook_runner.Hook, record_message: "Callable[[], object]") -> Non
     try:
         record_message()
     except OSError as error:
-        hook.note(f"{error}: the line for the user was shown, but this was not recorded")
+        hook.note(f"{error}: the line for the user was shown, but not recorded")
 
 
 def _is_old(path: str, seconds: float) -> bool:
