@@ -21,6 +21,7 @@ from playbook_db.cli.output import (
     readable,
     say,
 )
+from playbook_db.domain.sections import section_named
 from playbook_db.services import records
 from playbook_db.services.reading import quick_reads
 from playbook_db.store.quick_sql import PointRecord
@@ -59,8 +60,6 @@ def list_points(
     votes. `age` sorts the newest first, `used` and `ignored` what most sessions cited or ignored. To see the best
     matches first, use playbook search.
     """
-    from playbook_db.domain.playbook import section_named
-
     if proposed:
         if words or section or order or retired:
             raise click.UsageError("--proposed can only be combined with -n and --json.")
