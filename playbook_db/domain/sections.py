@@ -21,17 +21,6 @@ def find_section(value: object) -> "str | None":
     return name if name in SECTION_SLUGS else None
 
 
-def section_named(value: str) -> str:
-    """Return the canonical section with the name or slug *value*. Raises PointRuleError if there is none."""
-    section = find_section(value) or SLUG_SECTIONS.get(value.strip().lower())
-    if section is None:
-        from playbook_db.errors import PointRuleError  # late: hooks don't need it
-
-        names = ", ".join(f"{name} ({slug})" for name, slug in SECTION_SLUGS.items())
-        raise PointRuleError(f"There is no section {value!r}. The sections are: {names}.")
-    return section
-
-
 def resolve_section(value: object) -> str:
     """Return the canonical section that *value* names, or OTHERS if it names none. Source: curator contract, ADD."""
     return find_section(value) or OTHERS

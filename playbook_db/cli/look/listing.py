@@ -21,7 +21,6 @@ from playbook_db.cli.output import (
     readable,
     say,
 )
-from playbook_db.domain.sections import section_named
 from playbook_db.services import records
 from playbook_db.services.reading import quick_reads
 from playbook_db.store.quick_sql import PointRecord
@@ -65,7 +64,11 @@ def list_points(
             raise click.UsageError("--proposed can only be combined with -n and --json.")
         _list_proposed(limit, as_json=as_json)
         return
-    only = section_named(section) if section is not None else None
+    only = section
+    if section is not None:
+        from playbook_db.domain.playbook import section_named  # late: the rest of `list` needs no such records
+
+        only = section_named(section)
     if retired and order:
         raise click.UsageError("--sort can't be combined with --retired, which lists the most recent first.")
 

@@ -15,10 +15,11 @@ from playbook_db.domain.playbook import (
     RetiredPoint,
     Vote,
     normalised,
+    section_named,
     why_text_unusable,
 )
 from playbook_db.domain.prompt_text import RankedPoints
-from playbook_db.domain.sections import OTHERS, section_named
+from playbook_db.domain.sections import OTHERS
 from playbook_db.domain.trust.evidence import FILES
 from playbook_db.errors import PointChangedError, PointNotFoundError, PointRuleError
 from playbook_db.services import templates
