@@ -2,7 +2,8 @@
 
 Counted in instructions, by valgrind, which a busy machine doesn't change: each process once to warm up, then once more,
 a hook several times (the median). Both checkouts run on this interpreter, each with a database that its own code made.
-Exit code 1 for what costs over 1.05 times as many.
+Beside them is what a bare interpreter takes, and the aim for each: times the CPU time of a bare interpreter. Exit code
+1 for what costs over 1.05 times as many instructions as in COMMIT.
 """
 
 import argparse
@@ -13,11 +14,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks import sandbox
+from benchmarks import cli, sandbox
 from benchmarks.figures import Figures, show, times
 from benchmarks.hooks import hook, prompt, session_end, session_start
 
@@ -34,6 +36,10 @@ _HOOKS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
     "enqueue": session_end,
     "remind": prompt,
 }
+_AIMS = {
+    **{command: aim for commands, aim in cli.AIMS for command in commands},
+    "inject": 2.1, "enqueue": 2.0, "remind": 2.1,
+}  # fmt: skip
 _WORDS = {"TEXT": "a text of some length", "QUERY": "SELECT count(*) FROM live_key_points"}
 _HANDSHAKE = (
     """{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
@@ -43,6 +49,7 @@ _HANDSHAKE = (
 {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 """
 )
+_PYTHON = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 _COUNTED = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
 _HOOK_RUNS = 9  # they hash by chance, as `-I` has it: one run says too little
 _PATIENTLY = """import sys
@@ -71,35 +78,46 @@ def main() -> int:
     parser.add_argument("commands", nargs="*", help="which commands, as one word each (default: hooks and common ones)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="playbook-versions-") as folder:
-        old = Path(folder, "old")
-        git = ["git", "-C", str(sandbox.ROOT), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", str(old), given.commit], check=True)
-        try:
-            rows = [_row(name, *counts) for name, *counts in _compared(Path(folder), old, given.commands)]
-        finally:
-            subprocess.run([*git, "remove", "--force", str(old)], check=True)
-    notes = (f"one process each, {POINTS} points, start to end; over {LIMIT:g}x is marked",)
-    columns = ("", given.commit, "now", "ratio", "")
+        bare = _instructions([_PYTHON, "-I", "-S", "-c", "pass"])
+        with checkout(given.commit, Path(folder, "old")) as old:
+            rows = [_row(name, bare, *counts) for name, *counts in _compared(Path(folder), old, given.commands)]
+    notes = (
+        f"one process each, {POINTS} points, start to end; over {LIMIT:g}x is marked",
+        f"bare: {_PYTHON} -I -S -c pass, {bare / 1e6:,.1f} million",
+    )
+    columns = ("", given.commit, "now", "ratio", "/ bare", "aim, CPU time", "")
     print(show(Figures("Millions of instructions", columns, rows, notes)))
     return any(row[-1] for row in rows)
 
 
-def _row(name: str, old: int, now: int) -> tuple[str, ...]:
-    return name, f"{old / 1e6:,.0f}", f"{now / 1e6:,.0f}", times(now / old), "!" if now > LIMIT * old else ""
+@contextmanager
+def checkout(commit: str, folder: Path) -> Iterator[Path]:
+    """The files of *commit* in *folder*, for as long as the block lasts."""
+    git = ["git", "-C", str(sandbox.ROOT), "worktree"]
+    subprocess.run([*git, "add", "--quiet", "--detach", str(folder), commit], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run([*git, "remove", "--force", str(folder)], check=True)
+
+
+def _row(name: str, bare: int, old: int, now: int) -> tuple[str, ...]:
+    counts = (f"{old / 1e6:,.0f}", f"{now / 1e6:,.0f}", times(now / old), times(now / bare))
+    return name, *counts, f"{_AIMS[name]:g}x" if name in _AIMS else "", "!" if now > LIMIT * old else ""
 
 
 def _compared(folder: Path, old: Path, chosen: Sequence[str]) -> list[tuple[str, int, int]]:
     """Each hook and command, with the instructions that it took in the *old* checkout and takes in this one."""
-    homes = {root: _home(folder / f"home-{number}", root) for number, root in enumerate((old, sandbox.ROOT))}
+    homes = {root: home(folder / f"home-{number}", root) for number, root in enumerate((old, sandbox.ROOT))}
     found = []
     for name in chosen or (*_HOOKS, *_COMMANDS):
         counts = [_count(root, *homes[root], name) for root in homes]
-        print(f"{name}: {counts[1] / counts[0]:.3f}", file=sys.stderr, flush=True)
+        print(f"{name}: {counts}", file=sys.stderr, flush=True)
         found.append((name, *counts))
     return found
 
 
-def _home(folder: Path, root: Path) -> tuple[Path, dict[str, str]]:
+def home(folder: Path, root: Path) -> tuple[Path, dict[str, str]]:
     """A home with a playbook made by the code in *root*, and its processes' variables."""
     environment = {**sandbox.environment(folder), "PYTHONPATH": str(root), "PYTHONHASHSEED": "0", "TERM": "dumb"}
     subprocess.run([sys.executable, "-c", _FILL, str(folder), str(POINTS)], cwd=root, env=environment, check=True)
@@ -110,13 +128,12 @@ def _home(folder: Path, root: Path) -> tuple[Path, dict[str, str]]:
 
 def _count(root: Path, folder: Path, environment: Mapping[str, str], name: str) -> int:
     """The instructions of the hook or command *name* of the code in *root*, once it has run before."""
-    python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
     found = []
     for number in range(1 + (_HOOK_RUNS if name in _HOOKS else 1)):
         session = f"session-{number}"
         payload = json.dumps(_HOOKS[name](session)) if name in _HOOKS else _HANDSHAKE * (name == "mcp")
         words = [f"{_WORDS[word]} {session}" if word == "TEXT" else _WORDS.get(word, word) for word in name.split()]
-        ours = _patient(python, name, root) if name in _HOOKS else [sys.executable, "-P", "-m", "playbook_db", *words]
+        ours = patient(name, root) if name in _HOOKS else [sys.executable, "-P", "-m", "playbook_db", *words]
         done = subprocess.run(
             [*_COUNTED, *ours] if number else ours,
             input=payload,
@@ -126,16 +143,26 @@ def _count(root: Path, folder: Path, environment: Mapping[str, str], name: str) 
             text=True,
             check=False,
         )
-        counted = re.search(r"I +refs: +([\d,]+)", done.stderr)
-        assert counted or not number, f"{name} of {root} ended with {done.returncode}: {done.stderr[-2000:]}"
         assert name != "inject" or len(done.stdout) > 1000, f"inject of {root} said {done.stdout!r}"
-        found += [int(counted[1].replace(",", ""))] if counted else []
+        found += [_read(done)] if number else []
     return int(statistics.median(found))
 
 
-def _patient(python: str, name: str, root: Path) -> list[str]:
+def _instructions(arguments: Sequence[str]) -> int:
+    """The instructions of the process with *arguments*."""
+    return _read(subprocess.run([*_COUNTED, *arguments], capture_output=True, text=True, check=False))
+
+
+def _read(done: "subprocess.CompletedProcess[str]") -> int:
+    """The instructions that valgrind has counted in a process that is *done*."""
+    counted = re.search(r"I +refs: +([\d,]+)", done.stderr)
+    assert counted, f"{done.args} ended with {done.returncode}: {done.stderr[-2000:]}"
+    return int(counted[1].replace(",", ""))
+
+
+def patient(name: str, root: Path) -> list[str]:
     """What starts the hook *name* of the checkout *root* with all the time that it needs."""
-    started = hook(python, name, root=root)
+    started = hook(_PYTHON, name, root=root)
     code = _PATIENTLY.format(root=str(root), hook=name, file=started[3])
     return [*started[:3], "-c", code, *started[4:]]
 

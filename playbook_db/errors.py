@@ -31,7 +31,7 @@ class PlaybookError(Exception):
 
 
 class ArgumentError(PlaybookError):
-    """An argument names something that doesn't exist. The text needs no redaction: it quotes only arguments."""
+    """An argument can't be used. The text needs no redaction: it quotes only arguments."""
 
 
 class PointNotFoundError(ArgumentError):
@@ -374,7 +374,7 @@ _RENAMED = {  # tables and columns that schema 10 renamed
 }  # fmt: skip
 
 
-class QueryError(PlaybookError):
+class QueryError(ArgumentError):
     """The user's SQL can't be run. *problem* is the database's message. *views*: the names of all views."""
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
@@ -391,7 +391,7 @@ class QueryError(PlaybookError):
         super().__init__(" ".join([*hints, "docs/sql.md explains the views and their columns."]))
 
 
-class QueryRefusedError(PlaybookError):
+class QueryRefusedError(ArgumentError):
     """The user's SQL isn't a plain query. It was not run."""
 
     def __init__(self) -> None:
@@ -402,7 +402,7 @@ class QueryRefusedError(PlaybookError):
         )
 
 
-class QueryTimeoutError(PlaybookError):
+class QueryTimeoutError(ArgumentError):
     """The user's SQL took longer than *timeout_s* seconds and was stopped."""
 
     def __init__(self, timeout_s: float) -> None:

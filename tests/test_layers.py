@@ -170,15 +170,21 @@ def test_reading_loads_no_sqlalchemy(filled: Path) -> None:
 
 def test_a_mistake_is_explained_without_sqlalchemy_and_without_redaction(filled: Path) -> None:
     """Its message only has our words and the user's arguments."""
-    mistakes = ("lst", "list --nothing", "show nothing", "show 99", "why nothing", "config nothing")
+    mistakes = (
+        *("lst", "list --nothing", "show nothing", "show 99", "why nothing", "config nothing"),
+        *("config AGENTIC_CONTEXT_BACKEND x", "--project nothing list"),
+        *("sql 'SELECT nothing'", "sql 'DELETE FROM votes'", "sql 'SELECT * FROM nothing'"),
+    )
 
     assert not _loaded_by((*_HEAVY, "playbook_db.domain.redaction"), *mistakes, codes="12")
 
 
-def test_what_learns_nothing_loads_no_patterns_of_secrets(filled: Path) -> None:
+def test_what_learns_nothing_loads_no_patterns_of_secrets(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To compile them takes longer than most commands."""
     commands = ("vote oth-001 helpful", "add 'write tests'", "log", "undo", "why oth-001", "export", "stats")
     assert not _loaded_by(("playbook_db.domain.redaction.redact",), *commands)
+    monkeypatch.setenv("PLAYBOOK_DB_URL", f"sqlite:///{filled}/playbook.db")
+    assert not _loaded_by(("playbook_db.domain.redaction.redact",), "config")
 
 
 def test_no_command_loads_what_it_does_not_use(filled: Path) -> None:

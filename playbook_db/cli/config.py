@@ -26,7 +26,6 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     and the commands read it there. In a terminal, a variable of the shell overrides it. API keys are never shown.
     """
     from dataclasses import asdict
-    from difflib import get_close_matches
 
     from playbook_db.claude_code.setup import configuration
 
@@ -35,6 +34,8 @@ def config(words: tuple[str, ...], unset: bool, as_json: bool) -> None:
     if (value is not None or unset) and (name is None or (value is not None and unset)):
         raise click.UsageError("Give a NAME with a VALUE, or with --unset.")
     if name is not None and name not in (*configuration.NAMES_IN_SETTINGS, *configuration.VARIABLES):
+        from difflib import get_close_matches  # late: only a wrong name needs it
+
         similar = get_close_matches(name, (*configuration.NAMES_IN_SETTINGS, *configuration.VARIABLES), n=1)
         hint = f" Did you mean {similar[0]}?" if similar else ""
         raise click.UsageError(f"There is no setting {name}.{hint} To list all settings: playbook config")

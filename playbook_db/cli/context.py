@@ -12,7 +12,7 @@ import click
 
 from playbook_db import project_env, projects, settings
 from playbook_db.cli.output import playbook_of, say
-from playbook_db.errors import MissingExtraError, PlaybookError, ProjectError, Remedy, SettingError
+from playbook_db.errors import ArgumentError, MissingExtraError, PlaybookError, ProjectError, Remedy
 
 if TYPE_CHECKING:
     from playbook_db.services.project import Project
@@ -98,8 +98,8 @@ def database_url() -> str:
 
 
 def project_folder(*, must_exist: bool = False) -> str:
-    """Return the folder of the project that the options and the environment name. With *must_exist*, raise SettingError
-    if it doesn't exist."""
+    """Return the folder of the project that the options and the environment name. With *must_exist*, raise
+    ArgumentError if it doesn't exist."""
     named = _options().get("project") or os.environ.get("CLAUDE_PROJECT_DIR")
     if not named and settings.session():  # the folder that its hooks use, wherever its shell is now
         from playbook_db.claude_code.hooks import events
@@ -107,7 +107,7 @@ def project_folder(*, must_exist: bool = False) -> str:
         named = events.folder_of_session(settings.session(), os.getcwd())
     folder = projects.project_dir(named)
     if must_exist and not os.path.isdir(folder):
-        raise SettingError(f"There is no folder {folder}. Name the project's folder with --project.")
+        raise ArgumentError(f"There is no folder {folder}. Name the project's folder with --project.")
     return folder
 
 

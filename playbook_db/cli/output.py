@@ -3,9 +3,7 @@
 import functools
 import os
 import re
-import shutil
 import sys
-import textwrap
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -145,8 +143,7 @@ def busy(step: str) -> Iterator[None]:
 
 def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
     """Print *texts* as they arrive. With *paged*, use a pager on a terminal."""
-    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if paged and on_terminal and (os.environ.get("PAGER") or shutil.which("less")):
+    if paged and sys.stdin.isatty() and sys.stdout.isatty():
         os.environ.setdefault("LESS", "-FRX")  # as git does: colors, and no pager if the text fits on the screen
         click.echo_via_pager(texts)
         return
@@ -242,9 +239,16 @@ def folded(text: str, indent: str = "", *, err: bool = False) -> str:
     is_terminal = bool(stream and stream.isatty())
     if not is_terminal and not indent:
         return text
-    width = max(shutil.get_terminal_size().columns - len(indent), _SHORT_CELL) if is_terminal else 0
+    width = max(terminal_width() - len(indent), _SHORT_CELL) if is_terminal else 0
     lines = [row for line in text.splitlines() for row in (wrapped(line, width, cuts_words=False) if width else [line])]
     return "\n".join(f"{indent}{line}".rstrip() for line in lines)
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal."""
+    from shutil import get_terminal_size  # late: it imports three compressions
+
+    return get_terminal_size().columns
 
 
 def beside(head: str, text: str, margin: int) -> str:
@@ -258,6 +262,8 @@ def wrapped(line: str, width: int, *, cuts_words: bool = True) -> list[str]:
     if width_of(line) <= width:
         return [line]
     if line.isascii():
+        import textwrap  # late: only a terminal needs it
+
         return textwrap.wrap(line, width, break_long_words=cuts_words, break_on_hyphens=False)
     from rich.console import Console
     from rich.text import Text
@@ -293,7 +299,7 @@ def _sections(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks]
 
 def _points_table(points: Sequence["PromptPoint"], marks: "Mapping[str, StoredMarks]") -> str:
     titles, rows = ["name", "+", "-", "text"], [[p.name, str(p.helpful), str(p.harmful), p.text] for p in points]
-    if marks and shutil.get_terminal_size().columns >= _WIDE:
+    if marks and terminal_width() >= _WIDE:
         titles[3:3] = ("since", "confirmed")
         for row in rows:
             row[3:3] = ((time or "")[:7] for time in (marks[row[0]].created_at, marks[row[0]].confirmed_at))

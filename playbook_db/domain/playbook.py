@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.sections import OTHERS, SECTION_ORDER, SECTION_SLUGS, SLUG_SECTIONS, USERS_MARK, find_section
@@ -113,16 +113,14 @@ def playbook_of(points: Iterable[KeyPoint], *, header: Header | None = None) -> 
     return Playbook(tuple(sorted(numbered, key=canonical_order)), header=header or Header())
 
 
-@dataclass(frozen=True, slots=True)
-class PointState:
+class PointState(NamedTuple):
     """A point as it was at some time, and whether it was live at that time."""
 
     point: KeyPoint
     is_live: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RetiredPoint:
+class RetiredPoint(NamedTuple):
     """A retired point, the revision that retired it, and the reason. A forgotten point has lost its text."""
 
     point: KeyPoint

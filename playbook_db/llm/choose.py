@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from playbook_db import project_env
 from playbook_db.errors import NoModelError, PlaybookError, SettingError
@@ -73,8 +73,7 @@ def living_in(environ: Mapping[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-@dataclass(frozen=True, slots=True)
-class _InEnvironment:
+class _InEnvironment(NamedTuple):
     """A model that is asked with the environment `environ` instead of the process's own."""
 
     model: Model

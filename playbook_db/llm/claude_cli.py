@@ -7,13 +7,10 @@ session. The effect of its arguments was observed with version 2.1.329.
 import json
 import os
 import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from playbook_db import platforms
 from playbook_db.errors import AccountError, ModelError, NoModelError
@@ -33,6 +30,9 @@ from playbook_db.llm.model import (
     is_of_account,
     shortened,
 )
+
+if TYPE_CHECKING:
+    import subprocess
 
 TIMEOUT_S = 600.0  # of one call, if the deadline is later
 _POLL_S = 0.2  # between two looks at the size of the client's output
@@ -56,8 +56,7 @@ def model_name() -> str:
     return first_set(("AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL"), DEFAULT_MODEL)
 
 
-@dataclass(frozen=True, slots=True)
-class ClaudeCli:
+class ClaudeCli(NamedTuple):
     """A model behind the program `binary`, Claude Code, which is started for each reply."""
 
     binary: str
@@ -90,6 +89,9 @@ class ClaudeCli:
 
     def _run(self, prompt: Prompt, timeout_s: float) -> tuple[int, str, str]:
         """Run Claude Code, and return its exit code, its standard output and its standard error."""
+        import subprocess  # late: `status` and `config` only ask whether Claude Code is there
+        import tempfile
+
         with (
             tempfile.TemporaryDirectory(prefix="playbook-") as folder,
             tempfile.TemporaryFile() as question,
@@ -146,10 +148,12 @@ def _wait(process: "subprocess.Popen[bytes]", timeout_s: float, printed: Iterabl
 
     Raises ModelError if Claude Code takes too long.
     """
+    from subprocess import TimeoutExpired
+
     ends_at = time.monotonic() + timeout_s
     has_ended = False
     while not has_ended:
-        with suppress(subprocess.TimeoutExpired):
+        with suppress(TimeoutExpired):
             process.wait(timeout=max(0.0, min(_POLL_S, ends_at - time.monotonic())))
             has_ended = True
         if any(os.fstat(file.fileno()).st_size > MAX_REPLY_BYTES for file in printed):

@@ -6,7 +6,7 @@ Reading never raises. It accepts line breaks in strings, which JSON forbids, sin
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
@@ -98,7 +98,7 @@ def ask_in_parts(
             break
         has_begun = bool(text or any(items.values()))
         note = (go_on(text, items) if has_begun else _SHORTER if part else "") + ("" if part else _NO_JSON)
-        next_prompt = replace(prompt, blocks=(*prompt.blocks, note))  # the first blocks can be cached
+        next_prompt = prompt._replace(blocks=(*prompt.blocks, note))  # the first blocks can be cached
     if failures and not (text or any(items.values())):
         raise ModelError(_why_nothing(recording.exchanges[-1].reply))
     return JsonAnswer(text, items, present, recording.exchanges)

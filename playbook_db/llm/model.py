@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from playbook_db.errors import TemplateError
 from playbook_db.project_env import KEYS
@@ -29,8 +29,7 @@ _ABOUT_ACCOUNT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """A question to a model: the system prompt and the user's message.
 
     The message is split into `blocks`. All but the last are the same in other calls, so they can be cached. The reply
@@ -48,8 +47,7 @@ class Prompt:
         return "".join(self.blocks)
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """The tokens of a call and their cost in US dollars, or None. `input_tokens` don't include `cached_tokens`."""
 
     input_tokens: int
@@ -58,8 +56,7 @@ class Usage:
     cost_usd: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """A model's reply.
 
     `structured` is an object that the API has checked against the schema, or None. `is_cut`: the reply is incomplete.
@@ -82,8 +79,7 @@ class Model(Protocol):
         """Return the reply to *prompt*. All attempts end by *deadline* (`time.monotonic`). Raises ModelError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """A prompt and its reply. Without a reply, `problem` says why there is none."""
 
     prompt: Prompt

@@ -186,7 +186,7 @@ def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
         "project": revised.key,
         "revision": revised.revision,
         "dry_run": dry_run,
-        "undoes": asdict(undone.revisions) if undone.message and undone.revisions else None,
+        "undoes": undone.revisions._asdict() if undone.message and undone.revisions else None,
         "message": undone.message,
         "changes": [change_record(change) for change in revised.changes],
         "notes": list(revised.notes),
@@ -222,7 +222,7 @@ def log_record(revision: "LoggedRevision") -> Record:
     return {
         "revision": revision.number,
         **_fields(revision, "time", "source", "actor", "role", session="session_id", message="message"),
-        "undoes": asdict(revision.undoes) if revision.undoes else None,
+        "undoes": revision.undoes._asdict() if revision.undoes else None,
         "undone_in": revision.undone_in,
         "changes": [_logged_change_record(change) for change in revision.changes],
         **_fields(revision, "skipped", "neutral_votes", "unmatched_votes", "keys", "cost_usd"),

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from playbook_db.domain.exact_json import read_json as read_exact_json
 from playbook_db.domain.merging.diff import changed_keys
@@ -55,8 +55,7 @@ ORDER BY c.revision DESC, c.seq DESC LIMIT 1
 """
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedChange:
+class LoggedChange(NamedTuple):
     """A change of a point. `point` is the state after the change, `before` the state before (None: a new point)."""
 
     kind: str
@@ -135,8 +134,7 @@ class LogFilter:
     point_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedRevision:
+class LoggedRevision(NamedTuple):
     """A revision and its changes.
 
     `role` is the login at the server, or None in a file. `unmatched_votes` named no live point; it is None in the log

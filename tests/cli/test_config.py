@@ -159,6 +159,22 @@ def test_no_key_is_shown(playbook: Playbook, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("PLAYBOOK_TEST_COMMANDS", "/opt/check --password Kestrel-49-moss", "/opt/check --password [masked: password]"),
+        ("PLAYBOOK_DB_URL", "postgresql://me:Kestrel-49-moss@here/all", "postgresql://here/all"),
+        ("PLAYBOOK_CLAUDE", "/opt/claude", "/opt/claude"),
+    ],
+)
+def test_no_secret_in_a_value_is_shown(
+    playbook: Playbook, monkeypatch: pytest.MonkeyPatch, name: str, value: str, shown: str
+) -> None:
+    monkeypatch.setenv(name, value)
+
+    assert _one(playbook, name) == (shown, "the environment", "")
+
+
+@pytest.mark.parametrize(
     ("name", "value", "way"),
     [
         ("PLAYBOOK_DAILY_TOKENS", "5000", ("env", "PLAYBOOK_DAILY_TOKENS")),

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from playbook_db import project_env, settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import session_message
-from playbook_db.claude_code.setup import install
-from playbook_db.errors import SettingError
+from playbook_db.errors import ArgumentError
 
 SWITCHES = (*registration.SWITCHES, session_message.SETTING, *registration.MOMENTS.values(), registration.ON_GUARD)
 VALUES = {
@@ -90,9 +89,11 @@ def read_all(folder: str) -> list[Setting]:
 
 def write(name: str, value: str | None) -> tuple[str, bool]:
     """Set the user's own setting *name* to *value*; *value* None removes it. Return the settings file, and whether it
-    changed. Raises SettingError for an invalid value, and InstallError."""
+    changed. Raises ArgumentError for an invalid value, and InstallError."""
+    from playbook_db.claude_code.setup import install  # late: showing them needs none of it
+
     if reason := _NOT_IN_SETTINGS.get(name):
-        raise SettingError(f"{name} isn't kept in Claude Code's settings: {reason}. Set it in your shell.")
+        raise ArgumentError(f"{name} isn't kept in Claude Code's settings: {reason}. Set it in your shell.")
     if name not in NAMES_IN_SETTINGS:
         if value is not None:
             _check(name, value)
@@ -102,12 +103,12 @@ def write(name: str, value: str | None) -> tuple[str, bool]:
     if name == registration.SUBAGENTS:
         return install.set_value([name], _types(value))
     if value not in VALUES[name]:
-        raise SettingError(f"{name} can't be {value!r}. Give one of {', '.join(VALUES[name])}. Nothing was changed.")
+        raise ArgumentError(f"{name} can't be {value!r}. Give one of {', '.join(VALUES[name])}. Nothing was changed.")
     return install.set_value([name], {"true": True, "false": False}.get(value, value))
 
 
 def _check(name: str, value: str) -> None:
-    """Raise SettingError if the variable *name* can't be *value*."""
+    """Raise ArgumentError if the variable *name* can't be *value*."""
     problem = "" if value.strip() else "it must not be empty; to remove it: --unset"
     if name == "AGENTIC_CONTEXT_BACKEND" and value not in ("api", "cli"):
         problem = "it must be api or cli"
@@ -119,7 +120,7 @@ def _check(name: str, value: str) -> None:
     if not problem and name in (settings.HOLDOUT, settings.HOLDOUT_POINTS):
         settings.holdout({name: value}, name)
     if problem:
-        raise SettingError(f"{name} can't be {value!r}: {problem}. Nothing was changed.")
+        raise ArgumentError(f"{name} can't be {value!r}: {problem}. Nothing was changed.")
 
 
 def _types(value: str) -> list[str]:
@@ -129,7 +130,7 @@ def _types(value: str) -> list[str]:
     except (ValueError, RecursionError):
         types = None
     if not isinstance(types, list) or not all(isinstance(each, str) and each.strip() for each in types):
-        raise SettingError(
+        raise ArgumentError(
             f"{registration.SUBAGENTS} can't be {value!r}. Give a list of types of subagents, such as {_IN_WORDS}; "
             "[] is none. Nothing was changed."
         )
@@ -160,6 +161,8 @@ def _variable(name: str, default: str, folder: str, waiting: Collection[str]) ->
 def _shown(name: str, value: str) -> str:
     if name in project_env.KEYS:
         return "set (not shown)"
-    from playbook_db.domain.redaction.redact import redact_message  # late: most variables aren't set
+    if value.isdigit() or (value.startswith(("/", "sqlite:///")) and " " not in value):  # a path has no secret
+        return value
+    from playbook_db.domain.redaction.redact import redact_message  # late: it takes longer than the rest of `config`
 
     return redact_message(value)

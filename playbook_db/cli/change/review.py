@@ -106,16 +106,12 @@ def print_proposals(items: Sequence["ReviewItem"], *, as_json: bool) -> None:
     if as_json:
         print_json([records.proposal_record(item) for item in items])
         return
-    rows = [
-        (item.name, review_batch.summary(item), item.proposal.trust, _sessions(item), _says(item)) for item in items
-    ]
+    rows = []
+    for item in items:
+        sessions = str(item.proposal.sessions) if item.proposal.session_id else "-"  # it came from a file
+        rows.append((item.name, review_batch.summary(item), item.proposal.trust, sessions, _says(item)))
     print_table(("id", "proposal", "trust", "sessions", "text or reason"), rows, nothing="no proposals")
     notify(["to decide: playbook review, or with --accept ID and --reject ID"] * bool(rows))
-
-
-def _sessions(item: "ReviewItem") -> str:
-    """Return how many sessions made the proposal, or `-` if it came from a file."""
-    return str(item.proposal.sessions) if item.proposal.session_id else "-"
 
 
 def _says(item: "ReviewItem") -> str:

@@ -1,6 +1,5 @@
 """Formatting the history as text: a log, one revision in full, and the differences between two playbooks."""
 
-import shutil
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from playbook_db.cli.output import (
     readable,
     session_name,
     shortened,
+    terminal_width,
 )
 from playbook_db.domain.merging.diff import Piece, compare_words, mark
 from playbook_db.domain.playbook import NOTE
@@ -116,7 +116,7 @@ def _head(revision: "LoggedRevision") -> Iterator[str]:
 
 def _glance(change: "LoggedChange") -> str:
     """Describe the change in one line of the terminal, with the beginning of a new text."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
+    width = terminal_width() if sys.stdout.isatty() else _WIDTH
     most = max(width - 13, 20)
     line = _summary(change)
     if change.kind in ("add", "restore") or (change.kind == "edit" and change.is_reworded):

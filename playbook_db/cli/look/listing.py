@@ -59,14 +59,16 @@ def list_points(
     votes. `age` sorts the newest first, `used` and `ignored` what most sessions cited or ignored. To see the best
     matches first, use playbook search.
     """
-    from playbook_db.domain.playbook import section_named
-
     if proposed:
         if words or section or order or retired:
             raise click.UsageError("--proposed can only be combined with -n and --json.")
         _list_proposed(limit, as_json=as_json)
         return
-    only = section_named(section) if section is not None else None
+    only = section
+    if section is not None:
+        from playbook_db.domain.playbook import section_named  # late: the rest of `list` needs no such records
+
+        only = section_named(section)
     if retired and order:
         raise click.UsageError("--sort can't be combined with --retired, which lists the most recent first.")
 

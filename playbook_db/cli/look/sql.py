@@ -1,6 +1,5 @@
 """The command sql: queries to the database, answered as a table, CSV or JSON."""
 
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -11,7 +10,7 @@ import click
 from playbook_db import settings
 from playbook_db.cli.context import as_json, database_url, is_users_own, notify, project_folder, read_input
 from playbook_db.cli.main import cli
-from playbook_db.cli.output import one_line, print_texts, shown_json, table, width_of, wrapped
+from playbook_db.cli.output import one_line, print_texts, shown_json, table, terminal_width, width_of, wrapped
 from playbook_db.services import records
 
 if TYPE_CHECKING:
@@ -113,14 +112,14 @@ def _fits(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return whether a table of the columns leaves each long column enough room to be read."""
     widths = [max(map(width_of, column)) for column in zip(columns, *rows, strict=True)]
     space = sum(min(width, _NARROWEST) + 2 for width in widths) - 2
-    return space <= shutil.get_terminal_size().columns
+    return space <= terminal_width()
 
 
 def _by_line(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yield each value after its title, with an empty line between rows."""
     titles = [_line(title) for title in columns]
     margin = max(map(len, titles)) + 2
-    width = max(shutil.get_terminal_size().columns - margin, _NARROWEST) if sys.stdout.isatty() else 0
+    width = max(terminal_width() - margin, _NARROWEST) if sys.stdout.isatty() else 0
     for number, row in enumerate(rows):
         yield "\n" if number else ""
         for title, value in zip(titles, map(_line, row), strict=True):

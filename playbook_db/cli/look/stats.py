@@ -1,6 +1,5 @@
 """The command stats: statistics as text, JSON or a picture."""
 
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -20,6 +19,7 @@ from playbook_db.cli.output import (
     print_texts,
     readable_size,
     shortened,
+    terminal_width,
     write_file,
 )
 from playbook_db.domain.times import local
@@ -216,7 +216,7 @@ def _heading(title: str, text: str) -> str:
 
 def _table(rows: Sequence[Sequence[str]], align: str, *, indent: int = 2) -> Iterator[str]:
     """Yield the rows as lines, cut at the width of the terminal. *align* has `<` or `>` for each column."""
-    longest = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
+    longest = terminal_width() if sys.stdout.isatty() else _PIPE_WIDTH
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [f"{cell:{side}{width}}" for cell, side, width in zip(row, align, widths, strict=True)]

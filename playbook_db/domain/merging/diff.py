@@ -4,9 +4,8 @@ import bisect
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, NamedTuple
 
 from playbook_db.domain.exact_json import write_json
 from playbook_db.domain.playbook import Header, KeyPoint, Playbook
@@ -16,32 +15,28 @@ _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_PAIRS = 50_000  # of equal words; with more, everything from the first to the last difference counts as changed
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """A point that is in both playbooks: its state before and its state after."""
 
     before: KeyPoint
     after: KeyPoint
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A point and its place in a section. `behind` names the preceding point, and is None for the first point."""
 
     point: KeyPoint
     behind: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(NamedTuple):
     """A point that moved within its section or to another section."""
 
     before: KeyPoint
     now: Placed
 
 
-@dataclass(frozen=True, slots=True)
-class KeyChange:
+class KeyChange(NamedTuple):
     """A top-level key of a playbook file whose value differs. The values are JSON, or None if a file lacks the key."""
 
     key: str
@@ -49,8 +44,7 @@ class KeyChange:
     after: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """The differences between two playbooks.
 
     A point in both playbooks may be reworded, moved and voted on at once. If the order of a section changed, as few
@@ -70,8 +64,7 @@ class Comparison:
         return not (self.added or self.retired or self.reworded or self.moved or self.voted or self.keys)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A part of a text before and after a change. Both are equal if this part didn't change."""
 
     before: str

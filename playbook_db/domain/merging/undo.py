@@ -23,8 +23,7 @@ _Moves = dict[str, tuple[PointState, PointState]]  # the present and the new sta
 Side = Literal["ours", "theirs"]  # the present state, or the state before the revisions
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionRange:
+class RevisionRange(NamedTuple):
     """The revisions from `first` to `last`, including both."""
 
     first: int
@@ -55,16 +54,14 @@ class RevisionRange:
         return f"{self.first}" if self.first == self.last else f"{self.first}..{self.last}"
 
 
-@dataclass(frozen=True, slots=True)
-class Undo:
+class Undo(NamedTuple):
     """A revision that undid other revisions: its number, and the range of the undone revisions."""
 
     number: int
     undone: RevisionRange
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """The effect of some revisions: the points that they changed, and the header, before and after."""
 
     before: Mapping[str, PointState]

@@ -67,8 +67,9 @@ def find_secrets(table: Table, unescaped: Unescaped) -> Iterator[Secret]:
 
 def unknown_tokens(unescaped: Unescaped) -> Iterator[Secret]:
     """Yield words that look like a provider's key: a prefix, then more random characters than an id has."""
-    for token in filter(_is_unknown, _UNKNOWN.finditer(unescaped.words)):
-        for place in places_of(token[0], unescaped.text):
+    for token in _UNKNOWN.finditer(unescaped.words):
+        is_unknown = token["prefix"].lower() not in _IDS and entropy.is_strong(token["body"])
+        for place in places_of(token[0], unescaped.text) if is_unknown else ():
             yield place, place + len(token[0]), "token"
 
 
@@ -117,12 +118,6 @@ _UNKNOWN = regex(
     r"(?P<body>[A-Za-z0-9]{28,100})(?![A-Za-z0-9_/+=-])"
 )
 _IDS = frozenset(_TABLE["tokens"]["ids"].split())
-
-
-def _is_unknown(token: re.Match[str]) -> bool:
-    return token["prefix"].lower() not in _IDS and entropy.is_strong(token["body"])
-
-
 _IPV6_END = regex(r"[0-9a-f]{1,4}(?:[/%].*)?")
 _NO_PIN = regex(r"(?:19|20)[0-9]{2}|(.)\1*|12345?6?7?8?|1024|2048|4096")  # years, placeholders, sizes
 _CHECKS: dict[str, Callable[[str], bool]] = {

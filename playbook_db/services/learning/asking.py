@@ -158,8 +158,8 @@ class Inquiry:
         usage = reply.usage
         if not (usage.input_tokens or usage.cached_tokens or usage.output_tokens):  # no budget would ever be spent
             sent, received = estimated(prompt, len(reply.text))
-            usage = replace(usage, input_tokens=sent, output_tokens=received)
-        self._keep_call(Call(self.kind, reply.model, **asdict(usage), duration_ms=reply.duration_ms))
+            usage = usage._replace(input_tokens=sent, output_tokens=received)
+        self._keep_call(Call(self.kind, reply.model, **usage._asdict(), duration_ms=reply.duration_ms))
         return reply
 
     @retry_on_conflict

@@ -6,8 +6,7 @@ must be merged first, or if the playbook is a team's. Then the project has to be
 
 import os
 from contextlib import closing, suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from playbook_db import projects, settings
 from playbook_db.store import at_hand, hook_sql, quick_sql
@@ -25,8 +24,7 @@ T = TypeVar("T")
 _WAIT_S = 0.05  # for a locked file; the open project waits longer
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
+class Reads(NamedTuple):
     """The parts of a team's playbook that a command reads. If it reads only the `points`, a current replica is enough.
     The questions `beside` are always sent to the server."""
 
@@ -44,8 +42,7 @@ def one_point(name: str) -> Reads:
     return Reads(points=True, beside=((quick_sql.EVIDENCE, {"name": name}),))
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSource:
+class ReadSource(NamedTuple):
     """The database at `url` and the project in `folder`; without a folder, the user's personal playbook. `opened` opens
     the project, with the options of `open_project`."""
 

@@ -144,8 +144,7 @@ def _read(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Playbook:
+class _Playbook(NamedTuple):
     """A playbook, and the function that runs SQL in its database. A team's replica was last known to be current at
     `known_at`."""
 
