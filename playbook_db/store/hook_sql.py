@@ -268,7 +268,10 @@ def _ranked(
     listed = ",".join(map(str, scores))
     points = map(StoredPoint, execute(f"{query} ({listed})", {"playbook_id": playbook_id}))
     ordered = sorted(points, key=lambda point: (-scores[point.id], len(point.text), point.id))
-    return [(point, scores[point.id]) for point in ordered]
+    found = [(point, scores[point.id]) for point in ordered]
+    if not least:
+        return found
+    return [(point, score) for point, score in found if score >= search_words.stretched(least, terms, point.text)]
 
 
 def named(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, name: str) -> "str | None":
