@@ -269,9 +269,7 @@ def _ranked(
     points = map(StoredPoint, execute(f"{query} ({listed})", {"playbook_id": playbook_id}))
     ordered = sorted(points, key=lambda point: (-scores[point.id], len(point.text), point.id))
     found = [(point, scores[point.id]) for point in ordered]
-    if not least:
-        return found
-    return [(point, score) for point, score in found if score >= search_words.stretched(least, terms, point.text)]
+    return [each for each in found if not least or each[1] >= search_words.stretched(least, terms, each[0].text)]
 
 
 def named(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, name: str) -> "str | None":
