@@ -261,7 +261,7 @@ def least_fitting(terms: "Collection[Term]", *, strongly: bool = False) -> float
 def stretched(least: float, terms: "Collection[Term]", text: str) -> float:
     """Return the lowest score at which a hook shows a point with *text*. *least* is that of a short point."""
     if len(terms) > _MANY_TERMS:
-        return least * max(1.0, len(text) / _LONG_POINT) ** 0.5
+        return float(least * max(1.0, len(text) / _LONG_POINT) ** 0.5)
     return max(least, _FITS_MANY) if len(text) > 2 * _LONG_POINT else least
 
 
