@@ -21,11 +21,13 @@ _WHOLE = 1.5  # an identifier, or a word that is written as a name, such as TS25
 _COMMON = 0.6  # a word that is common in texts of all kinds
 _SHORT = 0.5  # one letter or digit, or two digits; a pair of letters of a script without spaces
 # The lowest score of a point that a hook shows. A plain word scores more, since a short prompt often has only one. For
-# more than ten terms the limit is more than one plain word and grows, since something in a long text always matches.
-_FITS, _FITS_MORE, _FEW_TERMS = 0.7, 0.0275, 5
-_MANY_TERMS, _FITS_MANY = 10, 1.01
+# more than ten terms the limit is more than one plain word. It grows with the prompt and with the length of a long
+# point, since something in two long texts always matches.
+_FITS, _MANY_TERMS = 0.7, 10
+_FITS_MANY, _FITS_LONG, _FITS_MORE = 1.01, 0.75, 0.0215
+_LONG_POINT = 200  # characters
 # The same for an error: two words that only the point has, or three if the error is longer.
-_STRONGLY, _STRONGLY_MORE, _STRONGLY_MOST = 1.5, 0.25, 3.0
+_STRONGLY, _STRONGLY_MORE, _STRONGLY_MOST, _FEW_TERMS = 1.5, 0.25, 3.0, 5
 _ENDINGS = ("ing", "ed", "es", "ly", "er", "s")
 _LEAST_BARE = 3  # letters of a common word without its ending
 _AS_SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
@@ -250,11 +252,17 @@ def most_matching(live: int) -> int:
 
 
 def least_fitting(terms: "Collection[Term]", *, strongly: bool = False) -> float:
-    """Return the lowest score of a point that a hook shows for *terms*. *strongly*: use the higher limit for errors."""
-    more = max(0, len(terms) - _FEW_TERMS)
+    """Return the lowest score of a short point that a hook shows for *terms*. *strongly*: use the limit for errors."""
     if strongly:
-        return min(_STRONGLY + _STRONGLY_MORE * more, _STRONGLY_MOST)
-    return _FITS if len(terms) <= _MANY_TERMS else max(_FITS_MANY, _FITS + _FITS_MORE * more)
+        return min(_STRONGLY + _STRONGLY_MORE * max(0, len(terms) - _FEW_TERMS), _STRONGLY_MOST)
+    return _FITS if len(terms) <= _MANY_TERMS else max(_FITS_MANY, _FITS_LONG + _FITS_MORE * len(terms))
+
+
+def stretched(least: float, terms: "Collection[Term]", text: str) -> float:
+    """Return the lowest score at which a hook shows a point with *text*. *least* is that of a short point."""
+    if len(terms) > _MANY_TERMS:
+        return float(least * max(1.0, len(text) / _LONG_POINT) ** 0.5)
+    return max(least, _FITS_MANY) if len(text) > 2 * _LONG_POINT else least
 
 
 def has_parts(text: str, term: Term) -> bool:

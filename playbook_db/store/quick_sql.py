@@ -75,8 +75,8 @@ WHERE k.playbook_id = :playbook_id AND k.name = :name
 
 OFTEN = 3  # sessions must ignore a point before a better wording or a guard is proposed
 OFTEN_IGNORED = f"""
-SELECT name, text, sessions FROM (
-    SELECT k.id, k.name, k.text, {IGNORED_SINCE} AS sessions FROM key_points AS k
+SELECT name, sessions FROM (
+    SELECT k.id, k.name, {IGNORED_SINCE} AS sessions FROM key_points AS k
     WHERE k.playbook_id = :playbook_id AND k.retired_in IS NULL AND k.id IN (
         SELECT i.point_id FROM trials AS i WHERE i.playbook_id = :playbook_id)) AS counted
 WHERE sessions >= {OFTEN} ORDER BY sessions DESC, id

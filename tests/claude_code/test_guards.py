@@ -184,6 +184,22 @@ def test_commands_at_the_same_time_lose_no_guard(folder: Path) -> None:
     assert {each.name for each in guards.read(str(folder))} == {each.name for each in made}
 
 
+def test_of_two_commands_at_once_only_one_says_that_it_removed_a_guard(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other has removed it while this one waited for the lock."""
+    guards.add(str(folder), PointGuard("oth-001", PUSH, "ask"))
+    locked = guards.FileLock
+
+    def after_the_other(path: str, mode: int) -> Any:
+        monkeypatch.setattr(guards, "FileLock", locked)
+        assert guards.remove(str(folder), ["oth-001"])
+        return locked(path, mode=mode)
+
+    monkeypatch.setattr(guards, "FileLock", after_the_other)
+    assert guards.remove(str(folder), ["oth-001"]) == []
+
+
 @pytest.mark.parametrize(
     "name", ["two words", "a (b) c", "it's", ";", "'; exit 0 #", "$(x)", "-h", "Ünï", "ask Edit(x) y"]
 )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain.search_words import MOST_TERMS, Term, least_fitting, ranked, terms
+from playbook_db.domain.search_words import MOST_TERMS, Term, least_fitting, ranked, stretched, terms
 
 
 def _words(question: str) -> list[str]:
@@ -119,3 +119,12 @@ def test_one_plain_word_is_enough_for_a_short_question_and_a_common_one_is_not()
     assert 0.6 < least_fitting(short[:1]) == least_fitting(short) < 1
     assert 1 < least_fitting(long[:11]) < least_fitting(long) < 1.5
     assert 1 < least_fitting(short[:5], strongly=True) < 2 < least_fitting(long, strongly=True) == 3
+
+
+def test_a_long_point_needs_more_as_something_in_it_always_matches() -> None:
+    """A short question needs more than one plain word of a very long point. A long question always needs more."""
+    short, long = ([Term((f"w{n}",)) for n in range(count)] for count in (10, 32))
+
+    assert [stretched(0.7, short, "x" * length) for length in (40, 200, 400)] == [0.7, 0.7, 0.7]
+    assert 1 < stretched(0.7, short, "x" * 401) < 1.5 == stretched(1.5, short, "x" * 401)
+    assert [stretched(1.44, long, "x" * length) for length in (40, 200, 800)] == [1.44, 1.44, 2.88]

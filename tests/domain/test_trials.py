@@ -5,26 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.quality import trials as labeled
-from playbook_db.domain.trust.trials import CORRECTED, FAILED, REFUSED, Act, Trial, guard_pattern, judge
+from playbook_db.domain.trust.trials import CORRECTED, FAILED, REFUSED, Act, Trial, judge
 
 PYTEST = "Run tests with `uv run pytest`, never bare `pytest`."
 REFUSED_CONNECTION = "If `ECONNREFUSED 127.0.0.1:5433` appears, start the database with `make db`."
 GENERATED = "`src/api.ts` is generated: edit `openapi.yaml` and run `make gen`."
 OUTPUT = "Error: connect ECONNREFUSED 127.0.0.1:5433\n  at TCPConnectWrap"
-
-
-@pytest.mark.parametrize(
-    ("text", "pattern"),
-    [
-        (PYTEST, "Bash(pytest *)"),
-        (GENERATED, ""),
-        ("Never ask twice.", ""),
-        ("Don't call `print(x)`.", ""),
-        ("Run `make`.", ""),
-    ],
-)
-def test_a_guard_is_for_the_command_that_a_point_advises_against(text: str, pattern: str) -> None:
-    assert guard_pattern(text) == pattern
 
 
 def ran(command: str, outcome: str = "", error: str = "") -> Act:

@@ -474,6 +474,16 @@ def test_for_an_error_a_point_has_to_fit_strongly(project: Project) -> None:
     assert _fitting(project, "npm start\nnpm ERR! Missing script: start", strongly=True) == []
 
 
+def test_one_word_of_a_long_point_is_too_little_to_show_it_unasked(project: Project) -> None:
+    """It is found by a search; with a second word it is shown."""
+    edit.add(project, "The linker on staging breaks at umlauts. " + "Some jobs have to wait for others. " * 12)
+    edit.add(project, "Answer in English")
+
+    assert _found(project, "what about umlauts?") == ["oth-001"]
+    assert _fitting(project, "what about umlauts?") == []
+    assert _fitting(project, "what about umlauts on staging?") == ["oth-001"]
+
+
 def test_a_point_that_rests_is_found_and_never_shown_unasked(project: Project) -> None:
     """Who searches gets it all the same."""
     edit.add(project, "The linker on staging breaks at umlauts")

@@ -70,8 +70,13 @@ def add(folder: str, guard: PointGuard) -> str:
 
 def remove(folder: str, names: Collection[str]) -> list[PointGuard]:
     """Remove the guards of the points *names*. Return the removed guards."""
-    removed = [each for each in read(folder) if each.name in names]
-    _change(folder, lambda existing: [each for each in existing if each.name not in names])
+    removed: list[PointGuard] = []
+
+    def without(existing: list[PointGuard]) -> list[PointGuard]:
+        removed.extend(each for each in existing if each.name in names)
+        return [each for each in existing if each.name not in names]
+
+    _change(folder, without)
     return removed
 
 

@@ -30,7 +30,12 @@ def guard(name: str | None, pattern: str | None, asks: bool, lists: bool, as_jso
     if lists or not name:
         if name or pattern:
             raise click.UsageError("Give --list alone, or the NAME of a point and --on PATTERN.")
-        _print(folder, as_json=as_json)
+        listed = guards.counted(folder)
+        rows = [tuple(map(str, astuple(each))) for each in listed]
+        if as_json:
+            print_json([asdict(each) for each in listed])
+        else:
+            print_table(("point", "calls", "mode", "fired", "allowed"), rows, nothing="this project has no guards")
         return
     if not pattern:
         raise click.UsageError("Name the calls to guard, as in: --on 'Bash(git push *)'.")
@@ -53,14 +58,3 @@ def unguard(names: tuple[str, ...], as_json: bool) -> None:
     removed = [each.name for each in guards.remove(project_folder(must_exist=True), names)]
     text = f"{', '.join(map(one_line, removed))}: guard removed" if removed else "none of these points has a guard"
     print_answer(text, as_json=as_json, removed=removed)
-
-
-def _print(folder: str, *, as_json: bool) -> None:
-    from playbook_db.claude_code.setup import guards
-
-    listed = guards.counted(folder)
-    if as_json:
-        print_json([asdict(each) for each in listed])
-        return
-    rows = [tuple(map(str, astuple(each))) for each in listed]
-    print_table(("point", "calls", "mode", "fired", "allowed"), rows, nothing="this project has no guards")

@@ -101,9 +101,9 @@ def _often_ignored(status: "Status") -> "Iterator[tuple[str, str]]":
         guarded = {each.name for each in guards.read(project_folder())}
         for point in status.often_ignored:
             if point.name not in guarded:
-                guard = f"; to be asked before such calls: playbook guard {point.name} --on '{point.pattern}'"
-                text = f"{point.name}, in {point.sessions} sessions. To reword it: playbook edit {point.name}"
-                yield "often ignored", text + guard * bool(point.pattern)
+                guard = f"to guard it: playbook guard {point.name} --on PATTERN"
+                text = f"{point.name}, in {point.sessions} sessions. To reword it: playbook edit {point.name}; {guard}"
+                yield "often ignored", text
 
 
 def in_dollars(tokens: int) -> str:

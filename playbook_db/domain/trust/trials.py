@@ -118,12 +118,6 @@ def judge(text: str, acts: Iterable[Act]) -> Trial:
     return Trial(followed, ignored, failed)
 
 
-def guard_pattern(text: str) -> str:
-    """Return a guard's pattern for the calls that the point *text* advises against, or "" if it names no such call."""
-    against = (name.text for name in _names(text) if name.kind == _AGAINST)
-    return next((f"Bash({each} *)" for each in against if re.fullmatch(r"[A-Za-z][\w -]*", each)), "")
-
-
 def _says(text: str, words: str) -> bool:
     """Return whether the user's *words* repeat the point *text*: it contains most of their terms."""
     terms, text = search_words.terms(words), text.casefold()

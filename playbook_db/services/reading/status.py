@@ -4,7 +4,7 @@ A status line asks every few seconds, so the file is read without SQLAlchemy if 
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -34,12 +34,10 @@ class Learned:
 
 
 class IgnoredPoint(NamedTuple):
-    """A point that sessions often ignore. `sessions` counts those that ignored it since it was last reworded. If
-    `pattern` isn't empty, a guard could watch for calls that match it."""
+    """A point that sessions often ignore. `sessions` counts those that ignored it since it was last reworded."""
 
     name: str
     sessions: int
-    pattern: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +177,13 @@ def _points(playbooks: Sequence[_Playbook]) -> dict[str, Any]:
         "user_shown": shown[-1],
         "revision": first.project.revision,
         "proposals": sum(count for of_one in rows for count, _ in of_one),
-        "often_ignored": tuple(_often_ignored(playbooks)),
+        "often_ignored": tuple(
+            IgnoredPoint(*row)
+            for each in playbooks
+            for row in each.execute(quick_sql.OFTEN_IGNORED, {"playbook_id": each.project.id})
+        ),
         "learned": _learned(list(first.execute(quick_sql.LAST_LEARNED, {"playbook_id": first.project.id}))),
     }
-
-
-def _often_ignored(playbooks: Sequence[_Playbook]) -> Iterator[IgnoredPoint]:
-    for each in playbooks:
-        for name, text, sessions in each.execute(quick_sql.OFTEN_IGNORED, {"playbook_id": each.project.id}):
-            from playbook_db.domain.trust import trials  # late: a status line has none, as a rule
-
-            yield IgnoredPoint(name, sessions, trials.guard_pattern(text))
 
 
 def _points_of_team(database: str, project: hook_sql.StoredProject, users: Sequence[_Playbook]) -> dict[str, Any]:
