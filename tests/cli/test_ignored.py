@@ -1,5 +1,6 @@
 """How often sessions followed or ignored a point: what the commands say, and what they propose."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,11 +30,12 @@ def tried(project: Project, name: str, *trials: Trial, begin: int = 1) -> None:
 
 
 @pytest.fixture
-def project(folder: Path, playbook: Playbook) -> Project:
+def project(folder: Path, playbook: Playbook) -> Iterator[Project]:
     """With two points, oth-001 and oth-002."""
     playbook("add", PYTEST)
     playbook("add", "Say what was run.")
-    return Project.in_folder(open_store(settings.database_url()), str(folder))
+    with open_store(settings.database_url()) as store:
+        yield Project.in_folder(store, str(folder))
 
 
 def test_why_and_list_count_the_sessions_that_ignored_a_point(project: Project, playbook: Playbook) -> None:
