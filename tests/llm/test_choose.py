@@ -53,7 +53,7 @@ def test_the_client_may_be_named(claude: str, monkeypatch: pytest.MonkeyPatch) -
 
 def test_with_neither_there_is_no_model() -> None:
     """The error says what would help."""
-    with pytest.raises(NoModelError, match=r"ANTHROPIC_API_KEY.*PLAYBOOK_CLAUDE"):
+    with pytest.raises(NoModelError, match=r"PLAYBOOK_CLAUDE.*ANTHROPIC_API_KEY"):
         find_model()
     with pytest.raises(NoModelError):
         describe_access("/nowhere")
