@@ -148,12 +148,12 @@ def _wait(process: "subprocess.Popen[bytes]", timeout_s: float, printed: Iterabl
 
     Raises ModelError if Claude Code takes too long.
     """
-    from subprocess import TimeoutExpired
+    import subprocess
 
     ends_at = time.monotonic() + timeout_s
     has_ended = False
     while not has_ended:
-        with suppress(TimeoutExpired):
+        with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=max(0.0, min(_POLL_S, ends_at - time.monotonic())))
             has_ended = True
         if any(os.fstat(file.fileno()).st_size > MAX_REPLY_BYTES for file in printed):

@@ -134,7 +134,7 @@ def test_what_was_reworded_between_is_neither_lost_nor_copied_twice(
             promotion.promote(project, name, keeps=False)
     edit.edit(project, name, text="say it in two lines")
 
-    with pytest.raises(PointRuleError, match="upref-001 before"):
+    with pytest.raises(PointRuleError, match="already promoted to upref-001"):
         promotion.promote(project, name, keeps=False)
 
     assert points(project) == {name: ("say it in two lines", 2, 1)}

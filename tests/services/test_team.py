@@ -345,8 +345,8 @@ def test_a_database_at_another_schema_is_refused_and_left(ann: Member, team_url:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("shop", "is a file of this machine"),
-        ("sqlite:////tmp/never-made.db", "is a file of this machine"),
+        ("shop", "is a file on this machine"),
+        ("sqlite:////tmp/never-made.db", "is a file on this machine"),
         ("postgresql://ann:h0rse@host:port/db", "is not a database"),
         ("mysql://ann:h0rse@host/db", "is neither an SQLite file nor a PostgreSQL database"),
     ],
