@@ -59,7 +59,7 @@ def test_what_is_decided_is_done_and_said(alike: Playbook) -> None:
     ("arguments", "code", "said"),
     [
         (("--merge", "oth-001", "oth-404"), 1, "oth-404"),
-        (("--apart", "oth-001", "oth-001"), 1, "Name two points"),
+        (("--apart", "oth-001", "oth-001"), 1, "Name two different points"),
         (("--merge", "oth-001", "oth-003", "--apart", "oth-001", "oth-003"), 2, "not both"),
         (("--text", "x"), 2, "--text goes with --merge"),
         (("--merge", "oth-001"), 2, "requires 2 arguments"),

@@ -62,7 +62,7 @@ def test_who_says_which_folder_is_meant_is_not_asked(
     """By `playbook init`, by naming it, by a session of Claude Code there, or by what makes a folder a project."""
     options = []
     if way == "init":
-        assert playbook("init").out.startswith(f"{stray}: 0 key points")
+        assert playbook("init").out.startswith(f"{stray} has 0 key points")
     elif way == "--project":
         options = ["--project", str(stray)]
     elif way.startswith("CLAUDE_"):
