@@ -35,7 +35,7 @@ def test_a_command_acts_on_the_playbook_that_a_name_belongs_to(playbook: Playboo
     assert [each["revision"] for each in playbook("log", "uoth-001", "--json").json] == [5, 4, 3, 2, 1]
     both = playbook("vote", "oth-001", "uoth-001", "helpful")
     assert both.code == 2
-    assert "one at a time" in both.err
+    assert "Name points of one playbook" in both.err
     assert playbook("show", "oth-001", "--json").json["helpful"] == 0
 
 

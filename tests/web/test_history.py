@@ -208,7 +208,7 @@ def test_an_undo_takes_back_one_revision(shared: SharedPages) -> None:
         assert later in _texts(project)
         last = last_revision(project)
     page = shared.visitor.see(f"/history/{number}")
-    assert f"It was undone in revision {last}" in _seen(page)
+    assert f"This revision was undone in revision {last}" in _seen(page)
     assert 'value="undo"' not in page.body
     again = _after(shared, shared.visitor.send(f"/history/{number}", do="undo"))
     assert "was undone already" in again

@@ -393,7 +393,7 @@ def test_a_point_becomes_a_guard_and_is_none_again(site: Site) -> None:
 
     made = site.do(name, "guard", pattern=" Bash(git push *) ", mode="deny")
     assert f"{name} refuses calls of Bash(git push *), from now on ({path})" in said(made)
-    assert "Now it refuses calls of Bash(git push *): 0 so far." in words_of(made)
+    assert "The guard refuses calls of Bash(git push *). So far: 0." in words_of(made)
     assert guards.read(str(site.folder)) == [guards.PointGuard(name, "Bash(git push *)", "deny")]
     replaced = site.do(name, "guard", pattern="Edit(<i>*.sql)", mode="whatever")
     assert "The guard asks before calls of Edit(<i>*.sql). So far: 0, of which you allowed 0." in words_of(replaced)
@@ -459,7 +459,7 @@ def test_forgetting_shows_what_goes_asks_and_leaves_nothing(site: Site) -> None:
     assert f"{name} is forgotten (revision {site.revision()})" in said(done)
     pages = [site.see("/points", q="xylophone"), site.see("/points", state="retired"), site.see(f"/points/{name}")]
     assert [code in page.body or "because of xylo" in page.body for page in pages] == [False, False, False]
-    assert "nothing of its text is left" in words_of(pages[2])
+    assert "none of its text is left" in words_of(pages[2])
     assert 'value="restore"' not in pages[2].body
     again = site.see(f"/forget/{name}")
     assert (again.status, "was forgotten already" in html.unescape(again.body)) == (409, True)
@@ -533,7 +533,7 @@ def test_the_life_of_a_point_tells_what_why_tells(site: Site) -> None:
     assert "session s-lamp" in page
     assert "shown by prompt" in page
     assert "Shown in 1 session, followed in 1, ignored in 1, which cost 1 failed call." in page
-    assert "ignored 1" in words_of(site.see("/points", q="lamp", sort="ignored", state="retired"))
+    assert "ignored by 1" in words_of(site.see("/points", q="lamp", sort="ignored", state="retired"))
     assert f"Merged from{name}, {other}" in words_of(site.see(f"/points/{target}")).replace(
         "Merged from ", "Merged from"
     )
