@@ -265,7 +265,9 @@ def test_a_team_may_have_a_schema_of_its_own_whatever_that_is_called(owned: URL)
     url, member = str(owned.set(query=options)), str(owned.set(username="ann", query=options))
     with open_store(url) as store:
         edit.add(Project(store, "/work/harbour"), "of team A")
-    with pytest.raises(DatabaseError, match=r"or you may not use it\. Ask its owner: playbook db grant ROLE member"):
+    with pytest.raises(
+        DatabaseError, match=r"or you may not use that schema\. Ask its owner: playbook db grant ROLE member"
+    ):
         open_store(member)
 
     assert maintenance.grant(url, "ann", "member").beyond == ()
