@@ -74,7 +74,7 @@ def run(folder: Path, *, quick: bool) -> Figures:
         ("", *troubles),
         rows,
         (
-            "replica: the points as this machine knew them, with their age on stderr; else the message's beginning",
+            "replica: the points of this machine's replica, with its age on stderr; else the message's beginning",
             *(f"hook {name}, with the link cut: {times(value)} of well (aim: {AIM:g}x)" for name, value in hooks),
         ),
     )
@@ -143,7 +143,7 @@ def _run(home: Path, command: str) -> Ended:
     )  # fmt: skip
     took_s = time.monotonic() - began
     if done.returncode == 0:
-        return Ended(took_s, "replica" if "this machine knew" in done.stderr else "well")
+        return Ended(took_s, "replica" if "this machine's replica" in done.stderr else "well")
     return Ended(took_s, " ".join(done.stderr.split())[:160])
 
 
