@@ -143,7 +143,7 @@ def busy(step: str) -> Iterator[None]:
 
 def print_texts(texts: Iterable[str], *, paged: bool = False) -> None:
     """Print *texts* as they arrive. With *paged*, use a pager on a terminal."""
-    if paged and sys.stdin.isatty() and sys.stdout.isatty():
+    if paged and sys.stdin.isatty() and sys.stdout.isatty() and _has_pager():
         os.environ.setdefault("LESS", "-FRX")  # as git does: colors, and no pager if the text fits on the screen
         click.echo_via_pager(texts)
         return
@@ -242,6 +242,13 @@ def folded(text: str, indent: str = "", *, err: bool = False) -> str:
     width = max(terminal_width() - len(indent), _SHORT_CELL) if is_terminal else 0
     lines = [row for line in text.splitlines() for row in (wrapped(line, width, cuts_words=False) if width else [line])]
     return "\n".join(f"{indent}{line}".rstrip() for line in lines)
+
+
+def _has_pager() -> bool:
+    """Return whether there is a pager that keeps colors. click's own way out drops them."""
+    from shutil import which  # late, as below
+
+    return bool(os.environ.get("PAGER") or which("less"))
 
 
 def terminal_width() -> int:
