@@ -114,10 +114,10 @@ def _text_of(name: str) -> str:
         ("/playbook:undo", "undid revision 1 "),
         ("/playbook:why don't", "The user wants to know where"),
         ("/playbook:doctor", "database: "),
-        ("/playbook:status", "to learn from"),
-        ("/playbook:review", "to learn from"),
+        ("/playbook:status", "to be learned from"),
+        ("/playbook:review", "to be learned from"),
         ("/playbook:review", f"{PROGRAM}"),
-        ("/playbook:private", "learned from"),
+        ("/playbook:private", "no longer learns from session"),
     ],
 )
 def test_slash_command_puts_its_answer_before_the_model(ready: World, typed: str, told: str) -> None:
