@@ -87,15 +87,15 @@ def _urgent_lines(folder: str, waiting: Waiting, problem: str, is_plugin: bool, 
 
 
 def _set_up() -> str:
-    """Describe the plugin's unfinished set-up: it has just started, or it failed."""
+    """Describe the plugin's unfinished set-up: it is running, or it failed."""
     if os.environ.get("PLAYBOOK_NO_SETUP"):
         return ""
     try:
         state = projects.read_plain(settings.runtime_dir() + ".json")
     except OSError:
-        return "its environment is being set up in the background, only this time; then it learns from your sessions"
+        state = b""  # it has just started
     if b'"failed"' not in state:
-        return ""
+        return "its environment is being set up in the background, only this time; then it learns from your sessions"
     from playbook_db.claude_code import plugin_env  # late: heavy
 
     return plugin_env.describe()
