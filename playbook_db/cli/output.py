@@ -245,15 +245,15 @@ def folded(text: str, indent: str = "", *, err: bool = False) -> str:
 
 
 def _has_pager() -> bool:
-    """Return whether there is a pager that keeps colors. click's own way out drops them."""
-    from shutil import which  # late, as below
+    """Return whether there is a pager that keeps colors. Without one, click prints no colors."""
+    from shutil import which  # late: it imports three compressions
 
     return bool(os.environ.get("PAGER") or which("less"))
 
 
 def terminal_width() -> int:
     """Return the columns of the terminal."""
-    from shutil import get_terminal_size  # late: it imports three compressions
+    from shutil import get_terminal_size  # late, as above
 
     return get_terminal_size().columns
 

@@ -264,7 +264,7 @@ def test_a_mirror_that_nobody_decides_on_hides_no_fault(client: Client) -> None:
 
 
 def test_the_plugin_says_that_it_sets_itself_up_and_that_it_could_not(client: Client) -> None:
-    """At each session until it is done, as nothing is learned before; and where it failed: with what to do."""
+    """At each session until it is done, as nothing is learned before. If it failed, with the remedy."""
     state = client.data / "runtime.json"
 
     def line() -> str:
