@@ -161,7 +161,7 @@ def _variable(name: str, default: str, folder: str, waiting: Collection[str]) ->
 def _shown(name: str, value: str) -> str:
     if name in project_env.KEYS:
         return "set (not shown)"
-    if value.isdigit() or (value.startswith(("/", "sqlite:///")) and " " not in value):  # a path has no secret
+    if value.isdigit() or (value.startswith(("/", "sqlite:///")) and not set(value) & set(" =?;@")):  # a path
         return value
     from playbook_db.domain.redaction.redact import redact_message  # late: it takes longer than the rest of `config`
 
