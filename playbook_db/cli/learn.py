@@ -168,13 +168,15 @@ def estimate_of_bootstrap(project: "Project") -> str:
 
 
 def _unread(project: "Project") -> dict[str, int]:
-    """Return the transcripts of the project's sessions, oldest first, and how many bytes of each are new."""
+    """Return the transcripts of the project's sessions, oldest first, and how many bytes of each are new. Leave out the
+    session that runs this command: it is learned from when it ends."""
     from playbook_db.claude_code import learner, worker
     from playbook_db.services.learning import cursor
 
     return {
         path: 0 if learner.pass_over(project, path) else os.path.getsize(path) - cursor.learned_to(project, path)
         for path in worker.list_transcripts(project.own.key)
+        if os.path.basename(path) != f"{settings.session()}.jsonl"
     }
 
 

@@ -4,6 +4,7 @@ never wait for a network."""
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
@@ -213,6 +214,28 @@ def test_the_users_own_points_come_from_his_own_database(client: Client, team: T
     assert client.rows("SELECT points FROM unsent_injections") == [("[1]",)]
     shown = "SELECT p.kind, i.points FROM injections AS i JOIN playbooks AS p ON p.id = i.playbook_id"
     assert client.rows(shown) == [("user", "[1]"), ("user", "[1]")]
+
+
+def test_the_worker_closes_what_it_opens_for_a_guard(
+    client: Client, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database and the replica: one worker looks at many guards."""
+    opened: list[at_hand.Connection] = []
+    open_file = at_hand._open_file
+
+    def recorded(path: str, options: str, wait_s: float) -> "at_hand.Connection":
+        opened.append(open_file(path, options, wait_s))
+        return opened[-1]
+
+    monkeypatch.setattr(at_hand, "_open_file", recorded)
+    team.learn("Ask before you push")
+    guards.add(str(client.folder), guards.PointGuard("oth-002", "Bash(git push *)", "ask"))
+    guards.remove_retired(list[str]().append)
+
+    assert len(opened) > 1
+    for connection in opened:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
 
 
 def test_a_guard_leaves_with_the_teams_point(client: Client, team: Team) -> None:

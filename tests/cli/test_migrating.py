@@ -205,6 +205,10 @@ def test_init_offers_to_learn_from_the_sessions_that_there_were(
     assert asked.code == 0
     assert "Start?" in asked.err
 
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s")  # it has only begun
+    assert "transcript" not in playbook("init").err
+    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.setenv("PATH", "")
     assert "transcript" not in playbook("init").err

@@ -101,11 +101,17 @@ def text_of(name: str, folder: str) -> "str | None":
     path = settings.sqlite_file(project_env.database_url(folder))
     if path is None or not os.path.exists(path):
         return None
-    sources = remind.sources(at_hand.connect(path, wait_s=_WAIT_S), path, folder)
-    for source in sources:
-        text = hook_sql.named(source.book.connection.execute, source.book.project.id, name)
-        if text is not None:
-            from playbook_db.domain import prompt_text  # late, as above
+    connection = at_hand.connect(path, wait_s=_WAIT_S)
+    sources = []
+    try:
+        sources = remind.sources(connection, path, folder)
+        for source in sources:
+            text = hook_sql.named(source.book.connection.execute, source.book.project.id, name)
+            if text is not None:
+                from playbook_db.domain import prompt_text  # late, as above
 
-            return prompt_text.shown(f"[{name}] {prompt_text.one_line(text)[:_MOST_CHARS]}")
-    return "" if any(source.key == projects.project_key(folder) for source in sources) else None
+                return prompt_text.shown(f"[{name}] {prompt_text.one_line(text)[:_MOST_CHARS]}")
+        return "" if any(source.key == projects.project_key(folder) for source in sources) else None
+    finally:
+        for opened in (connection, *[source.book.connection for source in sources]):
+            opened.close()
