@@ -1,6 +1,7 @@
 """work and jobs."""
 
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def test_the_worker_deletes_what_was_done_long_ago(playbook: Playbook, client: C
                 queue.note_failure(store, job, "no", for_good=True)
             else:
                 queue.finish(store, job)
-    with sqlite3.connect(settings.default_database()) as database:
+    with closing(sqlite3.connect(settings.default_database())) as database, database:
         for session, days in ages.items():
             then = (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="microseconds")
             database.execute("UPDATE jobs SET finished_at = ? WHERE session_id = ?", (then, session))
