@@ -12,14 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LATEST = "2025-11-25"  # the version of the protocol, if the client names none
-_NO_METHOD, _NO_REQUEST = -32601, -32600
-_NOTHING: "dict[str, dict[str, Any]]" = {  # the result by method
-    "ping": {},
-    "tools/list": {"tools": []},
-    "resources/list": {"resources": []},
-    "resources/templates/list": {"resourceTemplates": []},
-    "prompts/list": {"prompts": []},
-}
+_NO_METHOD = {"code": -32601, "message": "this server only says why the playbook's tools aren't available yet"}
 
 
 def serve(why: str) -> int:
@@ -40,16 +33,15 @@ def answer(line: bytes, why: str) -> "dict[str, Any] | None":
     try:
         message = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        message = {"id": None, "method": None}
+        message = {"id": None}
     if not isinstance(message, dict) or "id" not in message:
         return None  # a notification
-    number, method = message["id"], message.get("method")
-    if not isinstance(number, (int, str)) or not isinstance(method, str):
-        return _error(None, _NO_REQUEST, "this is no JSON-RPC request")
-    if method != "initialize" and method not in _NOTHING:
-        return _error(number, _NO_METHOD, "there is no method " + method[:80])
-    result = _initialized(message.get("params"), why) if method == "initialize" else _NOTHING[method]
-    return {"jsonrpc": "2.0", "id": number, "result": result}
+    reply, method = {"jsonrpc": "2.0", "id": message["id"]}, message.get("method")
+    if method == "initialize":
+        return {**reply, "result": _initialized(message.get("params"), why)}
+    if method in ("ping", "tools/list"):
+        return {**reply, "result": {"tools": []} if method == "tools/list" else {}}
+    return {**reply, "error": _NO_METHOD}
 
 
 def _initialized(params: object, why: str) -> "dict[str, Any]":
@@ -60,7 +52,3 @@ def _initialized(params: object, why: str) -> "dict[str, Any]":
         "serverInfo": {"name": "playbook", "version": "0"},
         "instructions": "The playbook's tools aren't available yet: " + why,
     }
-
-
-def _error(number: object, code: int, why: str) -> "dict[str, Any]":
-    return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": why}}
