@@ -59,14 +59,7 @@ column tee du
 """
 _READER_NAMES = frozenset(_READERS.split())
 _PATTERN_FIRST = ("sed", "awk", "grep", "egrep", "fgrep", "rg", "jq", "fd", "tr")  # the first word is no path
-_PATTERN_OPTIONS = (
-    "-e",
-    "-f",
-    "-d",
-    "--regexp",
-    "--expression",
-    "--file",
-)  # the pattern comes after one of these instead
+_PATTERN_OPTIONS = ("-e", "-f", "-d", "--regexp", "--expression", "--file")  # the pattern comes after one of these
 _LINKS = ("-L", "-H", "-P")
 _NAMING = ("ls", "find", "fd", "tree", "wc", "stat", "file", "du")  # they print names of files, no content
 _GIT_STATE = ("status", "ls-files", "branch", "rev-parse", "describe")
