@@ -141,10 +141,10 @@ def test_an_event_without_a_transcript_is_noted(client: Client) -> None:
 
 def test_an_event_of_an_unknown_project_is_noted(client: Client) -> None:
     """What one project teaches must not go to another."""
-    client.enqueue(client.end(cwd="not/absolute"), CLAUDE_PROJECT_DIR="")
+    client.enqueue(client.end(), CLAUDE_PROJECT_DIR="")
 
     (line,) = client.log()
-    assert "names the project" in line
+    assert "doesn't name the project" in line
     assert client.rows(_ROW) == []
 
 
@@ -165,7 +165,7 @@ def test_a_path_that_is_no_utf_8_is_queued_as_the_worker_will_find_it(client: Cl
         pytest.skip("this file system has names in UTF-8 only")
     Path(os.fsdecode(folder), "s.jsonl").touch()
 
-    client.enqueue(event, CLAUDE_PROJECT_DIR="")
+    client.enqueue(event, CLAUDE_PROJECT_DIR=os.fsdecode(folder))
 
     with open_store(f"sqlite:///{client.database}") as store:
         (job,) = queue.list_jobs(store)

@@ -22,7 +22,6 @@ class Event:
     hook_event_name: "str | None"
     session_id: "str | None"
     transcript_path: "str | None"
-    cwd: "str | None"
     source: "str | None"
     reason: "str | None"
     trigger: "str | None"
@@ -34,25 +33,6 @@ class Event:
         self.payload = payload  # as it came, with what single events have
         for name in Event.__annotations__:
             setattr(self, name, storable(payload.get(name)))
-        self.project_dir = os.environ.get("CLAUDE_PROJECT_DIR")
-
-    def project_folder(self) -> "str | None":
-        """Return the folder of the session's project, or None if it isn't known.
-
-        `CLAUDE_PROJECT_DIR` names it. Without that variable, the transcript's folder is named after where the session
-        began; `cwd` may have changed. No playbook is better than a wrong one.
-        """
-        if self.project_dir:
-            return projects.project_dir(self.project_dir)
-        if not self.cwd or not os.path.isabs(self.cwd):
-            return None
-        cwd = projects.as_path(self.cwd)
-        began = _folder_named_as(cwd, self.transcript_path)
-        if began is not None:
-            return began
-        if self.transcript_path and _is_kept_by_claude_code(self.transcript_path):
-            return None
-        return projects.enclosing_project(cwd)
 
 
 def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Event, str] | None":
@@ -65,10 +45,10 @@ def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Eve
     elif _is_of_another_host(event):
         hook.say(b"")
     elif event.hook_event_name in names:
-        folder = event.project_folder()
-        if folder is not None:
-            return event, folder
-        hook.note(f"neither CLAUDE_PROJECT_DIR nor cwd names the project; {consequence}")
+        folder = os.environ.get("CLAUDE_PROJECT_DIR")  # `cwd` in the input changes during the session
+        if folder:
+            return event, projects.project_dir(folder)
+        hook.note(f"CLAUDE_PROJECT_DIR doesn't name the project; {consequence}")
     return None
 
 
@@ -136,22 +116,10 @@ def folder_of_session(session_id: str, cwd: str) -> "str | None":
     """
     root = os.path.join(settings.claude_dir(), "projects")
     try:
-        paths = [os.path.join(root, name, f"{session_id}.jsonl") for name in os.listdir(root)]
+        names = {name for name in os.listdir(root) if os.path.exists(os.path.join(root, name, f"{session_id}.jsonl"))}
     except OSError:
-        paths = []
-    paths = [path for path in paths if os.path.exists(path)]
-    return next(filter(None, [_folder_named_as(cwd, path) for path in paths]), None) if paths else cwd
-
-
-def _folder_named_as(start: str, transcript_path: "str | None") -> "str | None":
-    """Return *start* or a folder above it: the one that the transcript's folder is named after."""
-    name = os.path.basename(os.path.dirname(transcript_path or ""))
-    for here in projects.upwards(os.path.normpath(start)) if name else ():
-        if name in (session_folder_name(here), session_folder_name(os.path.realpath(here))):
+        names = set()
+    for here in projects.upwards(os.path.normpath(cwd)):
+        if not names or names & {session_folder_name(here), session_folder_name(os.path.realpath(here))}:
             return here
     return None
-
-
-def _is_kept_by_claude_code(transcript_path: str) -> bool:
-    folder = os.path.dirname(os.path.dirname(os.path.abspath(transcript_path)))
-    return os.path.realpath(folder) == os.path.realpath(os.path.join(settings.claude_dir(), "projects"))
