@@ -94,13 +94,26 @@ def test_what_a_hook_may_use_imports_next_to_nothing(module: str) -> None:
     assert imported <= _ALLOWED_FOR_A_HOOK
 
 
-@pytest.mark.parametrize("hook", ["inject", "remind", "tool", "enqueue"])
+@pytest.mark.parametrize("hook", ["inject", "remind", "enqueue"])
 def test_a_hook_loads_platforms_only_where_it_starts_a_worker(hook: str) -> None:
     """Most starts of a session start none. To find its project, no hook asks which system this is."""
-    folder = "import os; os.environ['CLAUDE_PROJECT_DIR'] = os.sep; events.parse(b'{}').project_folder()"
-    imported = _modules_after(f"from playbook_db.claude_code.hooks import {hook}, events; {folder}")
+    key = "from playbook_db import projects; projects.project_key(projects.project_dir('/'))"
+    imported = _modules_after(f"from playbook_db.claude_code.hooks import {hook}; {key}")
 
     assert not imported & {"playbook_db.platforms", "fcntl"}
+
+
+@pytest.mark.parametrize("hook", ["inject", "remind", "enqueue", "guard"])
+def test_a_hook_loads_os_without_the_classes_of_collections(hook: str) -> None:
+    """They take longer than most of our modules. The variables are there all the same, and late imports get them."""
+    late = "import json; from collections.abc import Mapping; assert isinstance({}, Mapping); from pathlib import Path"
+    code = (
+        f"import sys; sys.path.append({str(PACKAGE.parent)!r}); from playbook_db.claude_code.hooks import {hook}; "
+        "assert '_collections_abc' not in sys.modules; import os; "
+        f"assert os.environ['A'] == 'b'; {late}; assert isinstance(Path('/'), os.PathLike)"
+    )
+
+    subprocess.run([sys.executable, "-I", "-S", "-c", code], env={"A": "b"}, check=True)
 
 
 @pytest.mark.parametrize("beside", [(), ("another-20261120T101010Z.db",)], ids=["nothing", "another's backup"])

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks import sandbox
 from benchmarks.quality.retrieval_corpus import Point
+from playbook_db.domain import search_words
 from playbook_db.domain.playbook import Header, KeyPoint, playbook_of
 from playbook_db.domain.playbook_file import Reading
 from playbook_db.domain.prompt_text import rank
@@ -58,7 +59,8 @@ class Stored:
 
     def show(self, query: str, limit: int, *, strongly: bool = False) -> Sequence[str]:
         """What of that fits well enough to be shown unasked."""
-        found = hook_sql.fitting(self.connection.execute, self.number, self.live, query, strongly=strongly)
+        terms = search_words.terms(query)
+        found = hook_sql.fitting(self.connection.execute, self.number, self.live, terms, strongly=strongly)
         return [point.name for point, _ in found[:limit]]
 
 

@@ -107,7 +107,7 @@ _GERMAN = """
     mit nach nein nicht noch nur oder schon sein sich sie sind so um und uns unter vom von vor war warum was weiter
     wenn wer werden wie wir wird wo zu zum zur über
 """
-_COMMON_WORDS = frozenset(_STEMS.split() + _GERMAN.split())
+_common_words: "dict[str, list[str]]" = {}  # by first letter, filled when a word first needs them
 _ALONE = (
     (0x2E80, 0x3007), (0x3021, 0x9FFF), (0xA960, 0xA97F), (0xAC00, 0xD7FF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F),
     (0x1B000, 0x1B16F), (0x20000, 0x33FFF),
@@ -175,7 +175,18 @@ def _weight(word: str, is_name: bool) -> float:
     if is_name or (len(word) >= _LEAST_STEM and word.isalnum() and not word.isalpha() and not word.isdigit()):
         return _WHOLE
     bare = _bare(word)
-    return _COMMON if word in _COMMON_WORDS or bare in _COMMON_WORDS or bare in STOP_WORDS else 1.0
+    return _COMMON if _is_common(word) or _is_common(bare) or bare in STOP_WORDS else 1.0
+
+
+def _is_common(word: str) -> bool:
+    """Return whether *word* is in the lists of common words. Of these lists, only the part with its letter is split."""
+    letter = word[0]
+    if letter not in _common_words:
+        parts = [
+            text[text.find(f" {letter}") : text.find(" ", text.rfind(f" {letter}") + 1)] for text in (_STEMS, _GERMAN)
+        ]
+        _common_words[letter] = " ".join(parts).split()
+    return word in _common_words[letter]
 
 
 def _parts(chunk: str) -> "list[str]":

@@ -177,15 +177,6 @@ class Book:
         """Do nothing: a file needs no round trips."""
 
 
-class MirrorFile:
-    """The mirror's size and time of change at the last sync. `revision` is 0 if the file matched no revision."""
-
-    __slots__ = ("mtime_ns", "revision", "size_bytes")
-
-    def __init__(self, row: "tuple[int | None, int | None, int]") -> None:
-        self.size_bytes, self.mtime_ns, self.revision = row
-
-
 def find_project(connection: "Connection", key: str) -> "StoredProject | None":
     """Return the state of the playbook of the project *key*, or None if the project has no playbook."""
     row = connection.execute(PROJECT, {"key": key}).fetchone()
@@ -230,13 +221,12 @@ def search(
 
 
 def fitting(
-    execute: "Callable[..., Any]", playbook_id: int, live: int, question: str, *, strongly: bool = False
+    execute: "Callable[..., Any]", playbook_id: int, live: int, terms: "Sequence[Term]", *, strongly: bool = False
 ) -> "list[tuple[StoredPoint, float]]":
-    """Return the live points that match *question* so well that a hook may show them, each with its score, best first.
+    """Return the live points that match *terms* so well that a hook may show them, each with its score, best first.
     Leave out resting points. With *strongly*, as for an error, points must match better."""
     from playbook_db.domain import search_words
 
-    terms = search_words.terms(question)
     least = search_words.least_fitting(terms, strongly=strongly)
     return _ranked(execute, playbook_id, live, terms, FITTING, matching, least)
 
@@ -278,10 +268,12 @@ def named(execute: "Callable[[str, dict[str, Any]], Any]", playbook_id: int, nam
     return row and str(row[0])
 
 
-def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "MirrorFile | None":
-    """Return the mirror *path* as it was at its last sync, or None if it was never synced."""
+def mirror_file(connection: "Connection", playbook_id: int, path: str) -> "tuple[int | None, int | None, int] | None":
+    """Return the size of the mirror *path* in bytes, its time of change in ns and its revision (0 if it matched none),
+    all at its last sync. Return None if it was never synced."""
+    row: tuple[int | None, int | None, int] | None
     row = connection.execute(MIRROR_FILE, {"playbook_id": playbook_id, "path": path}).fetchone()
-    return row and MirrorFile(row)
+    return row
 
 
 def has_due_job(connection: "Connection", playbook_id: int, *, now: str) -> bool:

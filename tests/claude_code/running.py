@@ -34,8 +34,8 @@ _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH, _PR_CAPBSET_DROP = 1, 2, 24
 _OLDEST = (3, 8)
 _PATIENTLY = """import sys
 sys.path.append({root!r})
-from playbook_db.claude_code.hooks import {hook}
-{hook}.DEADLINE_S = {patience_s}
+from playbook_db.claude_code.hooks import {module}
+{module}.DEADLINE_S = {patience_s}
 __file__ = {file!r}
 exec(open(__file__).read())
 """
@@ -44,7 +44,8 @@ _TELL = "import sys; print('%d %d' % sys.version_info[:2])"
 
 def patient(hook: str) -> str:
     """Code that is *hook* with a deadline that no busy machine lets pass."""
-    return _PATIENTLY.format(root=str(ROOT), hook=hook, patience_s=PATIENCE_S, file=str(HOOKS / f"{hook}.py"))
+    module = "remind" if hook == "tool" else hook
+    return _PATIENTLY.format(root=str(ROOT), module=module, patience_s=PATIENCE_S, file=str(HOOKS / f"{hook}.py"))
 
 
 @functools.cache

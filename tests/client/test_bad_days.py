@@ -90,9 +90,10 @@ def _hooks_that(world: World, change: str) -> dict[str, Any]:
     for event, (hook, timeout_s) in registration.EVENTS.items():
         folder = world.home / "hooks" / event
         folder.mkdir(parents=True)
+        module = "remind" if hook == "tool" else hook
         (folder / f"{hook}.py").write_text(
             f"import os, sys, time\nsys.path.append({str(REPOSITORY)!r})\n"
-            f"from playbook_db.claude_code.hooks import {hook}\n{change.format(hook=hook)}\n{hook}.main()\n"
+            f"from playbook_db.claude_code.hooks import {module}\n{change.format(hook=module)}\n{module}.main()\n"
         )
         command = registration.command(
             hook, scope="user", python=PYTHON, hooks_folder=str(folder), worker_python=NO_WORKER

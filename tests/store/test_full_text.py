@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playbook_db.domain import playbook_file
+from playbook_db.domain import playbook_file, search_words
 from playbook_db.domain.merging.undo import RevisionRange
 from playbook_db.errors import PointNotFoundError, PointRuleError, RevisionNotFoundError, UndoError
 from playbook_db.services import maintenance, repair
@@ -432,7 +432,8 @@ def _fitting(project: Project, question: str, *, strongly: bool = False) -> list
     with closing(sqlite3.connect(project.store.where)) as connection:
         stored = hook_sql.find_project(connection, project.key)
         assert stored is not None
-        found = hook_sql.fitting(connection.execute, stored.id, stored.live_points, question, strongly=strongly)
+        terms = search_words.terms(question)
+        found = hook_sql.fitting(connection.execute, stored.id, stored.live_points, terms, strongly=strongly)
     return [point.name for point, _ in found]
 
 
@@ -545,7 +546,7 @@ def test_frequent_words_find_the_points_with_most_of_them(project: Project, ques
     assert _found(project, question)[0] == "oth-301"
 
     with closing(sqlite3.connect(project.store.where)) as connection:
-        assert not hook_sql.fitting(connection.execute, 1, 301, "cache parser zebra")
+        assert not hook_sql.fitting(connection.execute, 1, 301, search_words.terms("cache parser zebra"))
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ it prints nothing, because Claude Code also starts it for every command that it 
 import os
 import sys
 
-from playbook_db import project_env, projects, settings
+from playbook_db import projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import events, hook_runner, remind, showing
 from playbook_db.store import at_hand, hook_sql
@@ -98,8 +98,8 @@ def parts(argument: str) -> "tuple[str, str, str]":
 def text_of(name: str, folder: str) -> "str | None":
     """Return the text of the point *name* as sessions in *folder* see it, or `""` if the point isn't live. Return None
     if the project's playbook isn't on this machine or is ignored. Raises UnusableError or the driver's Error."""
-    path = settings.sqlite_file(project_env.database_url(folder))
-    if path is None or not os.path.exists(path):
+    path = showing.database_file(folder)
+    if path is None:
         return None
     connection = at_hand.connect(path, wait_s=_WAIT_S)
     sources = []

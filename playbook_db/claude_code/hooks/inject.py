@@ -165,4 +165,4 @@ def _has_mirror_changed(connection: "at_hand.Connection", project: hook_sql.Stor
     except OSError:
         return project.mirror == "on"
     known = hook_sql.mirror_file(connection, project.id, projects.as_text(path))
-    return known is None or (known.size_bytes, known.mtime_ns) != (status.st_size, status.st_mtime_ns)
+    return known is None or known[:2] != (status.st_size, status.st_mtime_ns)

@@ -1,14 +1,18 @@
-"""The hook of UserPromptSubmit, PostToolUseFailure and SubagentStart, which shows a few matching points.
+"""The hook of UserPromptSubmit, PreToolUse, PostToolUseFailure and SubagentStart, which shows a few matching points.
 
-The points match the prompt, the error or the tool call. A subagent gets the best points. If no point matches well, the
-hook prints nothing. `hooks/remind.py` starts it. Standard library only. The user waits for the answer, so the hook
-stops at a deadline and only logs the reason. It never starts the worker.
+The points match the prompt, the error or the subagent's task. A subagent also gets the best points. When a session
+first reads or changes a file, the point that best matches the file's path is shown. Claude Code passes it on with the
+call's result, and always reads a file before changing it. The script `hooks/touched` skips later calls on the file.
+
+If no point matches well, the hook prints nothing. `hooks/remind.py` and, for tool calls, `hooks/tool.py` start it.
+Standard library only. The user waits for the answer, so the hook stops at a deadline and only logs the reason. It never
+starts the worker.
 """
 
 import os
 import sys
 
-from playbook_db import project_env, projects, settings
+from playbook_db import projects, settings
 from playbook_db.claude_code import registration
 from playbook_db.claude_code.hooks import events, hook_runner, showing, touched
 from playbook_db.domain import search_words
@@ -30,7 +34,7 @@ _AROUND_UNITS = 200  # at most: a point's name and counters, and the line above 
 MOST_POINTS = {PROMPT: 3, FAILURE: 1, FILE: 1, TASK: 10}
 _FAR_CALLS = 50  # tool calls; a file may show a point again that the start showed so long ago
 _COUNTED_AS = {FILE: (PROMPT, "file"), TASK: (SUBAGENT, "task")}  # by the database, with that source
-_EVENTS = (PROMPT, FAILURE, SUBAGENT)
+_DEFAULT_AGENT = "general-purpose"
 _HEADERS = {
     PROMPT: "From the playbook, what fits this prompt; cite a key point that influences your response by its ID:",
     FILE: "From the playbook, what fits this file; cite the key point by its ID if it influences your response:",
@@ -42,29 +46,31 @@ _NAMING = ("command", "file_path", "notebook_path", "path", "pattern", "url")  #
 _READ_CHARS = 1000  # characters of each of these, and of an error's beginning and end; the middle is output
 
 
-def main() -> "NoReturn":
-    """Answer the event on standard input. The first argument is the hook's scope in the settings."""
-    showing.run("remind", _work, deadline_s=DEADLINE_S)
+def main(name: str = "remind") -> "NoReturn":
+    """Answer the event on standard input as the hook *name*. The first argument is its scope in the settings."""
+    showing.run(name, _work, deadline_s=DEADLINE_S)
 
 
 def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
-    read = events.read(hook, _EVENTS, "no key point was looked for")
+    read = events.read(hook, (PROMPT, FILE, FAILURE, SUBAGENT), "no key point was looked for")
     if read is None:
         return
     event, folder = read
-    question = question_of(event, folder)
-    if question is not None:
-        answer(hook, event, folder, question, pending)
+    terms = _terms_of(event, folder)
+    if (terms or event.hook_event_name == SUBAGENT) and _is_wanted(hook, event, folder):
+        _answer(hook, event, folder, terms, pending)
 
 
-def answer(
-    hook: hook_runner.Hook, event: events.Event, folder: str, question: str, pending: "list[dict[str, Any]]"
+def _answer(
+    hook: hook_runner.Hook,
+    event: events.Event,
+    folder: str,
+    terms: "Sequence[search_words.Term]",
+    pending: "list[dict[str, Any]]",
 ) -> None:
-    """Answer *event* of the session in *folder* with the points that match *question*, and record them as shown."""
-    if not _is_wanted(hook, event, folder):
-        return
-    path = settings.sqlite_file(project_env.database_url(folder))
-    if path is None or not os.path.exists(path):
+    """Answer *event* of the session in *folder* with the points that match *terms*, and record them as shown."""
+    path = showing.database_file(folder)
+    if path is None:
         return
     try:
         connection = at_hand.connect(path, wait_s=_WAIT_S)
@@ -72,7 +78,7 @@ def answer(
         if event.hook_event_name == SUBAGENT:
             _show_best(hook, event, shown, pending)
         else:
-            _show_matches(hook, event, connection, shown, question, pending)
+            _show_matches(hook, event, connection, shown, terms, pending)
     except Exception as error:  # whatever the driver or the disk may raise; the start's line tells the user
         is_of_index = "point_search" in str(error) or "malformed" in str(error) or "fts5" in str(error)
         remedy = "playbook db check --rebuild-search" if is_of_index else "playbook doctor"
@@ -85,31 +91,35 @@ def moment_of(event: events.Event) -> str:
     return TASK if name == FILE and event.payload.get("tool_name") == TASK else name
 
 
-def question_of(event: events.Event, folder: str) -> "str | None":
-    """Return the text to search points with, for *event* of the project in *folder*.
+def _terms_of(event: events.Event, folder: str) -> "list[search_words.Term]":
+    """Return the terms to search points with, for *event* of the project in *folder*. Without terms, no point matches.
 
-    The text is the prompt, or the error with the command or file of the call. It is `""` for a subagent, which gets the
-    best points. It is None if nothing should be shown.
+    They are from the prompt or task, the path of a file that is touched for the first time, or the error with the
+    command or file of the call. A subagent's start has none.
     """
-    if event.hook_event_name == SUBAGENT:
-        return ""
-    if event.hook_event_name == PROMPT:
-        question = beginning_and_end(event.payload.get("prompt"))
+    name, inputs, question = moment_of(event), event.payload.get("tool_input"), ""
+    inputs = inputs if isinstance(inputs, dict) else {}
+    if name == TASK:
+        event.agent_type = events.storable(inputs.get("subagent_type")) or _DEFAULT_AGENT
+        question = _beginning_and_end(inputs.get("prompt"))
+    elif name == FILE:
+        path = events.storable(inputs.get("file_path") or inputs.get("notebook_path"))
+        if path and touched.is_first(event.session_id, path):
+            question = touched.in_project(path, folder) or ""
+    elif name == PROMPT:
+        question = _beginning_and_end(event.payload.get("prompt"))
         if question.lstrip().startswith(_NOT_TYPED) or _is_slash_command(question):
-            return None
-        if search_words.terms(question):
-            question = "\n".join([question, *touched.since_prompt(event.transcript_path, folder)])
-    else:
-        if event.payload.get("is_interrupt"):
-            return None
-        inputs = event.payload.get("tool_input")
-        texts = [inputs.get(name) for name in _NAMING] if isinstance(inputs, dict) else []
-        texts.append(event.payload.get("error"))
+            return []
+        files = touched.since_prompt(event.transcript_path, folder)
+        if files and search_words.terms(question):  # else the files alone would match
+            question = "\n".join([question, *files])
+    elif name == FAILURE and not event.payload.get("is_interrupt"):
+        texts = [*map(inputs.get, _NAMING), event.payload.get("error")]
         question = "\n".join([_read(text, _READ_CHARS, _READ_CHARS) for text in texts]).replace(f"{folder}/", "")
-    return question if search_words.terms(question) else None
+    return search_words.terms(question)
 
 
-def beginning_and_end(prompt: object) -> str:
+def _beginning_and_end(prompt: object) -> str:
     """Return the part of *prompt* to search points with, or `""` if *prompt* isn't a string."""
     return _read(prompt, search_words.READ_FIRST, search_words.READ_LAST)
 
@@ -166,18 +176,17 @@ def _show_matches(
     event: events.Event,
     connection: "at_hand.Connection",
     sources: "Sequence[showing.Source]",
-    question: str,
+    terms: "Sequence[search_words.Term]",
     pending: "list[dict[str, Any]]",
 ) -> None:
-    """Show the points that match *question* and that the session hasn't seen yet, best first."""
+    """Show the points that match *terms* and that the session hasn't seen yet, best first."""
     name = moment_of(event)
     matches = []
     for source in sources:
         if source.book.project.live_points:
             execute, project = source.book.connection.execute, source.book.project
-            points = hook_sql.fitting(
-                execute, project.id, project.live_points, question, strongly=name in (FAILURE, FILE)
-            )
+            strongly = name in (FAILURE, FILE)
+            points = hook_sql.fitting(execute, project.id, project.live_points, terms, strongly=strongly)
             matches += [(score, source, point) for point, score in points]
     if not matches:
         return
@@ -220,13 +229,13 @@ def _chosen(
     from playbook_db.domain import prompt_text  # late: mostly nothing fits
 
     name = moment_of(event)
-    known = {source.key: _Known(event, source) for source in sources}
-    limit_units = min(LIMIT_UNITS[name], MOST_UNITS - sum(each.units for each in known.values()))
+    known = {source.key: _known(event, source) for source in sources}
+    limit_units = min(LIMIT_UNITS[name], MOST_UNITS - sum(units for _, units in known.values()))
     olds: dict[str, str] = {}
     lines, chosen = [_HEADERS[name]], []
     units = prompt_text.utf16_units(lines[0])
     for _, source, point in matches:
-        if point.id in known[source.key].points:
+        if point.id in known[source.key][0]:
             continue
         if source.key not in olds:
             time = hook_sql.last_time(source.book.connection.execute, source.book.project.id)
@@ -242,41 +251,37 @@ def _chosen(
     return "\n".join(lines), chosen
 
 
-class _Known:
-    """The points of *source* that the session was shown before *event*.
-
-    `points` has the ids of the points in the session's context, and of those shown at errors. `units` is the total
-    length of the texts shown at prompts and errors.
+def _known(event: events.Event, source: showing.Source) -> "tuple[set[int], int]":
+    """Return the ids of the points of *source* that the session has in its context or was shown at errors, and the
+    total length of the texts shown at prompts and errors, before *event*.
 
     A compaction removes earlier points. A subagent's points count only for that subagent. An error may repeat a point
     of the session's start, because the point matters now. A file may repeat one if the start was many calls ago.
     """
-
-    def __init__(self, event: events.Event, source: showing.Source) -> None:
-        self.points: set[int] = set()
-        self.units = 0
-        if not event.session_id or moment_of(event) == TASK:  # a subagent knows nothing yet
-            return
-        execute, project = source.home.connection.execute, source.home.project
-        rows = hook_sql.shown_to(execute, project.id, event.session_id, by_team=project.team_name is not None)
-        is_error, is_file = event.hook_event_name == FAILURE, event.hook_event_name == FILE
-        repeats_start = is_error or (is_file and touched.calls_since_start(event.transcript_path) > _FAR_CALLS)
-        at_moments: list[int] = []
-        at_errors: set[int] = set()
-        for _, by, start, points in sorted([*rows, *showing.spooled(event.session_id, source)]):
-            if by == SUBAGENT and not event.payload.get("agent_id"):
-                continue
-            if start == "compact":
-                self.points, at_moments = set(), []
-            numbers = [int(number) for number in points.strip("[]").split(",") if number.strip().isdigit()]
-            if not (repeats_start and by == START):
-                self.points.update(numbers)
-            if by == FAILURE:
-                at_errors.update(numbers)
-            if by in (PROMPT, FAILURE):
-                at_moments += numbers
-        if is_error:
-            self.points |= at_errors
-        if at_moments:
-            units = hook_sql.text_units(source.book.connection.execute, source.book.project.id, at_moments)
-            self.units = units + len(at_moments) * _AROUND_UNITS
+    known: set[int] = set()
+    if not event.session_id or moment_of(event) == TASK:  # a subagent knows nothing yet
+        return known, 0
+    execute, project = source.home.connection.execute, source.home.project
+    rows = hook_sql.shown_to(execute, project.id, event.session_id, by_team=project.team_name is not None)
+    is_error, is_file = event.hook_event_name == FAILURE, event.hook_event_name == FILE
+    repeats_start = is_error or (is_file and touched.calls_since_start(event.transcript_path) > _FAR_CALLS)
+    at_moments: list[int] = []
+    at_errors: set[int] = set()
+    for _, by, start, points in sorted(rows):
+        if by == SUBAGENT and not event.payload.get("agent_id"):
+            continue
+        if start == "compact":
+            known, at_moments = set(), []
+        numbers = [int(number) for number in points.strip("[]").split(",") if number.strip().isdigit()]
+        if not (repeats_start and by == START):
+            known.update(numbers)
+        if by == FAILURE:
+            at_errors.update(numbers)
+        if by in (PROMPT, FAILURE):
+            at_moments += numbers
+    if is_error:
+        known |= at_errors
+    if not at_moments:
+        return known, 0
+    units = hook_sql.text_units(source.book.connection.execute, source.book.project.id, at_moments)
+    return known, units + len(at_moments) * _AROUND_UNITS

@@ -10,7 +10,7 @@ import os
 from playbook_db import project_env, projects, settings
 from playbook_db.claude_code.hooks.events import session_folder_name
 from playbook_db.domain import prompt_text
-from playbook_db.services.reading.waiting import Waiting
+from playbook_db.services.waiting import Waiting
 from playbook_db.store import hook_sql
 
 TYPE_CHECKING = False

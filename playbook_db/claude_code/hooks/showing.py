@@ -37,6 +37,17 @@ def run(
     )
 
 
+def database_file(folder: str) -> "str | None":
+    """Return the path of the existing database file for sessions in *folder*, or None. Hooks don't ask servers."""
+    if os.environ.get("PLAYBOOK_DB_URL"):
+        from playbook_db import project_env  # late: mostly the database is at its default place
+
+        path = settings.sqlite_file(project_env.database_url(folder))
+    else:
+        path = settings.default_database()
+    return path if path is not None and os.path.exists(path) else None
+
+
 class Source:
     """A playbook from which points are shown. `key` is the project's key, and `book` the playbook itself.
 
@@ -207,24 +218,3 @@ def keep_in_spool(hook: hook_runner.Hook, showing: "dict[str, Any]", why: str) -
     else:
         if why:
             hook.note(f"{why}; the record of the shown points waits in {path}")
-
-
-def spooled(session_id: str, source: Source) -> "list[tuple[str, str, str, str]]":
-    """Return the session's showings of *source* from the spool, in the format of `hook_sql.shown_to`."""
-    try:
-        names = [name for name in os.listdir(settings.spool_dir()) if name.endswith(".json")]
-    except OSError:
-        return []
-    rows = []
-    for name in names:
-        try:
-            content = projects.read_plain(os.path.join(settings.spool_dir(), name))
-        except OSError:
-            continue  # the worker has just imported it
-        showing = events.scanned(content.decode("utf-8", "replace")) if b'"showing"' in content else None
-        if not isinstance(showing, dict) or showing.get("session_id") != session_id:
-            continue
-        if (showing.get("project"), showing.get("team")) == (source.key, source.home.project.team_name):
-            time, event, began_by = (str(showing.get(name)) for name in ("time", "event", "source"))
-            rows.append((time, event, began_by, str(showing.get("points"))))
-    return rows

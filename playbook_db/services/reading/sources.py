@@ -133,5 +133,4 @@ def _is_mirror_current(book: Book, folder: str) -> bool:
         return False  # the services ask the person, or follow the link
     status = os.stat(path)
     known = hook_sql.mirror_file(book.connection, book.playbook_id, projects.as_text(path))
-    present = (status.st_size, status.st_mtime_ns, book.project.revision)
-    return known is not None and (known.size_bytes, known.mtime_ns, known.revision) == present
+    return known == (status.st_size, status.st_mtime_ns, book.project.revision)

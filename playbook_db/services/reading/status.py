@@ -16,11 +16,11 @@ from playbook_db.domain.prompt_text import RankedPoints
 from playbook_db.domain.times import day_begin, timestamp
 from playbook_db.services import templates
 from playbook_db.services.reading import sources
-from playbook_db.services.reading.waiting import Waiting
+from playbook_db.services.waiting import Waiting
 from playbook_db.store import at_hand, hook_sql, quick_sql
 
 if TYPE_CHECKING:
-    from playbook_db.services.reading.waiting import Execute
+    from playbook_db.services.waiting import Execute
 
 
 @dataclass(frozen=True, slots=True)
