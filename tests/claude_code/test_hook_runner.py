@@ -148,7 +148,7 @@ def test_at_the_deadline_an_answer_that_is_under_way_goes_out(monkeypatch: pytes
     answering.start()
     has_begun.wait(running.PATIENCE_S)
     threading.Timer(0.2, is_let_go.set).start()
-    hook_runner._end_in_time(hook, 0.0, None)
+    hook_runner._end_in_time(hook, 0.0, enqueue._spool)
     answering.join()
 
     assert said == [b"the answer", b"ended"]

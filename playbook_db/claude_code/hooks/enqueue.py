@@ -23,25 +23,20 @@ _END = "SessionEnd"
 
 def main() -> "NoReturn":
     """Answer the event on standard input. The arguments are the hook's scope and the worker's Python."""
-    pending: list[dict[str, str | None]] = []  # the job, until it is kept
+    hook_runner.run("enqueue", _work, silence=b"", deadline_s=DEADLINE_S, spool=_spool)
 
-    def work(hook: hook_runner.Hook) -> None:
-        job = _job(hook)
-        if job is None:
-            return
-        pending.append(job)
-        why = _store(job)
-        if why is None or _spool(hook, job, why):
-            pending.clear()
-            if (job["reason"] or "").startswith(_END):
-                spool.note_end(job["session_id"] or "", is_kept=True)
-        worker_start.start(hook, job["folder"] or "")
 
-    def at_deadline(hook: hook_runner.Hook) -> None:
-        for job in pending:
-            _spool(hook, job, "the database didn't answer in time")
-
-    hook_runner.run("enqueue", work, silence=b"", deadline_s=DEADLINE_S, at_deadline=at_deadline)
+def _work(hook: hook_runner.Hook) -> None:
+    job = _job(hook)
+    if job is None:
+        return
+    hook.pending = [job]
+    why = _store(job)
+    if why is None or _spool(hook, job, why):
+        hook.pending = []
+        if (job["reason"] or "").startswith(_END):
+            spool.note_end(job["session_id"] or "", is_kept=True)
+    worker_start.start(hook, job["folder"] or "")
 
 
 def _job(hook: hook_runner.Hook) -> "dict[str, str | None] | None":

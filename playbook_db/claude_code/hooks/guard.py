@@ -15,7 +15,7 @@ from playbook_db.store import at_hand, hook_sql
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
 DEADLINE_S = 2.0  # it rarely runs; if it ends early, the tool call goes ahead
 _MOST_CHARS = 4000  # of a point
@@ -25,7 +25,7 @@ _BEGINNINGS = ("if", "then", "elif", "else", "do", "while", "until", "!", "time"
 
 def main() -> "NoReturn":
     """Answer the event on standard input. The second argument is `ask` or `deny`, a pattern and a point's name."""
-    showing.run("guard", _work, deadline_s=DEADLINE_S)
+    hook_runner.run("guard", _work, silence=showing.SILENCE, deadline_s=DEADLINE_S, spool=showing.keep_in_spool)
 
 
 def log_path() -> str:
@@ -38,7 +38,7 @@ def log_line(name: str, what: str, key: str) -> str:
     return " ".join(f"guard {name} {what} in {key}".split())
 
 
-def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
+def _work(hook: hook_runner.Hook) -> None:
     read = events.read(hook, (remind.FILE, "PostToolUse", remind.FAILURE), "the guard was skipped")
     if read is None:
         return

@@ -17,7 +17,7 @@ from playbook_db import settings
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 _LOG_BYTES = 256 * 1024  # of which one older file is kept
 _CHUNK_BYTES = 1 << 20
@@ -25,10 +25,12 @@ _GRACE_S = 0.4  # beyond its deadline, for a hook to keep its job and to say in 
 
 
 class Hook:
-    """The input, output and log of a hook. If the work ends or times out without an output, `fallback` is printed."""
+    """The input, output and log of a hook. If the work ends or times out without an output, `fallback` is printed.
+    `pending` has the records that aren't stored yet."""
 
     def __init__(self, name: str, fallback: bytes) -> None:
         self.name, self.fallback = name, fallback
+        self.pending: list[dict[str, Any]] = []
         self._has_said = False
         self._saying = _thread.allocate_lock()
         self._problems: list[str] = []
@@ -80,15 +82,15 @@ def run(
     *,
     silence: bytes,
     deadline_s: float,
-    at_deadline: "Callable[[Hook], None] | None" = None,
+    spool: "Callable[[Hook, dict[str, Any], str], object]",
 ) -> "NoReturn":
     """Do *work* and end this process with exit code 0.
 
     If the work prints nothing, *silence* is printed, or the hook's `fallback` if the work changed it. After
-    *deadline_s* seconds *at_deadline* runs, to save unsaved records. Then the process ends, even if the work is still
-    waiting. The interpreter's own shutdown is skipped, because it takes milliseconds and would close the database. If
-    the process still runs, a signal ends it a little later. The shell that started it turns that into exit code 0 (see
-    `hooks/start` and `registration.command`).
+    *deadline_s* seconds *spool* stores each record in `pending`, with the reason. Then the process ends, even if the
+    work is still waiting. The interpreter's own shutdown is skipped, because it takes milliseconds and would close the
+    database. If the process still runs, a signal ends it a little later. The shell that started it turns that into exit
+    code 0 (see `hooks/start` and `registration.command`).
     """
     hook = Hook(name, silence)
     gc.disable()  # collecting would close an unused connection, which makes SQLite move the whole log into the file
@@ -96,7 +98,7 @@ def run(
         if not settings.is_disabled():
             _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
             _signal.setitimer(_signal.ITIMER_REAL, deadline_s + _GRACE_S)
-            _thread.start_new_thread(_end_in_time, (hook, deadline_s, at_deadline))
+            _thread.start_new_thread(_end_in_time, (hook, deadline_s, spool))
             work(hook)
     except BaseException as error:  # the outer door: nothing may reach the session
         hook.note(f"{type(error).__name__}: {error}")
@@ -150,13 +152,13 @@ def timestamp() -> str:
     return f"{seconds}.{microseconds % 10**6:06d}+00:00"
 
 
-def _end_in_time(hook: Hook, deadline_s: float, at_deadline: "Callable[[Hook], None] | None") -> None:
+def _end_in_time(hook: Hook, deadline_s: float, spool: "Callable[[Hook, dict[str, Any], str], object]") -> None:
     """End the process after *deadline_s* seconds. A signal handler would only run after a call into C returns."""
     time.sleep(deadline_s)
     try:
         is_late = hook.say(hook.fallback, wait_s=_GRACE_S / 2)
-        if at_deadline is not None:
-            at_deadline(hook)
+        for record in [*hook.pending]:
+            spool(hook, record, "the database didn't answer in time")
         if is_late:
             hook.note(f"it took longer than {deadline_s:g} s; the session continued")
         hook.write_notes()

@@ -15,7 +15,7 @@ from playbook_db.store import at_hand, hook_sql
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
     from playbook_db.store.hook_sql import Book
 
@@ -28,10 +28,10 @@ EVENT = "SessionStart"
 
 def main() -> "NoReturn":
     """Answer the event on standard input. The arguments are the hook's scope and the worker's Python."""
-    showing.run("inject", _work, deadline_s=DEADLINE_S)
+    hook_runner.run("inject", _work, silence=showing.SILENCE, deadline_s=DEADLINE_S, spool=showing.keep_in_spool)
 
 
-def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
+def _work(hook: hook_runner.Hook) -> None:
     read = events.read(hook, (EVENT,), "no playbook was shown")
     if read is None:
         return
@@ -41,10 +41,10 @@ def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
 
         if registration.answers_elsewhere(EVENT, registration.own_scope(), folder):
             return
-    _answer(hook, event, folder, pending)
+    _answer(hook, event, folder)
 
 
-def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "list[dict[str, Any]]") -> None:
+def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
     """Give the session in *folder* its playbook, and start the worker if jobs wait."""
     path = settings.sqlite_file(project_env.database_url(folder))
     work_waits = bool(spool.waiting()) or _is_set_up_missing() or _is_worker_overdue()
@@ -73,7 +73,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
                 text, points_shown = showing.compose(hook, event, sources)
                 # The line for the user comes last: if it takes too long, the session has its playbook already.
                 hook.fallback = showing.output(EVENT, text, "")
-                showing.prepare(event, points_shown, pending)
+                showing.prepare(hook, event, points_shown)
     except at_hand.UnusableError as error:
         work_waits, problem = work_waits or error.is_old or bool(replica), "" if error.is_old else str(error)
         hook.note(str(error))
@@ -88,7 +88,7 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, pending: "
     message, record_message = _message(hook, event, folder, problem, book, shown)
     if hook.say(showing.output(EVENT, text, message) if message else hook.fallback):
         _keep(hook, record_message)
-        showing.keep(hook, event, points_shown, pending)
+        showing.keep(hook, event, points_shown)
     if event.source == "compact":
         from playbook_db.claude_code.hooks import touched  # late: rarely needed
 

@@ -22,7 +22,7 @@ from playbook_db.store.hook_sql import Book
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
 DEADLINE_S = 0.2
 _WAIT_S = 0.05  # for a database that somebody holds
@@ -48,26 +48,20 @@ _READ_CHARS = 1000  # characters of each of these, and of an error's beginning a
 
 def main(name: str = "remind") -> "NoReturn":
     """Answer the event on standard input as the hook *name*. The first argument is its scope in the settings."""
-    showing.run(name, _work, deadline_s=DEADLINE_S)
+    hook_runner.run(name, _work, silence=showing.SILENCE, deadline_s=DEADLINE_S, spool=showing.keep_in_spool)
 
 
-def _work(hook: hook_runner.Hook, pending: "list[dict[str, Any]]") -> None:
+def _work(hook: hook_runner.Hook) -> None:
     read = events.read(hook, (PROMPT, FILE, FAILURE, SUBAGENT), "no key point was looked for")
     if read is None:
         return
     event, folder = read
     terms = _terms_of(event, folder)
     if (terms or event.hook_event_name == SUBAGENT) and _is_wanted(hook, event, folder):
-        _answer(hook, event, folder, terms, pending)
+        _answer(hook, event, folder, terms)
 
 
-def _answer(
-    hook: hook_runner.Hook,
-    event: events.Event,
-    folder: str,
-    terms: "Sequence[search_words.Term]",
-    pending: "list[dict[str, Any]]",
-) -> None:
+def _answer(hook: hook_runner.Hook, event: events.Event, folder: str, terms: "Sequence[search_words.Term]") -> None:
     """Answer *event* of the session in *folder* with the points that match *terms*, and record them as shown."""
     path = showing.database_file(folder)
     if path is None:
@@ -76,9 +70,9 @@ def _answer(
         connection = at_hand.connect(path, wait_s=_WAIT_S)
         shown = sources(connection, path, folder)
         if event.hook_event_name == SUBAGENT:
-            _show_best(hook, event, shown, pending)
+            _show_best(hook, event, shown)
         else:
-            _show_matches(hook, event, connection, shown, terms, pending)
+            _show_matches(hook, event, connection, shown, terms)
     except Exception as error:  # whatever the driver or the disk may raise; the start's line tells the user
         is_of_index = "point_search" in str(error) or "malformed" in str(error) or "fts5" in str(error)
         remedy = "playbook db check --rebuild-search" if is_of_index else "playbook doctor"
@@ -101,13 +95,13 @@ def _terms_of(event: events.Event, folder: str) -> "list[search_words.Term]":
     inputs = inputs if isinstance(inputs, dict) else {}
     if name == TASK:
         event.agent_type = events.storable(inputs.get("subagent_type")) or _DEFAULT_AGENT
-        question = _beginning_and_end(inputs.get("prompt"))
+        question = _read(inputs.get("prompt"))
     elif name == FILE:
         path = events.storable(inputs.get("file_path") or inputs.get("notebook_path"))
         if path and touched.is_first(event.session_id, path):
             question = touched.in_project(path, folder) or ""
     elif name == PROMPT:
-        question = _beginning_and_end(event.payload.get("prompt"))
+        question = _read(event.payload.get("prompt"))
         if question.lstrip().startswith(_NOT_TYPED) or _is_slash_command(question):
             return []
         files = touched.since_prompt(event.transcript_path, folder)
@@ -119,12 +113,7 @@ def _terms_of(event: events.Event, folder: str) -> "list[search_words.Term]":
     return search_words.terms(question)
 
 
-def _beginning_and_end(prompt: object) -> str:
-    """Return the part of *prompt* to search points with, or `""` if *prompt* isn't a string."""
-    return _read(prompt, search_words.READ_FIRST, search_words.READ_LAST)
-
-
-def _read(text: object, first: int, last: int) -> str:
+def _read(text: object, first: int = search_words.READ_FIRST, last: int = search_words.READ_LAST) -> str:
     """Return *first* characters of *text* from its beginning and *last* from its end, or `""` if it isn't a string."""
     if isinstance(text, str) and len(text) > first + last:
         text = f"{text[:first]} {text[-last:]}"
@@ -162,13 +151,11 @@ def sources(connection: "at_hand.Connection", path: str, folder: str) -> "list[s
     return showing.sources(connection, key, book, shown)
 
 
-def _show_best(
-    hook: hook_runner.Hook, event: events.Event, sources: "Sequence[showing.Source]", pending: "list[dict[str, Any]]"
-) -> None:
+def _show_best(hook: hook_runner.Hook, event: events.Event, sources: "Sequence[showing.Source]") -> None:
     """Show a subagent the session's best points, in a shorter text."""
     text, points_shown = showing.compose(hook, event, sources, limit_units=LIMIT_UNITS[SUBAGENT])
     if not text or hook.say(showing.output(SUBAGENT, text, "")):
-        showing.keep(hook, event, points_shown, pending)
+        showing.keep(hook, event, points_shown)
 
 
 def _show_matches(
@@ -177,7 +164,6 @@ def _show_matches(
     connection: "at_hand.Connection",
     sources: "Sequence[showing.Source]",
     terms: "Sequence[search_words.Term]",
-    pending: "list[dict[str, Any]]",
 ) -> None:
     """Show the points that match *terms* and that the session hasn't seen yet, best first."""
     name = moment_of(event)
@@ -197,7 +183,7 @@ def _show_matches(
         by_source = [(each, [point for source, point in chosen if source is each]) for each in sources]
         if name in _COUNTED_AS:
             event.hook_event_name, event.source = _COUNTED_AS[name]
-        showing.keep(hook, event, [each for each in by_source if each[1] or each[0].held_back], pending)
+        showing.keep(hook, event, [each for each in by_source if each[1] or each[0].held_back])
 
 
 def _with_task(event: events.Event, text: str) -> bytes:

@@ -12,29 +12,13 @@ from playbook_db.store.hook_sql import Book
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, NoReturn
+    from collections.abc import Sequence
+    from typing import Any
 
     Shown = tuple["Source", Sequence[hook_sql.StoredPoint]]  # a playbook, and which of its points a session is shown
 
 
 SILENCE = b"{}\n"  # the answer if there is nothing to show
-
-
-def run(
-    name: str, work: "Callable[[hook_runner.Hook, list[dict[str, Any]]], None]", *, deadline_s: float
-) -> "NoReturn":
-    """Do *work* as the hook *name*, and end the process. *work* keeps showings in a list until they are recorded. At
-    the deadline, showings still in that list go into the spool."""
-    pending: list[dict[str, Any]] = []
-
-    def at_deadline(hook: hook_runner.Hook) -> None:
-        for each in pending:
-            keep_in_spool(hook, each, "the database didn't answer in time")
-
-    hook_runner.run(
-        name, lambda hook: work(hook, pending), silence=SILENCE, deadline_s=deadline_s, at_deadline=at_deadline
-    )
 
 
 def database_file(folder: str) -> "str | None":
@@ -158,16 +142,14 @@ def quoted(text: str) -> str:
     return quoted
 
 
-def keep(
-    hook: hook_runner.Hook, event: events.Event, shown: "Sequence[Shown]", pending: "list[dict[str, Any]]"
-) -> None:
-    """Record which points the session was *shown*, if it has an id. *pending* lists them until they are recorded.
+def keep(hook: hook_runner.Hook, event: events.Event, shown: "Sequence[Shown]") -> None:
+    """Record which points the session was *shown*, if it has an id.
 
     All are recorded in one commit, in a transaction that may have begun already. If the database can't be written at
     once, they go into the spool.
     """
-    prepare(event, shown, pending)
-    if not pending:
+    prepare(hook, event, shown)
+    if not hook.pending:
         return
     first, _ = shown[0]
     connection = first.home.connection
@@ -177,17 +159,17 @@ def keep(
             at_hand.allow_writes(connection)
             connection.execute("BEGIN IMMEDIATE")
         for number, (source, _) in enumerate(shown):
-            hook_sql.add_injection(connection, source.home.project.id, pending[number])
+            hook_sql.add_injection(connection, source.home.project.id, hook.pending[number])
         connection.execute("COMMIT")
     except Exception as error:  # whatever the driver may raise; the session has its playbook
-        for showing in pending:
+        for showing in hook.pending:
             keep_in_spool(hook, showing, "" if "locked" in str(error) else str(error))
-    pending.clear()
+    hook.pending = []
 
 
-def prepare(event: events.Event, shown: "Sequence[Shown]", pending: "list[dict[str, Any]]") -> None:
-    """Fill *pending* with a record for each source whose points are shown. It stays empty if the session has no id."""
-    pending[:] = [_described(source, points, event) for source, points in shown] if event.session_id else []
+def prepare(hook: hook_runner.Hook, event: events.Event, shown: "Sequence[Shown]") -> None:
+    """Let *hook* have a pending record for each source whose points are shown, if the session has an id."""
+    hook.pending = [_described(source, points, event) for source, points in shown] if event.session_id else []
 
 
 def _described(source: Source, points: "Sequence[hook_sql.StoredPoint]", event: events.Event) -> "dict[str, Any]":
