@@ -370,7 +370,7 @@ def small_limit(monkeypatch: pytest.MonkeyPatch) -> int:
 
 @pytest.mark.parametrize("filling", ["x" * 10_000, "😀" * 1_500, '"' * 2_100, ["x"] * 2_000])
 def test_an_overlong_line_is_passed_over_and_told(path: Path, small_limit: int, filling: object) -> None:
-    """It holds no entry and isn't broken; the lines around it are read, also from behind it on."""
+    """It holds no entry; the lines around it are read, also from behind it on."""
     built = TranscriptBuilder()
     built.user("before")
     start = len(built.content())
@@ -378,8 +378,7 @@ def test_an_overlong_line_is_passed_over_and_told(path: Path, small_limit: int, 
     built.user("after")
 
     found = list(read_lines(built.write(path)))
-    assert [line.is_overlong for line in found] == [False, True, False]
-    assert not any(line.is_broken for line in found)
+    assert [line.is_broken for line in found] == [False, True, False]
     assert the_texts(path) == ["before", "after"]
     assert (found[1].start, found[1].end, found[1].entry) == (start, found[2].start, None)
     assert list(read_lines(str(path), found[2].start)) == found[2:]
@@ -395,7 +394,7 @@ def test_a_line_may_be_as_long_as_the_limit(path: Path, small_limit: int, less: 
 
     (line,) = read_lines(built.write(path))
     assert line.end == small_limit - less
-    assert (line.is_overlong, line.entry is None) == (is_overlong, is_overlong)
+    assert (line.is_broken, line.entry is None) == (is_overlong, is_overlong)
 
 
 def test_an_overlong_line_that_is_still_written_is_left_for_the_next_time(path: Path, small_limit: int) -> None:

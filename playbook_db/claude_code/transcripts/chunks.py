@@ -142,7 +142,6 @@ class _Draft:
     session_id: str = ""
     last_uuid: str = ""
     broken_lines: int = 0
-    unread_bytes: int = 0
     is_worth_reading: bool = False
     counts: SessionCounts = NOTHING
     acts: list[Act] = field(default_factory=list)
@@ -155,7 +154,6 @@ class _Draft:
         self.session_id = later.session_id or self.session_id
         self.last_uuid = later.last_uuid or self.last_uuid
         self.broken_lines += later.broken_lines
-        self.unread_bytes += later.unread_bytes
         self.is_worth_reading |= later.is_worth_reading
         self.counts += later.counts
         self.acts += later.acts
@@ -165,12 +163,8 @@ class _Draft:
 
     def chunk(self, transcript: Transcript, outside: Iterable[Place]) -> Chunk:
         """Return the finished chunk. *outside* are places from earlier chunks that it gets, too."""
-        notes = []
-        if self.broken_lines:
-            notes.append(f"{self.broken_lines} lines of the transcript could not be read.")
-        if self.unread_bytes:
-            notes.append(f"{self.unread_bytes} bytes of overlong lines were not read.")
-        note = [_Section("Left out", " ".join(notes))] if notes else []
+        told = f"{self.broken_lines} lines of the transcript could not be read."
+        note = [_Section("Left out", told)] if self.broken_lines else []
         lines: list[str] = []
         for heading, group in groupby([*self.sections, *note], lambda section: section.heading):
             lines += [f"## {heading}", *(section.body for section in group)]
@@ -190,8 +184,7 @@ class _Draft:
 
 
 def _draft_line(line: Line, limit: int, writer: "_Writer") -> _Draft:
-    unread_bytes = line.end - line.start if line.is_overlong else 0
-    draft = _Draft(line.start, line.end, broken_lines=line.is_broken, unread_bytes=unread_bytes)
+    draft = _Draft(line.start, line.end, broken_lines=line.is_broken)
     if (entry := line.entry) is not None:
         draft.sections = writer.sections(entry, limit)
         draft.size = sum(section.size for section in draft.sections)

@@ -108,15 +108,14 @@ class Entry:
 class Line:
     """A whole line of a transcript, from byte *start* to *end*, with its entry, if it has one.
 
-    If `is_broken`, the line isn't a JSON object. If `is_overlong` (over LINE_LIMIT), it was not read. `tokens` is the
-    number of tokens that the line adds to its message, cached ones included.
+    If `is_broken`, the line isn't a JSON object or is longer than LINE_LIMIT. `tokens` is the number of tokens that the
+    line adds to its message, cached ones included.
     """
 
     start: int
     end: int
     entry: Entry | None
     is_broken: bool = False
-    is_overlong: bool = False
     tokens: int = 0
 
 
@@ -178,13 +177,13 @@ class Transcript:
                 yield self._line(start, end, raw)
 
     def _line(self, start: int, end: int, raw: bytes) -> Line:
-        content = _parse(raw)
+        content = _parse(raw) if raw else None
         if content is None or self._is_repeated(content):
             return Line(start, end, None, is_broken=content is None)
         entry, tokens = _entry(content, self._calls), self._usage.added(content)
         if entry and entry.uuid:
             self._first_uuid = self._first_uuid or entry.uuid
-        return Line(start, end, entry, is_overlong=not raw, tokens=tokens)
+        return Line(start, end, entry, tokens=tokens)
 
     def _is_repeated(self, content: dict[str, Any]) -> bool:
         uuid = content.get("uuid")
@@ -274,7 +273,7 @@ def _raw_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _parse(raw: bytes) -> dict[str, Any] | None:
-    """Parse the JSON object in a line. Return `{}` for a blank or overlong line, and None for anything else."""
+    """Parse the JSON object in a line. Return `{}` for a blank line, and None for anything else."""
     text = raw.decode("utf-8", "replace")
     if not text.strip():
         return {}
