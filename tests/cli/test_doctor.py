@@ -377,16 +377,15 @@ def test_a_folder_that_others_can_read_and_a_disabled_playbook_are_told(
     assert "PLAYBOOK_DISABLE" in found["hooks"][-1]["message"]
 
 
-def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
+def test_the_plugin_examines_itself_and_a_pip_install_beside_it_says_so(
     findings: Findings, playbook: Playbook, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is examined is the plugin's: its hooks, and the environment that it has set up, where it is."""
+    """Its hooks, and the environment that it has set up. Neither finds anything broken."""
     root = Path(__file__).parents[2]
-    plugins, runtime = home / ".claude" / "plugins", home / ".claude" / "playbook" / "runtime"
-    plugins.mkdir(parents=True)
+    runtime = home / ".claude" / "playbook" / "runtime"
+    (home / ".claude").mkdir(exist_ok=True)
     (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@playbook-db": true}}')
-    installed = {"plugins": {"playbook@playbook-db": [{"installPath": str(root)}]}}
-    (plugins / "installed_plugins.json").write_text(json.dumps(installed))
+    monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", str(root))
     playbook("add", "one")
     (runtime / "bin").mkdir(parents=True)
     (runtime / "bin" / "python").symlink_to(sys.executable)
@@ -403,21 +402,11 @@ def test_a_pip_install_beside_the_plugin_finds_nothing_broken(
     assert findings()["worker"][1]["remedy"].startswith(
         f"rm -r {quote(str(runtime))} && python3 {quote(f'{root}/hooks/setup.py')}"
     )
-    (plugins / "installed_plugins.json").unlink()
-    assert [finding["state"] for finding in findings()["worker"]] == ["note"]
-
-
-def test_a_plugin_of_a_marketplace_that_is_a_folder_is_found_there(home: Path, folder: Path) -> None:
-    """The client uses it where it stands, whatever copy it has made (seen with 2.1.329)."""
-    root, plugins = Path(__file__).parents[2], home / ".claude" / "plugins"
-    plugins.mkdir(parents=True)
-    (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@playbook-db": true}}')
-    known = {"playbook-db": {"source": {"source": "directory"}, "installLocation": str(root)}}
-    (plugins / "known_marketplaces.json").write_text(json.dumps(known))
-    copy = {"plugins": {"playbook@playbook-db": [{"installPath": "/a/copy"}]}}
-    (plugins / "installed_plugins.json").write_text(json.dumps(copy))
-
-    assert install.programs(str(folder)).worker_path == str(root)
+    monkeypatch.delenv("PLAYBOOK_PLUGIN_ROOT")
+    found = findings()
+    assert not [finding for each in found.values() for finding in each if finding["state"] == "broken"]
+    assert [finding["state"] for finding in found["worker"]] == ["note"]
+    assert "run its own /playbook:doctor" in found["worker"][0]["message"]
 
 
 @pytest.mark.usefixtures("well")
@@ -583,7 +572,7 @@ def test_a_plugin_is_a_registration_too(
         (home / ".claude").mkdir()
         (home / ".claude" / "settings.json").write_text('{"enabledPlugins": {"playbook@playbook-db": true}}')
     else:
-        monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", "/somewhere")
+        monkeypatch.setenv("PLAYBOOK_PLUGIN_ROOT", str(Path(__file__).parents[2]))
 
     found = findings()
 

@@ -332,7 +332,7 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("worker", OK, "a worker is running now")
     programs, registrations = install.programs(folder), install.find_registrations(folder)
     if registrations.plugin:
-        yield _plugin_env(registrations, programs.worker_path)
+        yield _plugin_env(registrations.plugin)
     python = programs.worker_python
     is_plugins = bool(registrations.plugin and not registrations.files)
     if is_plugins and not (programs.worker_path and os.access(python, os.X_OK)):
@@ -354,12 +354,11 @@ def _worker(url: str, folder: str) -> Iterator[Finding]:
         yield Finding("worker", OK, f"{python} can run the worker")
 
 
-def _plugin_env(registrations: install.Registrations, worker_path: str) -> Finding:
-    """Check the environment that the plugin sets up for the worker."""
-    roots = (worker_path, registrations.plugin_root, plugin_env.ROOT)
-    root = next((each for each in roots if each and os.path.isfile(os.path.join(each, "pyproject.toml"))), None)
-    if root is None:
-        message = f"{registrations.plugin} is enabled, but its folder isn't known here; run its own /playbook:doctor"
+def _plugin_env(plugin: str) -> Finding:
+    """Check the environment that the *plugin* sets up for the worker."""
+    root = install.plugin_root() or plugin_env.ROOT
+    if not os.path.isfile(os.path.join(root, "pyproject.toml")):
+        message = f"{plugin} is enabled, but its folder isn't known here; run its own /playbook:doctor"
         return Finding("worker", NOTE, message)
     if plugin_env.read_state().get("state") == "failed":
         return Finding("worker", BROKEN, plugin_env.describe(root), plugin_env.retry_command(root))

@@ -168,7 +168,7 @@ def _change(folder: str, choose: Callable[[list[PointGuard]], Sequence[PointGuar
 
     os.makedirs(_guarded(), mode=0o700, exist_ok=True)
     with FileLock(f"{_guarded()}.lock", mode=0o600):
-        path = install.edit_local_settings(folder, edited)
+        path, _ = install.edit_settings("local", folder, edited)
     with suppress(FileExistsError):
         os.symlink(folder, os.path.join(_guarded(), sha256(os.fsencode(folder)).hexdigest()))
     return path

@@ -68,13 +68,12 @@ class Registration:
 class Registrations:
     """The registrations of our hooks in all settings files.
 
-    `files` have our hooks. `plugin` is the name of our plugin if it is enabled, and `plugin_root` its folder. Files in
-    `off` switch all hooks off. `unreadable` lists files that can't be read, each with the problem.
+    `files` have our hooks. `plugin` is the name of our plugin if it is enabled. Files in `off` switch all hooks off.
+    `unreadable` lists files that can't be read, each with the problem.
     """
 
     files: tuple[Registration, ...]
     plugin: str | None
-    plugin_root: str | None
     off: tuple[str, ...]
     unreadable: tuple[tuple[str, str], ...]
 
@@ -122,15 +121,15 @@ def uninstall(scope: str, folder: str) -> Uninstalled | None:
     return Uninstalled(path, is_ours_alone, tuple(backup for backup in backups if backup not in spent))
 
 
-def edit_local_settings(folder: str, edit: Callable[[str], str]) -> str:
-    """Edit the text of the local settings of the project in *folder*. Return the path of the file. A file without
-    settings is removed. Raises InstallError."""
-    path = os.path.abspath(registration.settings_file("local", folder))
+def edit_settings(scope: str, folder: str, edit: Callable[[str], str]) -> tuple[str, bool]:
+    """Edit the text of the settings file of *scope* for the project in *folder*. Return its path, and whether it
+    changed. A local file without settings is removed. Raises InstallError."""
+    path = os.path.abspath(registration.settings_file(scope, folder))
     data = _read(path)
-    new = _edited(path, data, edit)
-    if new != (data or _NEW):
-        _replace(path, None if new == _NEW else new, expected=data)
-    return path
+    new = _edited(path, data or None, edit)
+    if changed := new != (data or _NEW):
+        _replace(path, None if new == _NEW and scope == "local" else new, expected=data)
+    return path, changed
 
 
 def take_out(path: str, commands: Collection[str], *, now: datetime) -> str | None:
@@ -148,19 +147,13 @@ def take_out(path: str, commands: Collection[str], *, now: datetime) -> str | No
 def set_value(way: Sequence[str], value: object) -> tuple[str, bool]:
     """Set the user's setting at the keys *way* to *value*, or remove it if *value* is None. Return the path of the
     file, and whether the file changed. Raises InstallError."""
-    path = os.path.abspath(registration.settings_file("user", ""))
-    data = _read(path)
-    new = _edited(path, data or None, lambda text: settings_json.with_value(text, way, value))
-    if changed := new != (data or _NEW):
-        _replace(path, new, expected=data)
-    return path, changed
+    return edit_settings("user", "", lambda text: settings_json.with_value(text, way, value))
 
 
 def find_registrations(folder: str) -> Registrations:
     """Find the settings files that register our hooks for the project in *folder*."""
     registrations, off, unreadable = [], [], []
-    root = os.environ.get("PLAYBOOK_PLUGIN_ROOT")  # set if the plugin itself runs the command
-    plugin = f"playbook in {root}" if root else None
+    plugin = f"playbook in {root}" if (root := plugin_root()) else None
     scopes: dict[str, str] = {}
     for scope in registration.SCOPES:  # the home folder as project has one file for two scopes
         scopes.setdefault(registration.settings_file(scope, folder), scope)
@@ -183,8 +176,12 @@ def find_registrations(folder: str) -> Registrations:
         if commands := [hook["command"] for event in hooks.values() for hook in event]:
             missing = tuple(event for event, ours in hooks.items() if not ours)
             registrations.append(Registration(scope, path, tuple(commands), missing, _missing_program(commands)))
-    root = root or (_plugin_root(plugin) if plugin else None)
-    return Registrations(tuple(registrations), plugin, root, tuple(off), tuple(unreadable))
+    return Registrations(tuple(registrations), plugin, tuple(off), tuple(unreadable))
+
+
+def plugin_root() -> str:
+    """Return the folder of the plugin if the plugin itself runs this command, else `""`."""
+    return os.environ.get("PLAYBOOK_PLUGIN_ROOT", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +204,7 @@ def programs(folder: str) -> Programs:
     if live:
         python, hook, worker_python = registration.programs(live[0])
         return Programs(python, os.path.dirname(hook), worker_python)
-    root = registrations.plugin_root
+    root = plugin_root()
     if root and os.path.isfile(os.path.join(root, "hooks", "inject.py")):
         own = os.path.join(settings.runtime_dir(), "interpreter")
         python = own if os.access(own, os.X_OK) else interpreter()
@@ -272,21 +269,6 @@ def _missing_program(commands: list[str]) -> str | None:
         return None
     python, file, _ = registration.programs(dead)
     return next((path for path in (python, file) if path and not os.path.exists(path)), dead)
-
-
-def _plugin_root(name: str) -> str | None:
-    """Return the folder of the plugin *name*, from the files in which client 2.1.329 records it. A plugin from a
-    marketplace in a folder stays there; others are copied."""
-    folder = os.path.join(settings.claude_dir(), "plugins")
-    absent = (OSError, ValueError, RecursionError, LookupError, TypeError)
-    with contextlib.suppress(*absent):
-        market = json.loads(read_plain(os.path.join(folder, "known_marketplaces.json")))[name.partition("@")[2]]
-        if market["source"]["source"] == "directory":
-            return str(market["installLocation"])
-    with contextlib.suppress(*absent):
-        plugins = json.loads(read_plain(os.path.join(folder, "installed_plugins.json")))["plugins"]
-        return str(plugins[name][0]["installPath"])
-    return None
 
 
 # The settings file as text.
