@@ -6,7 +6,6 @@ The user's data stays as it is, because the hook that writes runs with a tempora
 import json
 import os
 import re
-import statistics
 import subprocess
 import tempfile
 import time
@@ -24,7 +23,6 @@ from playbook_db.services.project import Project, Store, find_membership, is_ign
 from playbook_db.services.sharing import team
 from playbook_db.store import at_hand
 
-_RUNS = 3  # of each hook
 _PROMPT = "Which words of playbook/doctor.py does the index for full text find in the playbook of this project?"
 _TIMEOUT_S = 20.0
 _SESSION = "doctor-made-this-up"
@@ -131,23 +129,19 @@ def _try(
         command = [programs.python, "-I", "-S", *arguments]
         return subprocess.run(command, input=payload, env=environment, capture_output=True, timeout=_TIMEOUT_S)
 
-    times_ms, bare_ms = [], []
+    program = os.path.join(programs.hooks_folder, f"{hook}.py")
     with tempfile.TemporaryDirectory(prefix="playbook-doctor-") as logs:
-        for _ in range(_RUNS):
-            started = time.perf_counter()
-            program = os.path.join(programs.hooks_folder, f"{hook}.py")
-            done = run(program, "user", "/bin/true", logs, payload=json.dumps(event).encode())
-            ended = time.perf_counter()
-            run("-c", "pass")
-            times_ms.append((ended - started) * 1000)
-            bare_ms.append((time.perf_counter() - ended) * 1000)
-            if done.returncode or done.stderr:
-                summary, problem = "", f"it ended with exit code {done.returncode} and printed {done.stderr[:200]!r}"
-            else:
-                summary, problem = judge(done.stdout, _log_text(os.path.join(logs, "hooks.log")))
-            if problem:
-                break
-    speed = f"takes {statistics.median(times_ms):.0f} ms; Python alone takes {statistics.median(bare_ms):.0f} ms"
+        began = time.perf_counter()
+        run("-c", "pass")
+        started = time.perf_counter()
+        done = run(program, "user", "/bin/true", logs, payload=json.dumps(event).encode())
+        ended = time.perf_counter()
+        log = _log_text(os.path.join(logs, "hooks.log"))
+    if done.returncode or done.stderr:
+        summary, problem = "", f"it ended with exit code {done.returncode} and printed {done.stderr[:200]!r}"
+    else:
+        summary, problem = judge(done.stdout, log)
+    speed = f"takes {(ended - started) * 1000:.0f} ms; Python alone takes {(started - began) * 1000:.0f} ms"
     return (hook, False, f"{problem} ({speed})") if problem else (hook, True, f"{summary}; {speed}")
 
 
