@@ -106,10 +106,6 @@ class PlaybookTools:
                 )
             yield project, notes if project.is_team else []
 
-    def close(self) -> None:
-        """Close the connections to database servers."""
-        self.servers.close()
-
     def _is_held_out(self) -> bool:
         try:
             return settings.is_held_out(self.session, settings.holdout())
