@@ -238,11 +238,12 @@ def _chosen(
 
 
 def _known(event: events.Event, source: showing.Source) -> "tuple[set[int], int]":
-    """Return the ids of the points of *source* that the session has in its context or was shown at errors, and the
-    total length of the texts shown at prompts and errors, before *event*.
+    """Return the ids of the points of *source* that the session knows before *event*. Also return the total length of
+    the texts that prompts and errors have shown.
 
-    A compaction removes earlier points. A subagent's points count only for that subagent. An error may repeat a point
-    of the session's start, because the point matters now. A file may repeat one if the start was many calls ago.
+    It knows the points in its context and, at an error, those that earlier errors have shown. A compaction removes
+    earlier points. A subagent's points count only for that subagent. An error may repeat a point of the session's
+    start, because the point matters now. A file may repeat one if the start was many calls ago.
     """
     known: set[int] = set()
     if not event.session_id or moment_of(event) == TASK:  # a subagent knows nothing yet
