@@ -68,6 +68,13 @@ class Hook:
         """Remember *problem*, to log it when the hook ends. So the session never waits for the log."""
         self._problems.append(problem)
 
+    def attempt(self, work: "Callable[[], Any]", consequence: str) -> "Any":
+        """Return the result of *work*. If it fails, log the error and its *consequence*, and return None."""
+        try:
+            return work()
+        except Exception as error:  # the rest of the hook's work goes on
+            self.note(f"{error}: {consequence}")
+
     def write_notes(self) -> None:
         """Write the remembered problems to the log, if possible."""
         logs = sys.argv[3] if sys.argv[3:] else settings.logs_dir()  # doctor passes a folder of its own

@@ -14,10 +14,9 @@ from playbook_db.store import at_hand, hook_sql
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import NoReturn
 
-    from playbook_db.store.hook_sql import Book
 
 DEADLINE_S = 0.3
 _WORKER_EVERY_S = 3600.0
@@ -85,9 +84,13 @@ def _answer(hook: hook_runner.Hook, event: events.Event, folder: str) -> None:
         problem = "" if "locked" in what else problem
     if not problem and spool.is_disk_full():
         problem = f"the disk of {settings.claude_dir()} is full. Free some space, or this session may teach nothing."
-    message, record_message = _message(hook, event, folder, problem, book, shown)
+    is_plugin = sys.argv[1:2] in ([], ["plugin"])
+    message, record_message = hook.attempt(
+        lambda: session_message.choose(event, folder, problem=problem, book=book, shown=shown, is_plugin=is_plugin),
+        "the line for the user was not shown",
+    ) or ("", lambda: None)
     if hook.say(showing.output(EVENT, text, message) if message else hook.fallback):
-        _keep(hook, record_message)
+        hook.attempt(record_message, "the line for the user was shown, but not recorded")
         showing.keep(hook, event, points_shown)
     if event.source == "compact":
         from playbook_db.claude_code.hooks import touched  # late: rarely needed
@@ -108,33 +111,8 @@ def _keep_start(hook: hook_runner.Hook, event: events.Event, folder: str, key: s
         return
     values = {"project": key or projects.project_key(folder), "folder": folder, "transcript_path": path}
     content = ",".join([f'"{name}":{showing.quoted(text)}' for name, text in values.items()])
-    try:
-        spool.keep_start(event.session_id, f"{{{content}}}".encode("ascii"))
-    except OSError as error:
-        hook.note(f"{error}: the session's start was not recorded")
-
-
-def _message(
-    hook: hook_runner.Hook,
-    event: events.Event,
-    folder: str,
-    problem: str,
-    book: "Book | None",
-    shown: "Book | None",
-) -> "session_message.Line":
-    try:
-        is_plugin = sys.argv[1:2] in ([], ["plugin"])
-        return session_message.choose(event, folder, problem=problem, book=book, shown=shown, is_plugin=is_plugin)
-    except Exception as error:  # the session has its playbook all the same
-        hook.note(f"{error}: the line for the user was not shown")
-        return "", lambda: None
-
-
-def _keep(hook: hook_runner.Hook, record_message: "Callable[[], object]") -> None:
-    try:
-        record_message()
-    except OSError as error:
-        hook.note(f"{error}: the line for the user was shown, but not recorded")
+    session, start = event.session_id, f"{{{content}}}".encode("ascii")
+    hook.attempt(lambda: spool.keep_start(session, start), "the session's start was not recorded")
 
 
 def _is_old(path: str, seconds: float) -> bool:
