@@ -144,7 +144,7 @@ NIGHTLY = {
     "tests/learning/test_team.py::test_sessions_from_before_joining_are_not_learned_again_nor_after_leaving": _RARE,
     "tests/learning/test_team.py::test_a_text_of_which_a_part_is_forgotten_goes_here_where_it_stands_so": _RARE,
     "tests/cli/test_doctor.py::test_a_database_on_a_server_is_told_with_what_brings_it_into_sessions": _SERVER,
-    "tests/cli/test_doctor.py::test_a_pip_install_beside_the_plugin_finds_nothing_broken": _RARE,
+    "tests/cli/test_doctor.py::test_the_plugin_examines_itself_and_a_pip_install_beside_it_says_so": _RARE,
     "tests/cli/test_doctor.py::test_an_installation_of_the_version_before_lacks_events_until_it_is_made_again": _RARE,
     "tests/cli/test_doctor.py::test_what_a_session_may_write_at_once_is_named": _RARE,
     "tests/cli/test_team.py::test_every_other_command_knows_the_project": _RARE,

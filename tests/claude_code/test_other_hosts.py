@@ -43,11 +43,14 @@ def _read(**fields: Any) -> tuple[bool, list[bytes]]:
     ["/home/ann/chats", "/home/chats/shop", "/home/ann/rollout-1.jsonl", "/srv/events.jsonl", "/home/ann/Ché 漢", "/"],
 )
 @pytest.mark.parametrize("config", ["/home/ann/.claude", "/home/chats/rollout-1", "/srv/chats"])
-def test_a_transcript_of_claude_code_is_known_whatever_its_folders_are_called(config: str, folder: str) -> None:
+def test_a_transcript_of_claude_code_is_known_whatever_its_folders_are_called(
+    monkeypatch: pytest.MonkeyPatch, config: str, folder: str
+) -> None:
     """Only the file's own name and the two folders above it count, and Claude Code chooses these."""
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", folder)
     path = f"{config}/projects/{session_folder_name(folder)}/{SESSION}.jsonl"
 
-    assert _read(hook_event_name="SessionStart", cwd=folder, transcript_path=path) == (True, [])
+    assert _read(hook_event_name="SessionStart", transcript_path=path) == (True, [])
 
 
 @pytest.mark.parametrize("path", [None, "", 7, [], "events.jsonl", "/x/rollout-1.jsonl", "chats/s.jsonl", "/x/"])

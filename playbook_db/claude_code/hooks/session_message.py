@@ -149,11 +149,8 @@ def _make_messages_dir() -> None:
 
 def _keep(path: str, text: str) -> None:
     _make_messages_dir()
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(file, text.encode("ascii", "replace"))
-    finally:
-        os.close(file)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(text.encode("ascii", "replace"))
 
 
 def _cut(text: str, most: int) -> str:

@@ -163,10 +163,10 @@ class _Draft:
 
     def chunk(self, transcript: Transcript, outside: Iterable[Place]) -> Chunk:
         """Return the finished chunk. *outside* are places from earlier chunks that it gets, too."""
-        told = f"{self.broken_lines} lines of the transcript could not be read."
-        note = [_Section("Left out", told)] if self.broken_lines else []
+        note = _Section("Left out", f"{self.broken_lines} lines of the transcript could not be read.")
+        sections = [*self.sections, note] if self.broken_lines else self.sections
         lines: list[str] = []
-        for heading, group in groupby([*self.sections, *note], lambda section: section.heading):
+        for heading, group in groupby(sections, lambda section: section.heading):
             lines += [f"## {heading}", *(section.body for section in group)]
         return Chunk(
             transcript.path,
