@@ -141,11 +141,21 @@ def test_an_event_without_a_transcript_is_noted(client: Client) -> None:
 
 def test_an_event_of_an_unknown_project_is_noted(client: Client) -> None:
     """What one project teaches must not go to another."""
-    client.enqueue(client.end(), CLAUDE_PROJECT_DIR="")
+    client.enqueue(client.end(cwd="not/absolute"), CLAUDE_PROJECT_DIR="")
 
     (line,) = client.log()
-    assert "doesn't name the project" in line
+    assert "neither CLAUDE_PROJECT_DIR nor cwd names the project" in line
     assert client.rows(_ROW) == []
+
+
+def test_without_the_clients_variable_cwd_names_the_project(client: Client) -> None:
+    """As when a person tries a hook by hand. The project is the one around it."""
+    inside = client.folder / "src"
+    inside.mkdir()
+    client.enqueue(client.end(cwd=str(inside)), CLAUDE_PROJECT_DIR="")
+
+    query = "SELECT p.key FROM jobs AS j JOIN playbooks AS p ON p.id = j.playbook_id"
+    assert client.rows(query) == [(str(client.folder),)]
 
 
 def test_a_lone_surrogate_in_a_path_is_no_obstacle(client: Client) -> None:

@@ -32,7 +32,8 @@ def test_an_event_is_read_as_the_client_writes_it() -> None:
 
     assert event is not None
     assert [getattr(event, name) for name in FIELDS] == [
-        "SubagentStop", "s", "/t/s.jsonl", None, None, None, "a1", "general-purpose", "/t/s/subagents/agent-a1.jsonl",
+        "SubagentStop", "s", "/t/s.jsonl", "/p", None, None, None, "a1", "general-purpose",
+        "/t/s/subagents/agent-a1.jsonl",
     ]  # fmt: skip
 
 

@@ -22,6 +22,7 @@ class Event:
     hook_event_name: "str | None"
     session_id: "str | None"
     transcript_path: "str | None"
+    cwd: "str | None"
     source: "str | None"
     reason: "str | None"
     trigger: "str | None"
@@ -45,10 +46,12 @@ def read(hook: "Hook", names: "Collection[str]", consequence: str) -> "tuple[Eve
     elif _is_of_another_host(event):
         hook.say(b"")
     elif event.hook_event_name in names:
-        folder = os.environ.get("CLAUDE_PROJECT_DIR")  # `cwd` in the input changes during the session
+        folder = os.environ.get("CLAUDE_PROJECT_DIR")  # Claude Code sets it; `cwd` changes during the session
         if folder:
             return event, projects.project_dir(folder)
-        hook.note(f"CLAUDE_PROJECT_DIR doesn't name the project; {consequence}")
+        if event.cwd and os.path.isabs(event.cwd):
+            return event, projects.enclosing_project(event.cwd)
+        hook.note(f"neither CLAUDE_PROJECT_DIR nor cwd names the project; {consequence}")
     return None
 
 
