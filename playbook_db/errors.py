@@ -107,25 +107,6 @@ class SessionNotFoundError(ArgumentError):
             super().__init__(f"No revision came from session {session!r}.", remedy)
 
 
-class SkippedSessionError(PlaybookError):
-    """The user has excluded this session from learning."""
-
-    def __init__(self, session: str) -> None:
-        remedy = Remedy("To learn from the rest of the session: {}", ("sessions", "skip", session, "--off"))
-        super().__init__(f"You excluded session {session}, so nothing is learned from it.", remedy)
-
-
-class ProposalNotFoundError(ArgumentError):
-    """The name *word* matches no waiting proposal, or several. Nothing was decided."""
-
-    def __init__(self, word: str, several: "tuple[str, ...]" = ()) -> None:
-        if several:
-            super().__init__(f"{word} may mean {' or '.join(several)}. Give the full name. Nothing was decided.")
-        else:
-            text = f"No proposal {word!r} waits. Nothing was decided."
-            super().__init__(text, Remedy("List the proposals with: {}", ("list", "--proposed")))
-
-
 class PointRuleError(PlaybookError):
     """A change to a key point breaks a rule of the playbook. Nothing was changed."""
 
@@ -366,22 +347,11 @@ class ServerAwayError(ServerError):
     """The database server can't be used for now: it is unreachable, starting, stopping, full, or disconnected."""
 
 
-_RENAMED = {  # tables and columns that schema 10 renamed
-    "taken_back": "undone_ranges", "took_back_from": "undoes_from", "took_back_to": "undoes_to",
-    "taken_back_in": "undone_in", "kept_apart": "distinct_points", "asked": "selected_by", "scrubbed_at": "purged_at",
-    "learnt_to": "learned_offset", "used_at": "sessions_at_last_use", "stretches": "chunks",
-    "shown_in": "sessions_shown", "cited_in": "sessions_cited",
-}  # fmt: skip
-
-
 class QueryError(ArgumentError):
     """The user's SQL can't be run. *problem* is the database's message. *views*: the names of all views."""
 
     def __init__(self, problem: str, *, views: "tuple[str, ...]" = ()) -> None:
         hints = [f"{problem.rstrip('.')}."]
-        if problem.startswith("no such") or "does not exist" in problem:
-            words = problem.replace(".", " ").replace('"', " ").split()
-            hints += [f"`{word}` is called `{_RENAMED[word]}` now." for word in words if word in _RENAMED]
         if views and problem.startswith("no such table"):
             hints.append(f"The views are: {', '.join(views)}.")
         elif problem.startswith("no such column"):

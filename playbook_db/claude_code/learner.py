@@ -17,7 +17,7 @@ from playbook_db.claude_code.transcripts.project_files import ProjectFiles
 from playbook_db.claude_code.transcripts.transcript import Transcript, began_at
 from playbook_db.domain.redaction.redact import redact, secret_values, without_private
 from playbook_db.domain.trust.judging import Review
-from playbook_db.errors import RefusalError, SkippedSessionError, TimeOverError
+from playbook_db.errors import PlaybookError, RefusalError, Remedy, TimeOverError
 from playbook_db.llm.model import Model
 from playbook_db.services.learning import cursor, learn, queue
 from playbook_db.services.learning.budget import Budget
@@ -72,12 +72,13 @@ def learn_transcript(
 
     The commit of the last chunk ends the job *finishes*, unless the model refused to judge a chunk. *progress* is
     called with the byte reached so far. No chunk is started after *until* (of `time.monotonic`). The default *budget*
-    is the daily one. Raises SkippedSessionError, FileNotFoundError, ModelError, NoModelError, BudgetError,
+    is the daily one. Raises PlaybookError, FileNotFoundError, ModelError, NoModelError, BudgetError,
     TimeOverError, DatabaseError. Lessons from before an error are kept.
     """
     source = Transcript(path)
     if pass_over(project, path):
-        raise SkippedSessionError(source.session_id)
+        remedy = Remedy("To learn from the rest of the session: {}", ("sessions", "skip", source.session_id, "--off"))
+        raise PlaybookError(f"You excluded session {source.session_id}, so nothing is learned from it.", remedy)
     variables = project_env.project_variables(project.folder or project.key)
     secrets = frozenset(secret_values(os.environ) | secret_values(variables))
     review = cast(Review, registration.review_mode(project.folder or project.key))

@@ -381,20 +381,6 @@ def test_unknown_column_is_told_with_where_columns_are_described(url: str) -> No
         ask(url, "SELECT txt FROM history")
 
 
-@pytest.mark.parametrize(
-    ("query", "renamed"),
-    [
-        ("SELECT took_back_from FROM undos", "`took_back_from` is called `undoes_from` now"),
-        ("SELECT c.stretches FROM cited_points AS c", "`stretches` is called `chunks` now"),
-        ("SELECT * FROM kept_apart", "`kept_apart` is called `distinct_points` now"),
-    ],
-)
-def test_an_old_name_is_answered_with_the_new_one(url: str, query: str, renamed: str) -> None:
-    """Of a column, with its table or without, and of a table."""
-    with pytest.raises(QueryError, match=f"no such .*{renamed}"):
-        ask(url, query)
-
-
 def _at_schema(url: str, number: int) -> None:
     with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
         connection.execute(f"PRAGMA user_version = {number}")

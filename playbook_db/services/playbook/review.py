@@ -15,7 +15,7 @@ from playbook_db.domain.operations import TEXT_KEYS
 from playbook_db.domain.playbook import KeyPoint, Vote
 from playbook_db.domain.proposals import Proposal, ReviewItem, name_of
 from playbook_db.domain.sections import USERS_MARK
-from playbook_db.errors import ProposalNotFoundError
+from playbook_db.errors import ArgumentError, Remedy
 from playbook_db.services.playbook import edit
 from playbook_db.services.project import Project
 from playbook_db.store import quick_sql
@@ -86,13 +86,17 @@ def decided(project: Project, name: str) -> Proposal | None:
 
 def meant(items: Collection[ReviewItem], words: Iterable[str]) -> list[ReviewItem]:
     """Return the *items* that *words* name. A word is a number (`3`, `p3`, `up3`), or the name of a point that only one
-    item concerns. Raises ProposalNotFoundError."""
+    item concerns. Raises ArgumentError."""
     by_name: dict[str, ReviewItem] = {}
     for word in words:
         name = named(word, items)
         matches = [each for each in items if each.name == name or (not name and word in each.proposal.names)]
-        if len(matches) != 1:
-            raise ProposalNotFoundError(word, tuple(each.name for each in matches))
+        if len(matches) > 1:
+            names = " or ".join(each.name for each in matches)
+            raise ArgumentError(f"{word} may mean {names}. Give the full name. Nothing was decided.")
+        if not matches:
+            remedy = Remedy("List the proposals with: {}", ("list", "--proposed"))
+            raise ArgumentError(f"No proposal {word!r} waits. Nothing was decided.", remedy)
         by_name[matches[0].name] = matches[0]
     return list(by_name.values())
 
