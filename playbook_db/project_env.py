@@ -59,17 +59,15 @@ def apply_user_settings() -> None:
                 os.environ[name] = value
 
 
-def may_ask(folder: str) -> bool:
-    """Return whether `questions` may return variables. This is fast enough for hooks, since no JSON is parsed."""
-    contents = (_content(path).upper() for path in _its_files(folder))
-    names = [f'"{name}"'.encode() for name in (*_WAYS, *_NOT_AWAITED)]
-    return any(_is_in_disguise(content) or any(name in content for name in names) for content in contents)
-
-
 def questions(folder: str) -> "dict[str, str]":
     """Return the project's variables that need the user's consent."""
     variables = project_variables(folder)
-    return {name: value for name, value in variables.items() if value.strip() and _needs_consent(name, variables)}
+    has_key = _has_key(variables)
+    return {
+        name: value
+        for name, value in variables.items()
+        if value.strip() and (name in _NOT_AWAITED or (_takes_elsewhere(name) and not has_key))
+    }
 
 
 def consent(folder: str) -> "bool | None":
@@ -164,10 +162,6 @@ def further_tests(folder: str) -> "list[str]":
     return [line for line in dict.fromkeys(lines) if line]
 
 
-def _needs_consent(name: str, variables: "Mapping[str, str]") -> bool:
-    return name in _NOT_AWAITED or (_takes_elsewhere(name) and not _has_key(variables))
-
-
 def _takes_elsewhere(name: str) -> bool:
     return name == DATABASE or name.upper() in _WAYS
 
@@ -192,11 +186,9 @@ def _users_file() -> str:
 def env_of(path: str) -> "dict[str, str] | None":
     """Return the `env` in the settings file at *path*, as Claude Code reads it, or None if it can't be read here."""
     content = _content(path)
-    if not content and os.path.isfile(path) and os.path.getsize(path):
-        return None
-    if b'"env"' not in content and not _is_in_disguise(content):
-        return {}
-    import json  # late: most projects set nothing
+    if not content:
+        return None if os.path.isfile(path) and os.path.getsize(path) else {}
+    import json  # late: most projects have no settings
 
     text = content.decode(json.detect_encoding(content), "replace")  # as Claude Code reads it, damaged or not
     try:
@@ -207,11 +199,6 @@ def env_of(path: str) -> "dict[str, str] | None":
         return None
     env = document.get("env") if isinstance(document, dict) else None
     return dict(_passed_on(env)) if isinstance(env, dict) else {}
-
-
-def _is_in_disguise(content: bytes) -> bool:
-    """Return whether names in the JSON *content* may not be plain ASCII, because of escapes or UTF-16."""
-    return b"\\u" in content or b"\0" in content
 
 
 def _content(path: str) -> bytes:

@@ -31,8 +31,8 @@ class Waiting:
         self.settings: list[str] = []
         self.mirror = ""
         if folder is not None:
-            if project_env.may_ask(folder) and project_env.consent(folder) is None:
-                self.settings = list(project_env.questions(folder))
+            questions = project_env.questions(folder)
+            self.settings = list(questions) if questions and project_env.consent(folder) is None else []
             mirror = projects.mirror_path(folder)
             is_undecided = project is None or (project.mirror == "undecided" and project.team_name is None)
             self.mirror = mirror if is_undecided and os.path.exists(mirror) else ""
