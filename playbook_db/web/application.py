@@ -17,15 +17,15 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from playbook_db import projects
-from playbook_db.errors import PlaybookError, ProjectError
+from playbook_db.errors import ArgumentError, PlaybookError, ProjectError
 from playbook_db.services.opening import open_project
 from playbook_db.services.project import Project, Servers, is_known
 from playbook_db.services.reading.history import reads_in_full
 from playbook_db.services.reading.sources import HISTORY
-from playbook_db.web import forget, history, numbers, point, points, review, sessions
+from playbook_db.web import history, numbers, point, points, review, sessions
 from playbook_db.web.page_request import HERE, Notice, Page, PageRequest, rendered
 
-_PAGES = (points, point, forget, history, review, sessions, numbers)
+_PAGES = (points, point, history, review, sessions, numbers)
 _NOT_DONE = 409
 _NO_PLAYBOOK = "There is no playbook of {}. Choose one on the page Projects."
 
@@ -67,6 +67,8 @@ class Site:
                 path = {name: unquote(part) for name, part in request.path_params.items()}
                 root, at = request.scope["root_path"], request.url.path
                 answer = page(PageRequest(project, path, request.query_params, form, self._notices, notices, root, at))
+        except ArgumentError as error:  # the address names something that doesn't exist
+            return _problem(request, "Not found", str(error), HTTPStatus.NOT_FOUND)
         except PlaybookError as error:
             return _problem(request, "Not done", str(error), _NOT_DONE)
         if request.method == "GET" and answer.status_code == HTTPStatus.SEE_OTHER:

@@ -6,15 +6,7 @@ from starlette.responses import Response
 
 from playbook_db.domain.merging.undo import SOURCES, RevisionRange, Side
 from playbook_db.domain.times import EXAMPLES
-from playbook_db.errors import (
-    MomentError,
-    PlaybookChangedError,
-    PlaybookError,
-    PointNotFoundError,
-    RevisionNotFoundError,
-    SessionNotFoundError,
-    UndoCollisionError,
-)
+from playbook_db.errors import ArgumentError, PlaybookChangedError, PlaybookError, UndoCollisionError
 from playbook_db.services.playbook import undo
 from playbook_db.services.reading import history
 from playbook_db.services.reading.history import SourcedPlaybook
@@ -22,12 +14,6 @@ from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_numb
 
 _FILTERS = ("name", "by", "source", "session", "since", "until")
 _NOT_FOUND, _CONFLICT = 404, 409
-_NONE_SUCH = (
-    MomentError,
-    PointNotFoundError,
-    RevisionNotFoundError,
-    SessionNotFoundError,
-)  # a form or link names something that doesn't exist
 
 
 def list_revisions(request: PageRequest) -> Response:
@@ -39,7 +25,7 @@ def list_revisions(request: PageRequest) -> Response:
     try:
         query = history.LogQuery(**filters, limit=PAGE_ROWS + 1)
         rows = list(history.log(request.project, query, most_changes=0))
-    except _NONE_SUCH as error:
+    except ArgumentError as error:
         rows, problem = [], error.text
     revisions, last = rows[:PAGE_ROWS], _last(request)
     return request.page(
@@ -59,11 +45,8 @@ def list_revisions(request: PageRequest) -> Response:
 def revision(request: PageRequest) -> Response:
     """Show one revision with its changes, votes and reflections, page by page."""
     history.require_history(request.project)
-    try:
-        before = (request.page_number - 1) * PAGE_ROWS
-        details = history.revision_page(request.project, request.path["revision"], before=before, most=PAGE_ROWS)
-    except RevisionNotFoundError as error:
-        return _no_such(request, error)
+    before = (request.page_number - 1) * PAGE_ROWS
+    details = history.revision_page(request.project, request.path["revision"], before=before, most=PAGE_ROWS)
     return request.page(
         "revision.html",
         title=f"Revision {details.revision.number}",
@@ -82,7 +65,7 @@ def compare(request: PageRequest) -> Response:
         return request.page("diff.html", title="Differences", **values)
     try:
         before, after = (history.at(request.project, when) for when in (states["from"], states["to"] or "now"))
-    except _NONE_SUCH as error:
+    except ArgumentError as error:
         return request.page("diff.html", title="Differences", status=_NOT_FOUND, **values | {"problem": error.text})
     values["sides"] = [before, after]
     return request.page("diff.html", title="Differences", **values | _differences(request, before, after))
@@ -95,7 +78,7 @@ def playbook_at(request: PageRequest) -> Response:
     values: dict[str, Any] = {"when": when, "examples": EXAMPLES, "problem": "", "then": None}
     try:
         then = history.at(request.project, when)
-    except _NONE_SUCH as error:
+    except ArgumentError as error:
         return request.page("at.html", title="As it was", status=_NOT_FOUND, **values | {"problem": error.text})
     points = then.playbook.points
     values |= {"then": then, "last": _last(request), "points": request.rows_of(points), "live": len(points)}
@@ -104,11 +87,7 @@ def playbook_at(request: PageRequest) -> Response:
 
 def change(request: PageRequest) -> Response:
     """Undo one revision, or all revisions of its session."""
-    name = request.path["revision"]
-    try:
-        target = history.revision_page(request.project, name, before=0, most=0).revision
-    except RevisionNotFoundError as error:
-        return _no_such(request, error)
+    target = history.revision_page(request.project, request.path["revision"], before=0, most=0).revision
     session = target.session_id if request.form.get("do") == "undo-session" else None
     if session is None and request.form.get("do") != "undo":
         raise PlaybookError(f"There is no action {request.form.get('do', '')!r}. Nothing was changed.")
@@ -119,11 +98,8 @@ def ask_restore(request: PageRequest) -> Response:
     """Show the changes that restoring the playbook would make."""
     history.require_history(request.project)
     when = request.query.get("at", "").strip()
-    try:
-        now, then = history.at(request.project, "now"), history.at(request.project, when)
-        rehearsed = undo.go_back(request.project, f"{then.revision}", dry_run=True, was=now.revision)
-    except _NONE_SUCH as error:
-        return _no_such(request, error)
+    now, then = history.at(request.project, "now"), history.at(request.project, when)
+    rehearsed = undo.go_back(request.project, f"{then.revision}", dry_run=True, was=now.revision)
     values: dict[str, Any] = {"then": then, "now": now, "notes": rehearsed.result.notes}
     title = f"Restore the playbook of revision {then.revision}?"
     return request.page("restore.html", title=title, **values, **_differences(request, now, then))
@@ -136,8 +112,6 @@ def restore(request: PageRequest) -> Response:
         return _done(request, [undo.go_back(request.project, when, was=as_number(request.form.get("was", "")))])
     except PlaybookChangedError as error:
         return request.back("history", "restore", notice=f"{error.text} Look again at what would change.", at=when)
-    except _NONE_SUCH as error:
-        return _no_such(request, error)
 
 
 def _undo(request: PageRequest, number: int, session: str | None) -> Response:
@@ -176,10 +150,6 @@ def _differences(request: PageRequest, before: SourcedPlaybook, after: SourcedPl
     kinds = ("added", "retired", "reworded", "moved", "voted", "keys")
     entries = [(kind, each) for kind in kinds for each in getattr(comparison, kind)]
     return {"entries": request.rows_of(entries), "count": len(entries)}
-
-
-def _no_such(request: PageRequest, error: PlaybookError) -> Response:
-    return request.page("no_revision.html", title="Not found", status=_NOT_FOUND, problem=error.text)
 
 
 def _last(request: PageRequest) -> int:

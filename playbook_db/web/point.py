@@ -1,17 +1,19 @@
-"""The page of one point, with its history and the actions on it."""
+"""The page of one point, with its history and the actions on it, and the page that forgets it."""
 
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha256
 
 from starlette.responses import Response
 
-from playbook_db import errors, projects
+from playbook_db import errors, projects, settings
 from playbook_db.claude_code.setup import guards
 from playbook_db.domain.playbook import MAX_COUNTER
 from playbook_db.domain.sections import SECTION_SLUGS
 from playbook_db.domain.trust.outcomes import EVENTS
-from playbook_db.services.playbook import edit, promotion
+from playbook_db.services.playbook import edit, forget_lines, promotion
+from playbook_db.services.playbook import forget as forget_service
 from playbook_db.services.project import Project, list_projects
 from playbook_db.services.reading import history
 from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_number, as_shown
@@ -19,7 +21,7 @@ from playbook_db.web.page_request import PAGE_ROWS, PageRequest, Routes, as_numb
 
 def point(request: PageRequest) -> Response:
     """Show one point and its history."""
-    own = of_name(request)
+    own = _of_name(request)
     return _page(request) if own is request else own.back("points", request.path["name"])
 
 
@@ -29,15 +31,15 @@ def change(request: PageRequest) -> Response:
     act = _ACTS.get(action)
     if act is None:
         raise errors.PlaybookError(f"There is no action {action!r}. Nothing was changed.")
-    request = request if act is _demote else of_name(request)
+    request = request if act is _demote else _of_name(request)
     try:
         return act(request, name) or request.back("points", name)
     except (errors.PointRuleError, errors.PointNotFoundError, errors.SettingError, errors.InstallError) as error:
-        request = of_name(request)
+        request = _of_name(request)
         return _page(request, problem=error, draft=request.text("text") if action == "edit" else None)
 
 
-def of_name(request: PageRequest) -> PageRequest:
+def _of_name(request: PageRequest) -> PageRequest:
     """Return the same request for the playbook of the point. A name such as `upat-001` is in the personal playbook."""
     project = request.project.with_point(request.path["name"])
     return request if project is request.project else replace(request, project=project)
@@ -185,4 +187,60 @@ _ACTS: dict[str, Callable[[PageRequest, str], Response | None]] = {
 }
 
 
-ROUTES: Routes = {("GET", "/points/{name:path}"): point, ("POST", "/points/{name:path}"): change}
+# Forgetting. The page shows the texts that would be erased, and erases them if the user confirms.
+
+_IN_A_SESSION = "Forgetting can't be undone, so a session of Claude Code can't do it. Nothing was erased."
+_CHANGED = "The texts to erase have changed since they were shown. Nothing was erased; look at them again."
+_NOT_SURE = "Nothing was erased. To erase the texts, tick the box."
+
+
+def ask_forget(request: PageRequest) -> Response:
+    """Show the texts that would be erased if the point were forgotten."""
+    request = _of_name(request)
+    return _preview(request, forget_service.preview(request.project, forget_service.Request(request.path["name"])))
+
+
+def forget(request: PageRequest) -> Response:
+    """Forget a point, if the user confirms exactly the plan that was shown."""
+    request, name = _of_name(request), request.path["name"]
+    if settings.session():
+        raise errors.PlaybookError(_IN_A_SESSION, errors.Remedy("Run it in your own terminal: {}", ("forget", name)))
+    target = forget_service.Request(name)
+    planned = forget_service.preview(request.project, target)
+    if not request.form.get("sure"):
+        return _preview(request, planned, problem=_NOT_SURE)
+    if request.form.get("seen") != _digest(planned):
+        return _preview(request, planned, problem=_CHANGED)
+    done = forget_service.forget(request.project, target)
+    number = next((each.revision for each in done.erasures.values()), None)
+    request.say_all([f"{name} is forgotten (revision {number}). {forget_lines.NOT_OURS}.", *forget_lines.notes(done)])
+    if not done.is_rewritten:
+        request.say_all([forget_lines.TRACES.format(request.project.store.where)])
+    return request.back("points")
+
+
+def _preview(request: PageRequest, planned: forget_service.Forgotten, problem: str | None = None) -> Response:
+    return request.page(
+        "forget.html",
+        title=f"Forget {request.path['name']}?",
+        status=409 if problem else 200,
+        name=request.path["name"],
+        lines=list(forget_lines.lines(planned, shows_texts=True)),
+        notes=[*forget_lines.notes(planned), forget_lines.NOT_OURS],
+        seen=_digest(planned),
+        problem=problem,
+        is_in_session=bool(settings.session()),
+    )
+
+
+def _digest(planned: forget_service.Forgotten) -> str:
+    """Return a digest of the plan. Equal plans have equal digests."""
+    return sha256("\n".join(forget_lines.lines(planned, shows_texts=True)).encode()).hexdigest()
+
+
+ROUTES: Routes = {
+    ("GET", "/points/{name:path}"): point,
+    ("POST", "/points/{name:path}"): change,
+    ("GET", "/forget/{name:path}"): ask_forget,
+    ("POST", "/forget/{name:path}"): forget,
+}
