@@ -84,8 +84,7 @@ _PROJECT = (
 )
 _PROJECT_NOTE = "project: a project's folder; left empty, the project that changed last."
 _ABOUT = "What Claude Code learned in your projects, from which sessions, and what happened to it since."
-# How Datasette shows a view or table, by the columns that it has: the values it counts, the time that orders its rows.
-_FACETS = {"event", "is_held_out", "kind", "model", "playbook", "section", "source", "state", "tag", "trust"}
+# The newest rows come first, by the first of these columns that a view or table has.
 _TIMES = (
     "time",
     "last_changed_at",
@@ -97,7 +96,6 @@ _TIMES = (
     "joined_at",
     "day",
 )
-_LABELS = {"playbooks": "key", "revisions": "number"}  # columns that label a row without a column `name`
 _HIDDEN = ("heads", "alembic_version")
 
 
@@ -130,11 +128,8 @@ def datasette_metadata(url: str) -> dict[str, Any]:
 
 
 def _table_metadata(name: str, table: Table) -> dict[str, Any]:
+    described = {"description": table.about, "columns": table.columns}
     if name in _HIDDEN:
-        return {"description": table.about, "columns": table.columns, "hidden": True}
-    shown = {
-        "facets": [column for column in table.columns if column in _FACETS],
-        "sort_desc": next((column for column in _TIMES if column in table.columns), None),
-        "label_column": _LABELS.get(name),
-    }
-    return {"description": table.about, "columns": table.columns} | {key: each for key, each in shown.items() if each}
+        return described | {"hidden": True}
+    newest_first = next((column for column in _TIMES if column in table.columns), None)
+    return described | ({"sort_desc": newest_first} if newest_first else {})
