@@ -13,36 +13,17 @@ from playbook_db.projects import as_text, has_folder
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from playbook_db.domain.merging.diff import Comparison, KeyChange
-    from playbook_db.domain.playbook import Change, KeyPoint, RetiredPoint
-    from playbook_db.domain.prompt_text import PromptPoint
-    from playbook_db.domain.proposals import ReviewItem
-    from playbook_db.services.maintenance import Report, Taken
-    from playbook_db.services.playbook.forget import Forgotten
-    from playbook_db.services.playbook.promotion import Move
-    from playbook_db.services.playbook.review import ReviewResult
-    from playbook_db.services.playbook.undo import UndoResult
-    from playbook_db.services.reading.history import SourcedPlaybook
-    from playbook_db.services.reading.statistics import Statistics
-    from playbook_db.services.reading.status import Status
-    from playbook_db.services.repair import Repaired
-    from playbook_db.services.sharing.team import TeamStatus
-    from playbook_db.store.playbook.log_queries import EventUse, Life, RevisionDetails
-    from playbook_db.store.playbook.repository import RevisionResult
-    from playbook_db.store.playbook.searching import HistoryHit
-    from playbook_db.store.quick_sql import (
-        Job,
-        ListedProject,
-        PointEvidence,
-        PointLifespan,
-        Retirement,
-        SessionSummary,
-        StoredMarks,
-    )
-    from playbook_db.store.revision_log import LoggedChange, LoggedRevision
-    from playbook_db.store.upkeep.database_file import Backup
+    from playbook_db.domain import playbook, prompt_text, proposals
+    from playbook_db.domain.merging import diff
+    from playbook_db.services import maintenance, repair
+    from playbook_db.services.playbook import forget, promotion, review, undo
+    from playbook_db.services.reading import history, statistics, status
+    from playbook_db.services.sharing import team
+    from playbook_db.store import quick_sql, revision_log
+    from playbook_db.store.playbook import log_queries, repository, searching
+    from playbook_db.store.upkeep import database_file
 
-    Retired = Retirement | RetiredPoint
+    Retired = quick_sql.Retirement | playbook.RetiredPoint
 
 
 Record = dict[str, Any]
@@ -52,7 +33,7 @@ _USES = ("cited", "voted", "helpful", "harmful")  # of a point that a session wa
 # Key points and changes to them.
 
 
-def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> Record:
+def point_record(point: "prompt_text.PromptPoint", retirement: "Retired | None" = None) -> Record:
     """A point, live or retired (`list --retired`)."""
     record = _fields(point, "name", "section", "text", "helpful", "harmful")
     if retirement is not None:
@@ -60,27 +41,27 @@ def point_record(point: "PromptPoint", retirement: "Retired | None" = None) -> R
     return record
 
 
-def listed_point_record(point: "PromptPoint", marks: "StoredMarks") -> Record:
+def listed_point_record(point: "prompt_text.PromptPoint", marks: "quick_sql.StoredMarks") -> Record:
     """A live point with its marks, such as `pinned` (`list`)."""
     return point_record(point) | _marks_record(marks) | _fields(marks, "created_in", "created_at", "sessions_ignored")
 
 
-def answer_record(point: "PromptPoint", score: float, marks: "StoredMarks") -> Record:
+def answer_record(point: "prompt_text.PromptPoint", score: float, marks: "quick_sql.StoredMarks") -> Record:
     """A live point that matches a search, with its score (`search`)."""
     return point_record(point) | {"kind": "live", "score": round(score, 3), "resting": bool(marks.resting)}
 
 
-def history_hit_record(hit: "HistoryHit", score: float) -> Record:
+def history_hit_record(hit: "searching.HistoryHit", score: float) -> Record:
     """A match in the history, with its score (`search --all`)."""
     return _fields(hit, "kind", "name", "revision", "text") | {"score": round(score, 3)}
 
 
 def full_point_record(
-    point: "PromptPoint",
+    point: "prompt_text.PromptPoint",
     retirement: "Retired | None",
-    lifespan: "PointLifespan",
+    lifespan: "quick_sql.PointLifespan",
     extra: str,
-    evidence: "Iterable[PointEvidence]",
+    evidence: "Iterable[quick_sql.PointEvidence]",
 ) -> Record:
     """A point with all known facts about it (`show NAME`)."""
     import json
@@ -97,17 +78,17 @@ def full_point_record(
     }
 
 
-def _marks_record(marks: "StoredMarks | PointLifespan") -> Record:
+def _marks_record(marks: "quick_sql.StoredMarks | quick_sql.PointLifespan") -> Record:
     return {"pinned": bool(marks.pinned), "resting": bool(marks.resting), "confirmed_at": marks.confirmed_at}
 
 
-def change_record(change: "Change") -> Record:
+def change_record(change: "playbook.Change") -> Record:
     """A change to a point, with the point's state after the change."""
     record = {"kind": change.kind, **point_record(change.point), "reason": change.reason}
     return record | ({"successor": change.successor} if change.successor else {})
 
 
-def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
+def batch_record(revised: "repository.RevisionResult", *, dry_run: bool) -> Record:
     """The result of a batch of operations (`apply`, `prune`, `dedup --merge`)."""
     return {
         "project": revised.key,
@@ -120,7 +101,7 @@ def batch_record(revised: "RevisionResult", *, dry_run: bool) -> Record:
     }
 
 
-def move_record(move: "Move", *, dry_run: bool) -> Record:
+def move_record(move: "promotion.Move", *, dry_run: bool) -> Record:
     """A point moved to another playbook (`promote`, `demote`). `copied` and `retired` are null if nothing was done."""
     batches = {"copied": move.copied, "retired": move.retired}
     return {
@@ -131,7 +112,7 @@ def move_record(move: "Move", *, dry_run: bool) -> Record:
     }
 
 
-def candidates_record(key: str, candidates: "Iterable[tuple[KeyPoint, KeyPoint, float]]") -> Record:
+def candidates_record(key: str, candidates: "Iterable[tuple[playbook.KeyPoint, playbook.KeyPoint, float]]") -> Record:
     """Pairs of points that may say the same (`dedup`)."""
     return {
         "project": key,
@@ -142,7 +123,7 @@ def candidates_record(key: str, candidates: "Iterable[tuple[KeyPoint, KeyPoint, 
     }
 
 
-def proposal_record(item: "ReviewItem") -> Record:
+def proposal_record(item: "proposals.ReviewItem") -> Record:
     """A waiting proposal with its evidence (`review`, `list --proposed`). `points` are its targets in their present
     state."""
     proposal = item.proposal
@@ -162,7 +143,7 @@ def proposal_record(item: "ReviewItem") -> Record:
     }
 
 
-def review_record(result: "ReviewResult") -> Record:
+def review_record(result: "review.ReviewResult") -> Record:
     """Decided proposals by number (`review --accept`, `--reject`). Those in `waiting` couldn't be applied. Those in
     `needless` would have changed nothing."""
     reasons = {"needless": result.needless, "waiting": result.refused}
@@ -173,13 +154,13 @@ def review_record(result: "ReviewResult") -> Record:
     )
 
 
-def reviews_record(results: "Iterable[ReviewResult]") -> Record:
+def reviews_record(results: "Iterable[review.ReviewResult]") -> Record:
     """Decided proposals of a project's playbook, with those of the personal playbook in `user`."""
     first, *users = map(review_record, results)
     return first | ({"user": users[0]} if users else {})
 
 
-def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
+def undo_record(undone: "undo.UndoResult", *, dry_run: bool) -> Record:
     """The result of an undo (`undo`)."""
     revised = undone.result
     return {
@@ -193,7 +174,7 @@ def undo_record(undone: "UndoResult", *, dry_run: bool) -> Record:
     }
 
 
-def forget_record(forgotten: "Forgotten", *, dry_run: bool) -> Record:
+def forget_record(forgotten: "forget.Forgotten", *, dry_run: bool) -> Record:
     """The erased texts and files (`forget`)."""
     from playbook_db.store.playbook.erasure import count_by_column
 
@@ -217,7 +198,7 @@ def forget_record(forgotten: "Forgotten", *, dry_run: bool) -> Record:
 # The history.
 
 
-def log_record(revision: "LoggedRevision") -> Record:
+def log_record(revision: "revision_log.LoggedRevision") -> Record:
     """A revision in a list (`log`)."""
     return {
         "revision": revision.number,
@@ -229,7 +210,7 @@ def log_record(revision: "LoggedRevision") -> Record:
     }
 
 
-def full_revision_record(full: "RevisionDetails") -> Record:
+def full_revision_record(full: "log_queries.RevisionDetails") -> Record:
     """A revision with all its details (`show REV`)."""
     return log_record(full.revision) | {
         "changes": [_full_change_record(change) for change in full.revision.changes],
@@ -239,7 +220,9 @@ def full_revision_record(full: "RevisionDetails") -> Record:
     }
 
 
-def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after: "SourcedPlaybook") -> Record:
+def difference_record(
+    comparison: "diff.Comparison", before: "history.SourcedPlaybook", after: "history.SourcedPlaybook"
+) -> Record:
     """The differences between two playbooks (`diff`)."""
     return {
         "from": _side_record(before),
@@ -268,12 +251,14 @@ def difference_record(comparison: "Comparison", before: "SourcedPlaybook", after
     }
 
 
-def event_use_record(use: "EventUse") -> Record:
+def event_use_record(use: "log_queries.EventUse") -> Record:
     """The use of points shown at one event (`stats`, `why`). Shares are null if there are too few sessions."""
     return asdict(use) | {f"{name}_share": use.share(getattr(use, name)) for name in _USES}
 
 
-def life_record(name: str, life: "Life", lifespan: "PointLifespan", uses: "Iterable[EventUse]") -> Record:
+def life_record(
+    name: str, life: "log_queries.Life", lifespan: "quick_sql.PointLifespan", uses: "Iterable[log_queries.EventUse]"
+) -> Record:
     """The life of the point *name*: its origin, its use in sessions, and its events (`why`)."""
     return {
         "name": name,
@@ -287,7 +272,7 @@ def life_record(name: str, life: "Life", lifespan: "PointLifespan", uses: "Itera
     }
 
 
-def _logged_change_record(change: "LoggedChange") -> Record:
+def _logged_change_record(change: "revision_log.LoggedChange") -> Record:
     point, before = change.point, change.before
     record: Record = {
         "kind": change.kind,
@@ -302,24 +287,24 @@ def _logged_change_record(change: "LoggedChange") -> Record:
     return record | _fields(change, "reason", "successor") | {"evidence": [asdict(each) for each in change.evidence]}
 
 
-def _full_change_record(change: "LoggedChange") -> Record:
+def _full_change_record(change: "revision_log.LoggedChange") -> Record:
     record = _logged_change_record(change) | {"text": change.point.text}
     if change.before is not None and change.is_reworded:
         record |= _rewording(change.before, change.point)
     return record
 
 
-def _rewording(before: "KeyPoint", after: "KeyPoint") -> Record:
+def _rewording(before: "playbook.KeyPoint", after: "playbook.KeyPoint") -> Record:
     from playbook_db.domain.merging.diff import marked
 
     return {"text_before": before.text, "text": after.text, "words": marked(before.text, after.text)}
 
 
-def _side_record(side: "SourcedPlaybook") -> Record:
+def _side_record(side: "history.SourcedPlaybook") -> Record:
     return _fields(side, "revision", "time") if side.file is None else {"file": side.file}
 
 
-def _key_record(change: "KeyChange") -> Record:
+def _key_record(change: "diff.KeyChange") -> Record:
     import json
 
     values = (("before", change.before), ("after", change.after))
@@ -329,12 +314,12 @@ def _key_record(change: "KeyChange") -> Record:
 # Learning.
 
 
-def session_record(session: "SessionSummary") -> Record:
+def session_record(session: "quick_sql.SessionSummary") -> Record:
     """The lessons from a session and their cost (`sessions`)."""
     return _record(session, session_id="session")
 
 
-def team_status_record(status: "TeamStatus") -> Record:
+def team_status_record(status: "team.TeamStatus") -> Record:
     """The state of a project in a team (`team status`)."""
     at = status.replica_at
     return {
@@ -350,7 +335,7 @@ def team_status_record(status: "TeamStatus") -> Record:
     }
 
 
-def job_record(job: "Job") -> Record:
+def job_record(job: "quick_sql.Job") -> Record:
     """A transcript in the queue (`jobs`)."""
     return {
         **_fields(job, id="id", project="key", kind="kind", session="session_id"),
@@ -364,23 +349,23 @@ def job_record(job: "Job") -> Record:
 # Projects, the database, the installation.
 
 
-def project_record(project: "ListedProject") -> Record:
+def project_record(project: "quick_sql.ListedProject") -> Record:
     """A project that has a playbook (`project list`)."""
     keys = {"key": "project", "live_points": "points", "is_ignored": "ignored"}
     return _record(project, **keys) | {"folder_exists": has_folder(project.key)}
 
 
-def taken_backup_record(taken: "Taken") -> Record:
+def taken_backup_record(taken: "maintenance.Taken") -> Record:
     """A new backup (`backup`)."""
     return _fields(taken, "path", "size_bytes") | {"playbooks": [_record(held, key="project") for held in taken.holds]}
 
 
-def backup_record(backup: "Backup", schema: int | None) -> Record:
+def backup_record(backup: "database_file.Backup", schema: int | None) -> Record:
     """A backup in a list (`backup --list`)."""
     return asdict(backup) | {"time": backup.time.isoformat(), "schema": schema}
 
 
-def check_record(report: "Report", *, not_checked: Iterable[str]) -> Record:
+def check_record(report: "maintenance.Report", *, not_checked: Iterable[str]) -> Record:
     """Whether the database is sound (`db check`)."""
     return {
         "database": report.where,
@@ -390,7 +375,7 @@ def check_record(report: "Report", *, not_checked: Iterable[str]) -> Record:
     }
 
 
-def repair_record(repaired: "Repaired", *, dry_run: bool) -> Record:
+def repair_record(repaired: "repair.Repaired", *, dry_run: bool) -> Record:
     """The result of a repair (`db repair`)."""
     record = {
         "database": repaired.where,
@@ -422,7 +407,7 @@ def doctor_record(findings: Iterable["DataclassInstance"]) -> Record:
     return {"ok": all(record["state"] != "broken" for record in records), "findings": records}
 
 
-def status_record(status: "Status") -> Record:
+def status_record(status: "status.Status") -> Record:
     """The state of a playbook (`status`). `learned` is null before the first lesson."""
     return {
         **_fields(status, project="key", database="database", mirror="mirror", ignored="is_ignored"),
@@ -440,7 +425,7 @@ def status_record(status: "Status") -> Record:
 # Numbers, and answers to SQL.
 
 
-def statistics_record(numbers: "Statistics") -> Record:
+def statistics_record(numbers: "statistics.Statistics") -> Record:
     """A playbook in numbers (`stats`).
 
     - `points.age`: live points added in the last 7, 30 and 90 days (each includes those before it), and earlier.
@@ -522,7 +507,7 @@ def _fields(value: object, *names: str, **keys: str) -> Record:
     return {key: getattr(value, name) for key, name in ({name: name for name in names} | keys).items()}
 
 
-def _record(value: "DataclassInstance | ListedProject | SessionSummary", **keys: str) -> Record:
+def _record(value: "DataclassInstance | quick_sql.ListedProject | quick_sql.SessionSummary", **keys: str) -> Record:
     """Return a record with all fields of *value*. *keys* maps a field to its name in the record, if that differs."""
     fields = value._asdict() if isinstance(value, tuple) else asdict(value)
     return {keys.get(name, name): content for name, content in fields.items()}
